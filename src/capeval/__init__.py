@@ -1,0 +1,28 @@
+"""Image caption metrics, exact and fast."""
+
+from capeval._native import __version__
+from capeval.evaluation import Evaluator, Report, evaluate
+from capeval.metrics import Bleu, Cider, CiderD, RougeL, RougeN, RougeS
+from capeval.resources import DocumentFrequencies
+from capeval.tokenization import Tokenizer, tokenize
+from capeval.types import Candidates, References, Scores, Signature
+
+__all__ = [
+    "Bleu",
+    "Candidates",
+    "Cider",
+    "CiderD",
+    "DocumentFrequencies",
+    "Evaluator",
+    "References",
+    "Report",
+    "RougeL",
+    "RougeN",
+    "RougeS",
+    "Scores",
+    "Signature",
+    "Tokenizer",
+    "__version__",
+    "evaluate",
+    "tokenize",
+]
