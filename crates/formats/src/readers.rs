@@ -21,8 +21,8 @@ use crate::source::{Source, text_of};
 /// Other keys are passed over. Captions stay as they are, empty ones and line breaks included.
 ///
 /// # Errors
-/// [`ReadError`] of every kind but [`ReadErrorKind::DuplicateImage`] for an image with several
-/// annotations, which is what references are.
+/// [`ReadError`]. An image may have any number of references: [`ReadErrorKind::DuplicateImage`] is
+/// about `images` alone.
 pub fn read_annotations(bytes: &[u8]) -> Result<Captions, ReadError> {
     from_text(bytes, annotations)
 }
@@ -87,17 +87,30 @@ pub fn read_json_lines_results(bytes: &[u8]) -> Result<Captions, ReadError> {
     from_text(bytes, |file| lines(file, Entry::Result))
 }
 
-/// Reads the text of a file. Where the file is cut inside a character, what is wrong with the text
-/// before it says more than that, since it names the entry.
+/// Reads the text of a file. Where the text stops being UTF-8, reading what is before that tells
+/// the entry, or something that is wrong earlier.
 fn from_text(
     bytes: &[u8],
     read: impl FnOnce(&str) -> Result<Captions, ReadError>,
 ) -> Result<Captions, ReadError> {
-    let (text, cut) = text_of(bytes)?;
-    let captions = read(text)?;
-    match cut {
-        None => Ok(captions),
-        Some(error) => Err(error),
+    let (text, broken) = text_of(bytes)?;
+    let result = read(text);
+    let Some(broken) = broken else {
+        return result;
+    };
+    let Err(before) = result else {
+        return Err(broken);
+    };
+    match (before.kind, before.place.clone()) {
+        (ReadErrorKind::Truncated, Some(place)) if broken.kind == ReadErrorKind::NotUtf8 => {
+            Err(ReadError {
+                message: format!("{} in {place}", broken.message),
+                place: before.place,
+                ..broken
+            })
+        }
+        (ReadErrorKind::Truncated | ReadErrorKind::NoCaptions, None) => Err(broken),
+        _ => Err(before),
     }
 }
 

@@ -259,8 +259,8 @@ fn position_at(file: &str, byte: usize) -> Position {
     }
 }
 
-/// The text of a file: UTF-8, with something in it. Where the file ends inside a character, the text
-/// before it comes with the error of that.
+/// The text of a file, with something in it. Where the file stops being UTF-8, the text before that
+/// comes with the error.
 pub(crate) fn text_of(bytes: &[u8]) -> Result<(&str, Option<ReadError>), ReadError> {
     refuse_other_encodings(bytes)?;
     if bytes.trim_ascii().is_empty() {
@@ -291,10 +291,7 @@ pub(crate) fn text_of(bytes: &[u8]) -> Result<(&str, Option<ReadError>), ReadErr
         position: Some(position),
         ..ReadError::of_file(kind, message)
     };
-    match kind {
-        ReadErrorKind::Truncated => Ok((text, Some(error))),
-        _ => Err(error),
-    }
+    Ok((text, Some(error)))
 }
 
 fn refuse_other_encodings(bytes: &[u8]) -> Result<(), ReadError> {

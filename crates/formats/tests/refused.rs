@@ -85,11 +85,29 @@ fn other_encodings() {
 
 #[test]
 fn bytes_that_are_not_utf8() {
-    let message = "line 2 column 4: the byte 0xff is not UTF-8 here; expected plain UTF-8";
-    refused(&ALL, b"[\n \"\xc3\xa9\xff\"]", Kind::NotUtf8, message);
+    let message = "line 2 column 30: the byte 0xff is not UTF-8 here; expected plain UTF-8 in entries[0].caption";
+    let file = b"[\n{\"image_id\": 1, \"caption\": \"\xc3\xa9\xff\"}]";
+    refused(&LISTS, file, Kind::NotUtf8, message);
     // An encoded surrogate, as some writers of "wide" strings leave behind.
-    let message = "line 1 column 3: the byte 0xed is not UTF-8 here; expected plain UTF-8";
-    refused(&ALL, b"[\"\xed\xa0\x80\"]", Kind::NotUtf8, message);
+    let message = "line 2 column 14: the byte 0xed is not UTF-8 here; expected plain UTF-8 in line 2: image_id";
+    refused(
+        &LINES,
+        b"\n{\"image_id\":\"\xed\xa0\x80\"}",
+        Kind::NotUtf8,
+        message,
+    );
+    let message = "line 1 column 1: the byte 0x89 is not UTF-8 here; expected plain UTF-8";
+    refused(&ALL, b"\x89PNG\r\n", Kind::NotUtf8, message);
+    let message = "line 1 column 33: the byte 0xff is not UTF-8 here; expected plain UTF-8";
+    refused(
+        &LISTS,
+        b"[{\"image_id\":1,\"caption\":\"abc\"}]\xff",
+        Kind::NotUtf8,
+        message,
+    );
+    // What is wrong before the byte comes first.
+    let message = "entries[0] must be an object with \"image_id\" and \"caption\" (got 3)";
+    refused(&LISTS, b"[3, \"\xff\"]", Kind::WrongType, message);
 }
 
 #[test]
@@ -510,9 +528,9 @@ fn truncated_files_name_the_entry() {
     let cut = &whole.as_bytes()[..whole.len() - 6];
     let message = "the file ends inside annotations[0].caption (truncated?)";
     refused(&[read_annotations], cut, Kind::Truncated, message);
-    let message = "the file ends inside a character at line 1 column 32 (truncated?)";
+    let message = "the file ends inside a character at line 1 column 33 (truncated?)";
     let file = b"[{\"image_id\":1,\"caption\":\"abc\"}]\xc3";
-    refused(&LISTS, file, Kind::Truncated, &message.replace("32", "33"));
+    refused(&LISTS, file, Kind::Truncated, message);
 }
 
 #[test]
