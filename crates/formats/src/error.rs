@@ -23,7 +23,7 @@ pub enum ReadErrorKind {
     NotANumber,
     /// The file, or a line of JSON lines, ends before the JSON does.
     Truncated,
-    /// More than about 120 lists and objects inside each other.
+    /// More than 127 lists and objects inside each other.
     TooDeep,
     /// An image id that does not fit in 64 bits, or a number elsewhere beyond the range of floats.
     NumberTooLarge,

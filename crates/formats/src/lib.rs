@@ -3,8 +3,9 @@
 //! The readers are strict. Files that Python's `json` takes silently are refused where a score
 //! would come from something else than the file seems to say: `NaN` and `Infinity`, a key that
 //! stands twice in one object (at the top level, in an entry, among image ids), a lone surrogate
-//! escape, lists and objects inside each other deeper than 120 levels, numbers beyond the range of
-//! floats. All of the file is held to JSON, passed-over fields included.
+//! escape, more than 127 lists and objects inside each other, numbers beyond the range of floats.
+//! All of the file is held to this, passed-over fields included; only inside a passed-over object
+//! may a key stand twice.
 //!
 //! ```
 //! use capeval_formats::{ReadErrorKind, read_results};

@@ -21,10 +21,14 @@ use crate::source::{Source, text_of};
 /// Other keys are passed over. Captions stay as they are, empty ones and line breaks included.
 ///
 /// # Errors
-/// [`ReadError`] of every kind but [`ReadErrorKind::DuplicateImage`] for an image with several
-/// annotations, which is what references are.
+/// [`ReadError`]. An image may have any number of references: [`ReadErrorKind::DuplicateImage`] is
+/// about `images` alone.
 pub fn read_annotations(bytes: &[u8]) -> Result<Captions, ReadError> {
-    let source = Source::whole(text_of(bytes)?);
+    from_text(bytes, annotations)
+}
+
+fn annotations(file: &str) -> Result<Captions, ReadError> {
+    let source = Source::whole(file);
     let mut reader = Reader::default();
     let mut top = TopLevel::List;
     source.read(&mut reader, Annotations(&mut top))?;
@@ -52,7 +56,11 @@ pub fn read_annotations(bytes: &[u8]) -> Result<Captions, ReadError> {
 /// # Errors
 /// [`ReadError`]; an image with two results is [`ReadErrorKind::DuplicateImage`].
 pub fn read_results(bytes: &[u8]) -> Result<Captions, ReadError> {
-    let source = Source::whole(text_of(bytes)?);
+    from_text(bytes, results)
+}
+
+fn results(file: &str) -> Result<Captions, ReadError> {
+    let source = Source::whole(file);
     let mut reader = Reader::default();
     source.read(&mut reader, Results).map_err(|error| {
         let expected = r#"a list of {"image_id", "caption"} objects or captions by image id"#;
@@ -67,7 +75,7 @@ pub fn read_results(bytes: &[u8]) -> Result<Captions, ReadError> {
 /// # Errors
 /// [`ReadError`], whose place names the line.
 pub fn read_json_lines_references(bytes: &[u8]) -> Result<Captions, ReadError> {
-    read_lines(bytes, Entry::References)
+    from_text(bytes, |file| lines(file, Entry::References))
 }
 
 /// Reads results from JSON lines: `{"image_id", "caption"}` in each line. Blank lines are passed
@@ -76,23 +84,50 @@ pub fn read_json_lines_references(bytes: &[u8]) -> Result<Captions, ReadError> {
 /// # Errors
 /// [`ReadError`], whose place names the line.
 pub fn read_json_lines_results(bytes: &[u8]) -> Result<Captions, ReadError> {
-    read_lines(bytes, Entry::Result)
+    from_text(bytes, |file| lines(file, Entry::Result))
 }
 
-fn read_lines(bytes: &[u8], entry: Entry) -> Result<Captions, ReadError> {
-    let file = text_of(bytes)?;
+/// Reads the text of a file. Where the text stops being UTF-8, reading what is before that tells
+/// the entry, or something that is wrong earlier.
+fn from_text(
+    bytes: &[u8],
+    read: impl FnOnce(&str) -> Result<Captions, ReadError>,
+) -> Result<Captions, ReadError> {
+    let (text, broken) = text_of(bytes)?;
+    let result = read(text);
+    let Some(broken) = broken else {
+        return result;
+    };
+    let Err(before) = result else {
+        return Err(broken);
+    };
+    match (before.kind, before.place.clone()) {
+        (ReadErrorKind::Truncated, Some(place)) if broken.kind == ReadErrorKind::NotUtf8 => {
+            Err(ReadError {
+                message: format!("{} in {place}", broken.message),
+                place: before.place,
+                ..broken
+            })
+        }
+        (ReadErrorKind::Truncated | ReadErrorKind::NoCaptions, None) => Err(broken),
+        _ => Err(before),
+    }
+}
+
+fn lines(file: &str, entry: Entry) -> Result<Captions, ReadError> {
     let mut reader = Reader::default();
-    let mut end = 0;
+    let mut next = 0;
     for (index, line) in file.split_inclusive('\n').enumerate() {
-        let start = end;
-        end += line.len();
-        if line.bytes().all(|b| b" \t\r\n".contains(&b)) {
+        let start = next;
+        next += line.len();
+        let line = line.trim_end_matches([' ', '\t', '\r', '\n']);
+        if line.is_empty() {
             continue;
         }
         let source = Source {
             file,
             start,
-            end,
+            end: start + line.len(),
             is_line: true,
         };
         reader.path = vec![Segment::Line(index + 1)];

@@ -107,41 +107,46 @@ impl<'de> Source<'de> {
         let reason = reason
             .rsplit_once(" at line ")
             .map_or(reason.as_str(), |parts| parts.0);
-        let byte = self.wrong_byte(error);
-        let position = position_at(self.file, byte);
-        let at = self.position_in_words(reader, position);
-        let (kind, message) = match reason {
-            "recursion limit exceeded" => (
-                ReadErrorKind::TooDeep,
-                format!("{at}: lists and objects inside each other deeper than 120 levels"),
-            ),
-            "number out of range" => return self.number_out_of_range(reader, error, position),
-            "lone leading surrogate in hex escape" | "unexpected end of hex escape" => (
-                ReadErrorKind::LoneSurrogate,
-                format!("{at}: a lone surrogate escape (\\ud800 to \\udfff) is not a character"),
-            ),
-            _ => match self.python_number(byte) {
-                Some(number) => (
-                    ReadErrorKind::NotANumber,
-                    format!("{at}: {number} is not JSON; expected a number or null"),
-                ),
-                None => (
-                    ReadErrorKind::NotJson,
-                    format!("{at} is not JSON: {reason} (found {})", self.found(byte)),
-                ),
+        let wrong = self.wrong_byte(error);
+        let (kind, byte, what) = match reason {
+            "recursion limit exceeded" => {
+                let what = ": expected at most 127 lists and objects inside each other";
+                (ReadErrorKind::TooDeep, wrong, what.to_owned())
+            }
+            "number out of range" => return self.number_out_of_range(reader, error),
+            "lone leading surrogate in hex escape" | "unexpected end of hex escape" => {
+                let byte = self.surrogate_before(wrong);
+                let what = format!(
+                    ": {} is a lone surrogate, half of a character",
+                    self.file.get(byte..byte + 6).unwrap_or_default()
+                );
+                (ReadErrorKind::LoneSurrogate, byte, what)
+            }
+            _ => match self.python_number(wrong) {
+                Some((byte, number)) => {
+                    let what = format!(": {number} is not JSON; expected a number or null");
+                    (ReadErrorKind::NotANumber, byte, what)
+                }
+                None => {
+                    let what = format!(" is not JSON: {reason} (found {})", self.found(wrong));
+                    (ReadErrorKind::NotJson, wrong, what)
+                }
             },
         };
-        (kind, Some(position), message)
+        let position = position_at(self.file, byte);
+        let at = self.position_in_words(reader, position);
+        (kind, Some(position), at + &what)
     }
 
     fn number_out_of_range(
         self,
         reader: &Reader<'de>,
         error: &serde_json::Error,
-        position: Position,
     ) -> (ReadErrorKind, Option<Position>, String) {
         let place = reader.place_in_words();
-        let number = shown_number(self.number_before(error));
+        let number = self.number_before(error);
+        let position = position_at(self.file, self.reached(error) - number.len());
+        let number = shown_number(number);
         let is_id = reader
             .place()
             .is_some_and(|place| match place.field.as_deref() {
@@ -204,18 +209,32 @@ impl<'de> Source<'de> {
         &self.file[reached.len() - length..reached.len()]
     }
 
-    /// `NaN`, `Infinity` or `-Infinity`, when `byte` is in one.
-    fn python_number(self, byte: usize) -> Option<&'static str> {
+    /// Where `NaN`, `Infinity` or `-Infinity` starts, when `byte` is in one.
+    fn python_number(self, byte: usize) -> Option<(usize, &'static str)> {
         let before = &self.file.as_bytes()[self.start..byte];
         let length = before
             .iter()
             .rev()
             .take_while(|b| b.is_ascii_alphabetic() || **b == b'-')
             .count();
-        let word = &self.file[byte - length..self.end];
+        let start = byte - length;
         ["NaN", "Infinity", "-Infinity"]
             .into_iter()
-            .find(|number| word.starts_with(number))
+            .find(|number| self.file[start..self.end].starts_with(number))
+            .map(|number| (start, number))
+    }
+
+    /// Where the last surrogate escape before `byte` starts.
+    fn surrogate_before(self, byte: usize) -> usize {
+        let text = &self.file.as_bytes()[self.start..byte];
+        let is_surrogate = |escape: &[u8]| {
+            escape.starts_with(b"\\u")
+                && escape[2].eq_ignore_ascii_case(&b'd')
+                && !(b'0'..=b'7').contains(&escape[3])
+        };
+        text.windows(4)
+            .rposition(is_surrogate)
+            .map_or(byte, |at| self.start + at)
     }
 }
 
@@ -240,18 +259,39 @@ fn position_at(file: &str, byte: usize) -> Position {
     }
 }
 
-/// The text of a file: UTF-8, with something in it.
-pub(crate) fn text_of(bytes: &[u8]) -> Result<&str, ReadError> {
+/// The text of a file, with something in it. Where the file stops being UTF-8, the text before that
+/// comes with the error.
+pub(crate) fn text_of(bytes: &[u8]) -> Result<(&str, Option<ReadError>), ReadError> {
     refuse_other_encodings(bytes)?;
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => return Err(not_utf8(bytes, error)),
-    };
-    if text.trim_ascii().is_empty() {
+    if bytes.trim_ascii().is_empty() {
         let message = "the file is empty; expected JSON";
         return Err(ReadError::of_file(ReadErrorKind::EmptyFile, message));
     }
-    Ok(text)
+    let error = match std::str::from_utf8(bytes) {
+        Ok(text) => return Ok((text, None)),
+        Err(error) => error,
+    };
+    let (valid, rest) = bytes.split_at(error.valid_up_to());
+    let text = std::str::from_utf8(valid).unwrap_or_default();
+    let position = position_at(text, text.len());
+    let (kind, message) = match error.error_len() {
+        Some(_) => (
+            ReadErrorKind::NotUtf8,
+            format!(
+                "{position}: the byte 0x{:02x} is not UTF-8 here; expected plain UTF-8",
+                rest[0]
+            ),
+        ),
+        None => (
+            ReadErrorKind::Truncated,
+            format!("the file ends inside a character at {position} (truncated?)"),
+        ),
+    };
+    let error = ReadError {
+        position: Some(position),
+        ..ReadError::of_file(kind, message)
+    };
+    Ok((text, Some(error)))
 }
 
 fn refuse_other_encodings(bytes: &[u8]) -> Result<(), ReadError> {
@@ -276,28 +316,4 @@ fn refuse_other_encodings(bytes: &[u8]) -> Result<(), ReadError> {
         _ => return Ok(()),
     };
     Err(ReadError::of_file(kind, message))
-}
-
-fn not_utf8(bytes: &[u8], error: std::str::Utf8Error) -> ReadError {
-    let (valid, rest) = bytes.split_at(error.valid_up_to());
-    let position = std::str::from_utf8(valid)
-        .ok()
-        .map(|text| position_at(text, text.len()));
-    let place = position.map_or_else(String::new, |position| position.to_string());
-    let (kind, message) = match (error.error_len(), rest.first()) {
-        (Some(_), Some(byte)) => (
-            ReadErrorKind::NotUtf8,
-            format!("{place}: the byte 0x{byte:02x} is not UTF-8 here; expected plain UTF-8"),
-        ),
-        _ => (
-            ReadErrorKind::Truncated,
-            format!("the file ends inside a character at {place} (truncated?)"),
-        ),
-    };
-    ReadError {
-        kind,
-        place: None,
-        position,
-        message,
-    }
 }
