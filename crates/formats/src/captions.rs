@@ -184,7 +184,7 @@ impl Captions {
         let slots = interner.slots(&ids);
         let mut flat = FlatCaptions::default();
         for (caption, slot) in captions.iter().zip(slots) {
-            flat.push_text(caption.as_ref());
+            flat.push(caption.as_ref());
             flat.give_to(slot);
         }
         Ok(flat.grouped(interner.into_ids()))
@@ -209,7 +209,7 @@ impl Captions {
                 return Err(CaptionsError::NoCaptions { id, index });
             }
             for caption in group.as_ref() {
-                flat.push_text(caption.as_ref());
+                flat.push(caption.as_ref());
             }
             flat.give_to(index);
         }
@@ -299,8 +299,7 @@ impl Captions {
         all_different(&ids)?;
         let mut flat = FlatCaptions::default();
         for (image, &index) in indices.iter().enumerate() {
-            self.captions_of(index)
-                .for_each(|text| flat.push_text(text));
+            self.captions_of(index).for_each(|text| flat.push(text));
             flat.give_to(image);
         }
         Ok(flat.grouped(ids))
@@ -316,26 +315,41 @@ impl Captions {
 }
 
 /// Captions in the order in which they were read, each with the slot of its image.
+///
+/// Captions without escapes stay in the file until they are grouped, so that each is copied once.
 #[derive(Debug, Default)]
-pub(crate) struct FlatCaptions {
-    text: String,
-    /// Where each caption ends in `text`.
-    ends: Vec<usize>,
+pub(crate) struct FlatCaptions<'a> {
+    texts: Vec<Text<'a>>,
+    /// The captions that are nowhere else.
+    decoded: String,
     /// The image of each caption.
     slots: Vec<usize>,
 }
 
-impl FlatCaptions {
+/// The text of a caption: where it came from, or a range of [`FlatCaptions::decoded`].
+#[derive(Clone, Copy, Debug)]
+enum Text<'a> {
+    Borrowed(&'a str),
+    Decoded(usize, usize),
+}
+
+impl<'a> FlatCaptions<'a> {
     /// Appends a caption, whose image follows with [`FlatCaptions::give_to`].
-    pub(crate) fn push_text(&mut self, caption: &str) {
-        self.text.push_str(caption);
-        self.ends.push(self.text.len());
+    pub(crate) fn push(&mut self, caption: &'a str) {
+        self.texts.push(Text::Borrowed(caption));
+    }
+
+    /// Appends a caption that does not last, as [`FlatCaptions::push`] does one that lasts.
+    pub(crate) fn push_copy(&mut self, caption: &str) {
+        let start = self.decoded.len();
+        self.decoded.push_str(caption);
+        self.texts.push(Text::Decoded(start, self.decoded.len()));
     }
 
     /// Says which image the captions since the last call belong to, and how many there are.
     pub(crate) fn give_to(&mut self, slot: usize) -> usize {
-        let orphans = self.ends.len() - self.slots.len();
-        self.slots.resize(self.ends.len(), slot);
+        let orphans = self.texts.len() - self.slots.len();
+        self.slots.resize(self.texts.len(), slot);
         orphans
     }
 
@@ -354,32 +368,26 @@ impl FlatCaptions {
     /// Groups the captions by image. Every slot must be less than the number of `ids`.
     pub(crate) fn grouped(self, ids: ImageIds) -> Captions {
         let image_offsets = offsets_of(&self.slots, ids.len());
-        let mut offsets = Vec::with_capacity(self.ends.len() + 1);
-        offsets.push(0);
-        if self.slots.is_sorted() {
-            offsets.extend_from_slice(&self.ends);
-            let mut text = self.text;
-            text.shrink_to_fit();
-            return Captions {
-                ids,
-                image_offsets,
-                text,
-                text_offsets: offsets,
-            };
-        }
-        let mut text = String::with_capacity(self.text.len());
+        let length = (0..self.texts.len()).map(|at| self.text(at).len()).sum();
+        let mut text = String::with_capacity(length);
+        let mut text_offsets = Vec::with_capacity(self.texts.len() + 1);
+        text_offsets.push(0);
         for caption in sorted_by_slot(&self.slots, &image_offsets) {
-            let start = caption
-                .checked_sub(1)
-                .map_or(0, |previous| self.ends[previous]);
-            text.push_str(&self.text[start..self.ends[caption]]);
-            offsets.push(text.len());
+            text.push_str(self.text(caption));
+            text_offsets.push(text.len());
         }
         Captions {
             ids,
             image_offsets,
             text,
-            text_offsets: offsets,
+            text_offsets,
+        }
+    }
+
+    fn text(&self, caption: usize) -> &str {
+        match self.texts[caption] {
+            Text::Borrowed(text) => text,
+            Text::Decoded(start, end) => &self.decoded[start..end],
         }
     }
 }

@@ -54,7 +54,7 @@ pub(crate) struct Reader<'de> {
     pub(crate) keys: Vec<Cow<'de, str>>,
     pub(crate) fault: Option<Fault>,
     pub(crate) interner: Interner,
-    pub(crate) captions: FlatCaptions,
+    pub(crate) captions: FlatCaptions<'de>,
     /// The image id read last.
     pub(crate) slot: usize,
     /// Where the first image id stood, and the id: for the message about mixed ids.
@@ -145,6 +145,11 @@ pub(crate) trait Shape<'de>: Sized {
         Err(reader.wrong(Self::EXPECTED, quoted(value)))
     }
 
+    /// Takes a string that stands in the file as it is, without escapes.
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        self.string(reader, value)
+    }
+
     /// Takes an integer.
     fn integer<E: Error>(self, reader: &mut Reader<'de>, value: i64) -> Result<(), E> {
         Err(reader.wrong(Self::EXPECTED, value.to_string()))
@@ -181,6 +186,10 @@ impl<'de, S: Shape<'de>> Visitor<'de> for Read<'_, 'de, S> {
 
     fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
         self.0.string(self.1, value)
+    }
+
+    fn visit_borrowed_str<E: Error>(self, value: &'de str) -> Result<(), E> {
+        self.0.borrowed(self.1, value)
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {

@@ -91,7 +91,12 @@ impl<'de> Shape<'de> for Caption {
     const EXPECTED: &'static str = "a string";
 
     fn string<E: Error>(self, reader: &mut Reader<'de>, value: &str) -> Result<(), E> {
-        reader.captions.push_text(value);
+        reader.captions.push_copy(value);
+        Ok(())
+    }
+
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        reader.captions.push(value);
         Ok(())
     }
 }
@@ -105,6 +110,10 @@ impl<'de> Shape<'de> for CaptionOrList {
 
     fn string<E: Error>(self, reader: &mut Reader<'de>, value: &str) -> Result<(), E> {
         Caption.string(reader, value)
+    }
+
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        Caption.borrowed(reader, value)
     }
 
     fn list<A: SeqAccess<'de>>(self, reader: &mut Reader<'de>, list: A) -> Result<(), A::Error> {
@@ -365,6 +374,10 @@ impl<'de> Shape<'de> for MappedCaption {
         Caption.string(reader, value)
     }
 
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        Caption.borrowed(reader, value)
+    }
+
     fn object<A: MapAccess<'de>>(self, reader: &mut Reader<'de>, map: A) -> Result<(), A::Error> {
         let first_key = reader.keys.len();
         let mut has_caption = false;
@@ -397,6 +410,10 @@ impl<'de> Shape<'de> for MappedResult {
 
     fn string<E: Error>(self, reader: &mut Reader<'de>, value: &str) -> Result<(), E> {
         Caption.string(reader, value)
+    }
+
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        Caption.borrowed(reader, value)
     }
 }
 
