@@ -133,15 +133,20 @@ impl TokenRows {
         self.ends.is_empty()
     }
 
-    /// All words of all rows.
-    pub fn total_words(&self) -> usize {
-        self.words.len()
+    /// The words of all rows, one row after the other, split on any white space.
+    pub fn all_words(&self) -> &[u32] {
+        &self.words
+    }
+
+    /// Where the words of a row stand in [`Self::all_words`].
+    pub fn range(&self, row: usize) -> std::ops::Range<usize> {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        start..self.ends[row]
     }
 
     /// The words of a row, split on any white space.
     pub fn words(&self, row: usize) -> &[u32] {
-        let start = if row == 0 { 0 } else { self.ends[row - 1] };
-        &self.words[start..self.ends[row]]
+        &self.words[self.range(row)]
     }
 
     /// The words of a row, split on single spaces (an empty caption is one empty word).

@@ -111,7 +111,9 @@ impl TokenizedCandidates {
 
     /// The candidates as texts of tokens.
     fn texts(&self) -> Vec<String> {
-        (0..self.candidates.len()).map(|row| self.candidates.text(self.references.vocabulary(), row)).collect()
+        (0..self.candidates.len())
+            .map(|row| self.candidates.text(self.references.vocabulary(), row))
+            .collect()
     }
 }
 
