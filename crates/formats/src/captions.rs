@@ -67,27 +67,17 @@ impl ImageIds {
     /// JSON's object keys are always strings: a mapping written from integer ids comes back with
     /// strings, and this is the explicit way to the integers.
     pub fn to_integers(&self) -> Option<ImageIds> {
-        let integer = |id: &String| {
-            id.parse::<i64>()
-                .ok()
-                .filter(|value| value.to_string() == *id)
-        };
+        let integer = |id: &String| id.parse::<i64>().ok().filter(|value| value.to_string() == *id);
         match self {
             ImageIds::Integers(_) => Some(self.clone()),
-            ImageIds::Strings(ids) => ids
-                .iter()
-                .map(integer)
-                .collect::<Option<_>>()
-                .map(ImageIds::Integers),
+            ImageIds::Strings(ids) => ids.iter().map(integer).collect::<Option<_>>().map(ImageIds::Integers),
         }
     }
 
     /// The ids at `indices`, all of which must exist.
     pub(crate) fn picked(&self, indices: &[usize]) -> ImageIds {
         match self {
-            ImageIds::Integers(ids) => {
-                ImageIds::Integers(indices.iter().map(|&index| ids[index]).collect())
-            }
+            ImageIds::Integers(ids) => ImageIds::Integers(indices.iter().map(|&index| ids[index]).collect()),
             ImageIds::Strings(ids) => {
                 ImageIds::Strings(indices.iter().map(|&index| ids[index].clone()).collect())
             }
@@ -133,22 +123,18 @@ pub enum CaptionsError {
 impl fmt::Display for CaptionsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CaptionsError::LengthMismatch { ids, captions } => write!(
-                f,
-                "ids and captions must be of one length (got {ids} and {captions})"
-            ),
-            CaptionsError::DuplicateImage { id, first, second } => write!(
-                f,
-                "an image must stand once (got image {id} at {first} and again at {second})"
-            ),
-            CaptionsError::NoCaptions { id, index } => write!(
-                f,
-                "every image must have a caption (image {id} at {index} has none)"
-            ),
-            CaptionsError::OutOfRange { index, images } => write!(
-                f,
-                "an image index must be less than the number of images, {images} (got {index})"
-            ),
+            CaptionsError::LengthMismatch { ids, captions } => {
+                write!(f, "ids and captions must be of one length (got {ids} and {captions})")
+            }
+            CaptionsError::DuplicateImage { id, first, second } => {
+                write!(f, "an image must stand once (got image {id} at {first} and again at {second})")
+            }
+            CaptionsError::NoCaptions { id, index } => {
+                write!(f, "every image must have a caption (image {id} at {index} has none)")
+            }
+            CaptionsError::OutOfRange { index, images } => {
+                write!(f, "an image index must be less than the number of images, {images} (got {index})")
+            }
         }
     }
 }
@@ -175,10 +161,7 @@ impl Captions {
     ///
     /// # Errors
     /// [`CaptionsError::LengthMismatch`].
-    pub fn from_pairs<S: AsRef<str>>(
-        ids: ImageIds,
-        captions: &[S],
-    ) -> Result<Captions, CaptionsError> {
+    pub fn from_pairs<S: AsRef<str>>(ids: ImageIds, captions: &[S]) -> Result<Captions, CaptionsError> {
         same_length(&ids, captions.len())?;
         let mut interner = Interner::default();
         let slots = interner.slots(&ids);
@@ -271,13 +254,8 @@ impl Captions {
     }
 
     /// The images: each id with its captions.
-    pub fn images(
-        &self,
-    ) -> impl Iterator<Item = (ImageId<'_>, impl ExactSizeIterator<Item = &str> + Clone)> {
-        self.ids
-            .iter()
-            .enumerate()
-            .map(|(image, id)| (id, self.captions_of(image)))
+    pub fn images(&self) -> impl Iterator<Item = (ImageId<'_>, impl ExactSizeIterator<Item = &str> + Clone)> {
+        self.ids.iter().enumerate().map(|(image, id)| (id, self.captions_of(image)))
     }
 
     /// All captions, each with the index of its image.
@@ -376,12 +354,7 @@ impl<'a> FlatCaptions<'a> {
             text.push_str(self.text(caption));
             text_offsets.push(text.len());
         }
-        Captions {
-            ids,
-            image_offsets,
-            text,
-            text_offsets,
-        }
+        Captions { ids, image_offsets, text, text_offsets }
     }
 
     fn text(&self, caption: usize) -> &str {
@@ -417,27 +390,17 @@ fn sorted_by_slot(slots: &[usize], offsets: &[usize]) -> Vec<usize> {
 
 fn same_length(ids: &ImageIds, captions: usize) -> Result<(), CaptionsError> {
     let ids = ids.len();
-    if ids == captions {
-        Ok(())
-    } else {
-        Err(CaptionsError::LengthMismatch { ids, captions })
-    }
+    if ids == captions { Ok(()) } else { Err(CaptionsError::LengthMismatch { ids, captions }) }
 }
 
 fn all_different(ids: &ImageIds) -> Result<(), CaptionsError> {
     let slots = Interner::default().slots(ids);
     // While all ids are new, slots count up.
-    match slots
-        .iter()
-        .enumerate()
-        .find(|&(index, &slot)| index != slot)
-    {
+    match slots.iter().enumerate().find(|&(index, &slot)| index != slot) {
         None => Ok(()),
-        Some((second, &first)) => Err(CaptionsError::DuplicateImage {
-            id: shown(ids, second),
-            first,
-            second,
-        }),
+        Some((second, &first)) => {
+            Err(CaptionsError::DuplicateImage { id: shown(ids, second), first, second })
+        }
     }
 }
 

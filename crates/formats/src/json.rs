@@ -85,13 +85,8 @@ impl<'de> Reader<'de> {
 
     /// The entry and field that the path leads to; `None` at the top.
     pub(crate) fn place(&self) -> Option<Place> {
-        let first_entry = self
-            .path
-            .iter()
-            .position(|segment| !matches!(segment, Segment::Key(_)));
-        let (entry, field) = self
-            .path
-            .split_at(first_entry.map_or(1, |at| at + 1).min(self.path.len()));
+        let first_entry = self.path.iter().position(|segment| !matches!(segment, Segment::Key(_)));
+        let (entry, field) = self.path.split_at(first_entry.map_or(1, |at| at + 1).min(self.path.len()));
         if entry.is_empty() {
             return None;
         }
@@ -103,8 +98,7 @@ impl<'de> Reader<'de> {
 
     /// The place as it stands at the start of a message.
     pub(crate) fn place_in_words(&self) -> String {
-        self.place()
-            .map_or_else(|| "the file".to_owned(), |place| place.to_string())
+        self.place().map_or_else(|| "the file".to_owned(), |place| place.to_string())
     }
 
     pub(crate) fn written(&self, path: &[Segment]) -> String {
@@ -227,11 +221,7 @@ impl<'de, S: Shape<'de>> Visitor<'de> for Read<'_, 'de, S> {
 }
 
 /// Reads every element of a list.
-pub(crate) fn each_element<'de, A, S>(
-    reader: &mut Reader<'de>,
-    mut list: A,
-    shape: S,
-) -> Result<(), A::Error>
+pub(crate) fn each_element<'de, A, S>(reader: &mut Reader<'de>, mut list: A, shape: S) -> Result<(), A::Error>
 where
     A: SeqAccess<'de>,
     S: Shape<'de> + Copy,
@@ -293,8 +283,7 @@ impl KeyTable {
         }
         for added in self.table.len()..keys.len() {
             let hash = self.hasher.hash_one(&*keys[added]);
-            self.table
-                .insert_unique(hash, added, |&at| self.hasher.hash_one(&*keys[at]));
+            self.table.insert_unique(hash, added, |&at| self.hasher.hash_one(&*keys[at]));
         }
         let hash = self.hasher.hash_one(key);
         self.table.find(hash, |&at| keys[at] == key).is_some()

@@ -151,8 +151,8 @@ struct Weights {
     /// The number in the frequencies' vocabulary of each word of the references; `None` where the two
     /// vocabularies are the same.
     numbers: Option<Vec<Option<u32>>>,
-    /// ln(images / df) for small document frequencies, which nearly all are.
-    small: Vec<f64>,
+    /// ln(images / df) for all document frequencies up to a limit that few corpora pass.
+    known: Vec<f64>,
     ln_images: f64,
 }
 
@@ -172,8 +172,9 @@ impl Weights {
             words.map(|word| f.vocabulary().id(word)).collect()
         });
         let ln_images = frequencies.as_ref().map_or(0.0, |f| f.images().ln());
-        let small = (0..4096_u32).map(|df| ln_images - f64::from(df.max(1)).ln()).collect();
-        Self { frequencies, numbers, small, ln_images }
+        let limit = frequencies.as_ref().map_or(0, |f| f.images().min(65_536.0) as u32);
+        let known = (0..=limit).map(|df| ln_images - f64::from(df.max(1)).ln()).collect();
+        Self { frequencies, numbers, known, ln_images }
     }
 
     /// The numbers in the frequencies' vocabulary of the words that no reference has.
@@ -196,9 +197,9 @@ impl Weights {
 
     /// Weighs the n-grams whose document frequencies are the scratch's counts.
     fn of_counts(&self, scratch: &mut Scratch) {
-        let weight = |&df: &u32| match self.small.get(df as usize) {
+        let weight = |&df: &u32| match self.known.get(df as usize) {
             Some(&weight) => weight,
-            None => self.ln_images - f64::from(df).ln(),
+            None => self.ln_images - f64::from(df.max(1)).ln(),
         };
         scratch.weights.clear();
         scratch.weights.extend(scratch.counts.iter().map(weight));

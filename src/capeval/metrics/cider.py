@@ -48,7 +48,7 @@ class _Cider(MeanMetric):
         given = self.frequencies
         return given.name if isinstance(given, DocumentFrequencies) else given
 
-    def _source(self, *, stem: bool) -> _native.DocumentFrequencies | str:
+    def _source(self, *, stem: bool) -> _native.DocumentFrequencies | Literal["references", "uniform"]:
         if isinstance(self.frequencies, DocumentFrequencies):
             if self.frequencies.stem is not stem:
                 kinds = {True: "stems", False: "words as they are"}
