@@ -72,7 +72,7 @@ pub(super) fn abbreviations() -> Vec<Rule> {
     ];
     let numbered = seq![any_word(NUMBERED), space_or_line_end().optional(), digit()];
     let company = seq![
-        any_word("pt=e pt=y pt=Y co"),
+        any_word("pt=e pt=E pt=y pt=Y co"),
         ".",
         space(),
         any_word("ltd lim")
