@@ -101,7 +101,8 @@ impl Automaton {
     }
 }
 
-/// A state of the deterministic automaton, and whether a rule has matched on reaching it.
+/// A state of the deterministic automaton, as the place of its row among the transitions, and
+/// whether a rule has matched on reaching it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct State(u32);
 
@@ -109,13 +110,12 @@ impl State {
     const UNKNOWN: State = State(u32::MAX);
     /// No rule can match any more.
     pub(crate) const DEAD: State = State(0);
-    pub(crate) const START: State = State(2);
 
-    fn new(index: usize, accepts: bool) -> State {
-        State((index as u32) << 1 | u32::from(accepts))
+    fn new(row: usize, accepts: bool) -> State {
+        State((row as u32) << 1 | u32::from(accepts))
     }
 
-    fn index(self) -> usize {
+    fn row(self) -> usize {
         (self.0 >> 1) as usize
     }
 
@@ -134,6 +134,7 @@ pub(crate) struct States {
     transitions: Vec<State>,
     /// Scratch: nodes already seen in the step under way.
     seen: Vec<bool>,
+    start: State,
 }
 
 impl States {
@@ -144,17 +145,25 @@ impl States {
             known: HashMap::new(),
             transitions: Vec::new(),
             seen: vec![false; automaton.nodes.len()],
+            start: State::DEAD,
         };
         states.intern((Vec::new(), None));
         let start = states.reach(&[automaton.start]);
-        states.intern(start);
+        let row = states.intern(start);
+        states.start = State::new(row, false);
         states
     }
 
+    /// The state before the first symbol.
+    pub(crate) fn start(&self) -> State {
+        self.start
+    }
+
     /// The state after one more symbol.
+    #[inline]
     pub(crate) fn next(&mut self, state: State, symbol: u8) -> State {
         let class = usize::from(self.automaton.classes[usize::from(symbol)]);
-        let cell = state.index() * self.automaton.samples.len() + class;
+        let cell = state.row() + class;
         match self.transitions[cell] {
             State::UNKNOWN => self.explore(state, class, cell),
             known => known,
@@ -163,14 +172,18 @@ impl States {
 
     /// The first of the rules that matched on reaching the state.
     pub(crate) fn rule(&self, state: State) -> Option<usize> {
-        self.members[state.index()].1
+        self.members(state).1
+    }
+
+    fn members(&self, state: State) -> &(Vec<usize>, Option<usize>) {
+        &self.members[state.row() / self.automaton.samples.len()]
     }
 
     #[cold]
     fn explore(&mut self, state: State, class: usize, cell: usize) -> State {
         let symbol = self.automaton.samples[class];
         let mut targets = Vec::new();
-        for &node in &self.members[state.index()].0 {
+        for &node in &self.members(state).0 {
             if let Node::Step(set, next) = &self.automaton.nodes[node]
                 && set.contains(symbol)
             {
@@ -208,21 +221,21 @@ impl States {
         (waiting, rule)
     }
 
+    /// The row of the state with these members, made if need be.
     fn intern(&mut self, members: (Vec<usize>, Option<usize>)) -> usize {
-        if let Some(&index) = self.known.get(&members) {
-            return index;
+        if let Some(&row) = self.known.get(&members) {
+            return row;
         }
-        let index = self.members.len();
+        let row = self.transitions.len();
         let unknown = if members.0.is_empty() {
             State::DEAD
         } else {
             State::UNKNOWN
         };
         let width = self.automaton.samples.len();
-        self.transitions
-            .resize(self.transitions.len() + width, unknown);
-        self.known.insert(members.clone(), index);
+        self.transitions.resize(row + width, unknown);
+        self.known.insert(members.clone(), row);
         self.members.push(members);
-        index
+        row
     }
 }

@@ -46,7 +46,7 @@ impl Lexer {
 
     /// The lexeme at `start`, which must be inside the line.
     pub(crate) fn next(&mut self, line: &[u8], start: usize, following: Following) -> Lexeme {
-        let mut state = State::START;
+        let mut state = self.states.start();
         let mut best = None;
         for (index, &symbol) in line.iter().enumerate().skip(start) {
             state = self.states.next(state, symbol);

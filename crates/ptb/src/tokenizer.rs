@@ -138,6 +138,15 @@ fn lex(
 ) {
     let mut start = 0;
     while start < symbols.len() {
+        if symbols[start] == b' ' {
+            start += 1;
+            continue;
+        }
+        if let Some(end) = plain_word(symbols, start) {
+            emit(start, end, Action::Keep);
+            start = end;
+            continue;
+        }
         let lexeme = lexer.next(symbols, start, following);
         let text_end = match lexeme.action {
             Action::FinalAbbreviation => lexeme.end + 1,
@@ -149,6 +158,30 @@ fn lex(
         }
         start = lexeme.end;
     }
+}
+
+/// The end of the Latin word at `start` if a space or nothing comes after it.
+///
+/// Most of a caption is such words, and no rule but those of joined words makes anything else
+/// of them; the automaton would say the same, more slowly.
+#[inline]
+fn plain_word(symbols: &[u8], start: usize) -> Option<usize> {
+    let length = symbols[start..]
+        .iter()
+        .take_while(|s| s.is_ascii_alphabetic())
+        .count();
+    let end = start + length;
+    let alone = symbols.get(end).is_none_or(|&symbol| symbol == b' ');
+    (length > 0 && alone && !(matches!(length, 5 | 6) && is_joined(&symbols[start..end])))
+        .then_some(end)
+}
+
+fn is_joined(word: &[u8]) -> bool {
+    const JOINED: [&[u8]; 6] = [b"cannot", b"gonna", b"gotta", b"lemme", b"gimme", b"wanna"];
+    matches!(word[0] | 0x20, b'c' | b'g' | b'l' | b'w')
+        && JOINED
+            .iter()
+            .any(|joined| word.eq_ignore_ascii_case(joined))
 }
 
 fn visit_lines<S: AsRef<str>>(
