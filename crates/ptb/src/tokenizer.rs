@@ -3,7 +3,7 @@
 use crate::lexer::{Following, Lexer};
 use crate::lowercase::push_lowercase;
 use crate::normalise::normalise;
-use crate::rules::Action;
+use crate::rules::{Action, is_space};
 use crate::symbols::{ends_line, symbols_of};
 use std::ops::ControlFlow;
 
@@ -139,7 +139,12 @@ fn lex(
     let mut start = 0;
     while start < symbols.len() {
         if symbols[start] == b' ' {
-            start += 1;
+            // No token starts with it, but the run of spaces may hold rarer ones, which by
+            // themselves could start an address.
+            start += symbols[start..]
+                .iter()
+                .take_while(|&&symbol| is_space(symbol))
+                .count();
             continue;
         }
         if let Some(end) = plain_word(symbols, start) {

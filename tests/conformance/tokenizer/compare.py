@@ -19,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import generate
 
@@ -65,9 +66,22 @@ def jar_lines(lines: Sequence[str], *, lowercase: bool = True) -> list[str]:
     return result[::2]
 
 
-def _run_jar(paths: Sequence[Path], *, lowercase: bool) -> str:
+def jar_alone(lines: Sequence[str], *, lowercase: bool = True) -> list[str]:
+    """Like jar_batch, but each line is a file of its own, so that nothing follows it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        pairs = [(folder / f"{i}.in", folder / f"{i}.out") for i in range(len(lines))]
+        for line, (source, _) in zip(lines, pairs, strict=True):
+            source.write_bytes(line.encode())
+        listing = folder / "pairs.txt"
+        listing.write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
+        _run_jar(["-ioFileList", listing], lowercase=lowercase)
+        return [target.read_bytes().decode() for _, target in pairs]
+
+
+def _run_jar(arguments: Sequence[str | Path], *, lowercase: bool) -> str:
     command = ["java", "-cp", str(jar_path()), "edu.stanford.nlp.process.PTBTokenizer"]
-    command += ["-preserveLines"] + ["-lowerCase"] * lowercase + [str(path) for path in paths]
+    command += ["-preserveLines"] + ["-lowerCase"] * lowercase + [str(argument) for argument in arguments]
     done = subprocess.run(command, capture_output=True, check=True)
     return done.stdout.decode()
 
@@ -85,27 +99,33 @@ def binary_lines(binary: Path, lines: Iterable[str], *flags: str) -> list[str]:
     return done.stdout.decode().split("\n")
 
 
-def differences(
-    binary: Path, lines: Sequence[str], *, isolated: bool
-) -> list[tuple[str, str, str, str]]:
-    """Mode, line, expected and actual for each line on which the tokenizers differ."""
+class Difference(NamedTuple):
+    """A line on which the tokenizers differ."""
+
+    mode: str
+    line: str
+    expected: str
+    actual: str
+
+
+def differences(binary: Path, lines: Sequence[str], *, context: str) -> list[Difference]:
+    """Compares all modes. The context of a line: "barrier", "batch" (the next lines), "alone"."""
     found = []
-    context = [text for line in lines for text in (line, BARRIER)] if isolated else list(lines)
-    step = 2 if isolated else 1
+    flags = ["--alone"] if context == "alone" else []
+    if context == "barrier":
+        lines = [text for line in lines for text in (line, BARRIER)]
     for lowercase in (True, False):
-        case = [] if lowercase else ["--keep-case"]
-        expected = jar_batch(context, lowercase=lowercase)
-        actual = binary_lines(binary, context, *case)
-        kept = binary_lines(binary, context, *case, "--punctuation", "reference")
-        if len(expected) != len(context):
-            raise ValueError(f"expected {len(context)} lines from the jar, got {len(expected)}")
-        for index in range(0, len(context), step):
-            mode = "lower" if lowercase else "cased"
-            if expected[index] != actual[index]:
-                found.append((mode, context[index], expected[index], actual[index]))
-            wanted = " ".join(drop_punctuation(expected[index]))
-            if wanted != kept[index]:
-                found.append((mode + " kept", context[index], wanted, kept[index]))
+        case = [*flags] if lowercase else [*flags, "--keep-case"]
+        run = jar_alone if context == "alone" else jar_batch
+        expected = run(lines, lowercase=lowercase)
+        if len(expected) != len(lines):
+            raise ValueError(f"expected {len(lines)} lines from the jar, got {len(expected)}")
+        kept = [" ".join(drop_punctuation(line)) for line in expected]
+        for punctuation, wanted in (("keep", expected), ("reference", kept)):
+            actual = binary_lines(binary, lines, *case, "--punctuation", punctuation)
+            mode = f"{punctuation}, {'lower case' if lowercase else 'as is'}"
+            rows = zip(lines, wanted, actual, strict=True)
+            found += [Difference(mode, *row) for row in rows if row[1] != row[2]]
     return found
 
 
@@ -117,7 +137,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--code-points", action="store_true", help="a few lines for each one")
     parser.add_argument("--file", type=Path, help="compare the lines of a file instead")
-    parser.add_argument("--batch", action="store_true", help="let lines see the next ones")
+    parser.add_argument("--context", choices=["barrier", "batch", "alone"], default="barrier")
     parser.add_argument("--show", type=int, default=30, help="differences to print")
     arguments = parser.parse_args()
     if arguments.file is not None:
@@ -129,7 +149,7 @@ def main() -> int:
         lines = list(generate.code_point_lines())
     else:
         lines = list(generate.lines(arguments.lines, arguments.seed))
-    found = differences(arguments.binary, lines, isolated=not arguments.batch)
+    found = differences(arguments.binary, lines, context=arguments.context)
     for mode, line, expected, actual in found[: arguments.show]:
         print(f"{mode}\n  line     {line!r}\n  expected {expected!r}\n  actual   {actual!r}")
     print(f"{len(lines)} lines, {len(found)} differences")

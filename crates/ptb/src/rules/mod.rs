@@ -12,7 +12,7 @@ mod shapes;
 mod web;
 
 use crate::pattern::Pattern;
-pub(crate) use shapes::{is_apostrophe, is_white_space};
+pub(crate) use shapes::{is_apostrophe, is_space, is_white_space};
 
 /// Where the token ends within a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

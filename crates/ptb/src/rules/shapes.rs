@@ -187,12 +187,14 @@ fn joined_capitals() -> Pattern {
     seq![capitals(), seq![joint, capitals()].at_least_once()]
 }
 
+/// Whether a symbol is white space within a line.
+pub(crate) fn is_space(symbol: u8) -> bool {
+    matches!(symbol, b' ' | b'\t' | SPACE | NO_BREAK_SPACE)
+}
+
 /// Whether a symbol is white space or a line end.
 pub(crate) fn is_white_space(symbol: u8) -> bool {
-    matches!(
-        symbol,
-        b' ' | b'\t'..=b'\r' | SPACE | NO_BREAK_SPACE | LINE_END | NEXT_LINE
-    )
+    is_space(symbol) || matches!(symbol, b'\n'..=b'\r' | LINE_END | NEXT_LINE)
 }
 
 /// Whether a symbol can be the apostrophe of a contraction; a semicolon ends its entity.
