@@ -141,7 +141,7 @@ class Candidates(_Captions):
     _kind = "candidates"
 
     def __init__(self, captions: Mapping[ImageId, str] | Mapping[ImageId, Sequence[str]]) -> None:
-        super().__init__(captions)  # type: ignore[arg-type]
+        super().__init__(captions)
 
     @classmethod
     def _group(cls, image: ImageId, value: object) -> list[str]:

@@ -111,13 +111,11 @@ fn from_text(
         return Err(broken);
     };
     match (before.kind, before.place.clone()) {
-        (ReadErrorKind::Truncated, Some(place)) if broken.kind == ReadErrorKind::NotUtf8 => {
-            Err(ReadError {
-                message: format!("{} in {place}", broken.message),
-                place: before.place,
-                ..broken
-            })
-        }
+        (ReadErrorKind::Truncated, Some(place)) if broken.kind == ReadErrorKind::NotUtf8 => Err(ReadError {
+            message: format!("{} in {place}", broken.message),
+            place: before.place,
+            ..broken
+        }),
         (ReadErrorKind::Truncated | ReadErrorKind::NoCaptions, None) => Err(broken),
         _ => Err(before),
     }
@@ -133,12 +131,7 @@ fn lines(file: &str, entry: Entry) -> Result<Captions, ReadError> {
         if line.is_empty() {
             continue;
         }
-        let source = Source {
-            file,
-            start,
-            end: start + line.len(),
-            is_line: true,
-        };
+        let source = Source { file, start, end: start + line.len(), is_line: true };
         reader.path = vec![Segment::Line(index + 1)];
         source.read(&mut reader, entry)?;
     }
@@ -147,17 +140,11 @@ fn lines(file: &str, entry: Entry) -> Result<Captions, ReadError> {
 
 /// Adds what the whole file looks like to the error of a value in it.
 fn with_keys(error: ReadError, source: Source<'_>, expected: &str) -> ReadError {
-    let is_of_shape = matches!(
-        error.kind,
-        ReadErrorKind::WrongType | ReadErrorKind::MissingField
-    );
+    let is_of_shape = matches!(error.kind, ReadErrorKind::WrongType | ReadErrorKind::MissingField);
     match top_keys(source).filter(|_| is_of_shape) {
         None => error,
         Some(keys) => {
-            let message = format!(
-                "{}; expected {expected}, found an object with {keys}",
-                error.message
-            );
+            let message = format!("{}; expected {expected}, found an object with {keys}", error.message);
             ReadError { message, ..error }
         }
     }
@@ -194,16 +181,10 @@ fn refuse_unknown_images(reader: &Reader<'_>) -> Result<(), ReadError> {
     let Some(annotation) = slots.iter().position(|&slot| rank_of(slot).is_none()) else {
         return Ok(());
     };
-    let place = Place {
-        entry: format!("annotations[{annotation}]"),
-        field: Some("image_id".to_owned()),
-    };
+    let place = Place { entry: format!("annotations[{annotation}]"), field: Some("image_id".to_owned()) };
     let id = id_in_words(reader, slots[annotation]);
     let message = format!(r#"{place} must be the id of one of "images" (got {id})"#);
-    Err(ReadError {
-        place: Some(place),
-        ..ReadError::of_file(ReadErrorKind::UnknownImage, message)
-    })
+    Err(ReadError { place: Some(place), ..ReadError::of_file(ReadErrorKind::UnknownImage, message) })
 }
 
 fn refuse_images_without_references(reader: &Reader<'_>) -> Result<(), ReadError> {
@@ -217,11 +198,7 @@ fn refuse_images_without_references(reader: &Reader<'_>) -> Result<(), ReadError
     let Some(&first) = without.first() else {
         return Ok(());
     };
-    let shown: Vec<String> = without
-        .iter()
-        .take(SHOWN)
-        .map(|&slot| id_in_words(reader, slot))
-        .collect();
+    let shown: Vec<String> = without.iter().take(SHOWN).map(|&slot| id_in_words(reader, slot)).collect();
     let more = if without.len() > SHOWN { ", ..." } else { "" };
     let message = format!(
         r#"every image of "images" must have an annotation ({} of {} have none: {}{more})"#,

@@ -6,4 +6,15 @@ from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.registry import DEFAULT, METRICS
 from capeval.metrics.rouge import RougeL, RougeN, RougeS
 
-__all__ = ["DEFAULT", "METRICS", "Bleu", "Cider", "CiderD", "Metric", "Prepared", "RougeL", "RougeN", "RougeS"]
+__all__ = [
+    "DEFAULT",
+    "METRICS",
+    "Bleu",
+    "Cider",
+    "CiderD",
+    "Metric",
+    "Prepared",
+    "RougeL",
+    "RougeN",
+    "RougeS",
+]

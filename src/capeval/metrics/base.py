@@ -135,7 +135,10 @@ class Prepared:
 
     def score(
         self,
-        candidates: Candidates | Mapping[ImageId, str] | Mapping[ImageId, Sequence[str]] | TokenizedCandidates,
+        candidates: Candidates
+        | Mapping[ImageId, str]
+        | Mapping[ImageId, Sequence[str]]
+        | TokenizedCandidates,
     ) -> Scores:
         """Scores candidates of some or all of the images.
 
