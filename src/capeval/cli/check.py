@@ -18,7 +18,10 @@ from capeval.types import Candidates, References
 __all__ = ["EXAMPLES", "NAME", "run"]
 
 NAME = "check"
-EXAMPLES = examples("capeval check results.json --references references.json", "capeval check results.json.gz")
+EXAMPLES = examples(
+    "capeval check results.json --references references.json",
+    "capeval check results.json.gz",
+)
 
 
 def run(

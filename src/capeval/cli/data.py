@@ -26,7 +26,9 @@ class Split(StrEnum):
 
 
 def run(
-    folder: Annotated[Path, typer.Argument(help="Where to write; made if it is not there.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(help="Where to write; made if it is not there.", show_default=False)
+    ],
     split: Annotated[Split, typer.Option(help="Which images.")] = Split.VAL,
     seed: Seed = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,

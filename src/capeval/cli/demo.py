@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from pathlib import Path
 from typing import Annotated
@@ -29,8 +30,7 @@ def run(
     """
     from capeval.benchmarks import coco
     from capeval.evaluation import Evaluator
-    from capeval.report import System, scores
-    from capeval.report.html import to_html
+    from capeval.report import System, scores, to_html
 
     seconds = [time.perf_counter()]
     with Steps(4) as steps:
@@ -57,7 +57,7 @@ def run(
         )
         output.mkdir(parents=True, exist_ok=True)
         deliver(page, path)
-    read, prepared, scored = (end - start for start, end in zip(seconds, seconds[1:], strict=False))
+    read, prepared, scored = (end - start for start, end in itertools.pairwise(seconds))
     print(
         f"\n{len(candidates):,} candidates and {int(references.counts.sum()):,} references of "
         f"{len(references):,} images in {read + prepared + scored:.2f} s: reading {read:.2f}, "

@@ -43,8 +43,8 @@ Metrics = Annotated[
         "--metrics",
         "-m",
         metavar="NAME,...",
-        help=f"Metrics, by comma or repeated; 'capeval metrics' lists them. [dim]default: {','.join(DEFAULT)}[/dim]",
-        show_default=False,
+        help="Metrics, by comma or repeated; 'capeval metrics' lists them.",
+        show_default=",".join(DEFAULT),
     ),
 ]
 Output = Annotated[

@@ -23,7 +23,7 @@ from capeval.cli.options import (
 from capeval.errors import MismatchError
 from capeval.evaluation import Evaluator, Report
 from capeval.formats import load_candidates, load_references, load_subsets
-from capeval.report import System, per_image, scores, to_json
+from capeval.report import System, per_image, scores, to_html, to_json
 from capeval.tokenization import Tokenizer
 from capeval.types import Candidates, ImageId, References
 
@@ -42,7 +42,7 @@ def run(
     references: ReferencesFile,
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULTS...", help="File of results, one for each system.", show_default=False),
+        typer.Argument(metavar="RESULTS...", help="Files of results, one a system.", show_default=False),
     ],
     metrics: Metrics = None,
     subset: Annotated[
@@ -95,6 +95,7 @@ def run(
 def prepared(
     references: Path, results: list[Path], metrics: tuple[str, ...], tokenizer: Tokenizer
 ) -> tuple[References, Evaluator, list[Candidates]]:
+    """The references, prepared, and the candidates of each file."""
     # Reading results takes no time of its own while references are tokenised on the other processors.
     with ThreadPoolExecutor(1) as reader:
         given = load_references(references)
@@ -113,6 +114,7 @@ def scored(
     candidates: Candidates,
     subsets: dict[str, list[ImageId]] | None = None,
 ) -> Report:
+    """The scores of the candidates in a file; an error names it."""
     try:
         return evaluator.evaluate(candidates, subsets=subsets)
     except MismatchError as error:
@@ -129,7 +131,5 @@ def _with_intervals(system: System, *, samples: int, level: float, seed: int) ->
 def _write_report(
     path: Path, systems: list[System], references: References, candidates: list[Candidates]
 ) -> None:
-    from capeval.report.html import to_html
-
     captions = {system.name: texts for system, texts in zip(systems, candidates, strict=True)}
     deliver(to_html(systems, references=references, candidates=captions), path)

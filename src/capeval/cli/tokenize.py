@@ -19,7 +19,7 @@ __all__ = ["EXAMPLES", "NAME", "run"]
 NAME = "tokenize"
 EXAMPLES = examples(
     "capeval tokenize captions.txt",
-    "echo \"A man's best friend.\" | capeval tokenize -",
+    'echo "A man\'s best friend." | capeval tokenize -',
     "capeval tokenize captions.txt --keep-punctuation --keep-case -o tokens.txt",
 )
 
@@ -27,7 +27,9 @@ EXAMPLES = examples(
 def run(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="A caption in each line; - reads standard input.", allow_dash=True),
+        typer.Argument(
+            metavar="FILE", help="A caption in each line; - is standard input.", show_default=False
+        ),
     ],
     keep_punctuation: Annotated[
         bool, typer.Option("--keep-punctuation", help="Leave punctuation in: the tokenizer's own output.")

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING
 from capeval.errors import FormatError
 
 if TYPE_CHECKING:
+    import gzip
     import zipfile
 
 __all__ = ["LIMIT", "Source", "read_source"]
@@ -56,7 +57,7 @@ def read_source(path: str | Path, limit: int = LIMIT) -> Source:
     return Source(data, path.name)
 
 
-def _bounded(file: IO[bytes], limit: int, what: str, first: int = _CHUNK) -> bytes:
+def _bounded(file: IO[bytes] | gzip.GzipFile, limit: int, what: str, first: int = _CHUNK) -> bytes:
     """All of a file. Bytes are counted as they come: what an archive says of its size may be a lie."""
     chunks = []
     total, size = 0, first

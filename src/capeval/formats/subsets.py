@@ -66,7 +66,8 @@ def _parsed(data: bytes) -> Any:
         message = f"line {error.lineno} column {error.colno} is not JSON: {error.msg}"
         raise FormatError(message, kind="NotJson", line=error.lineno, column=error.colno) from None
     except RecursionError:
-        raise FormatError("the file has too many lists and objects inside each other", kind="TooDeep") from None
+        message = "the file has too many lists and objects inside each other"
+        raise FormatError(message, kind="TooDeep") from None
     except ValueError:
         # Python refuses to read integers of thousands of digits.
         raise FormatError("the file has a number that is too large", kind="NumberTooLarge") from None

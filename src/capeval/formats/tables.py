@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from capeval.errors import CaptionError, DependencyError, FormatError
 from capeval.types import Candidates, ImageId, References
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["read_candidates_table", "read_references_table"]
+
+_Kind = TypeVar("_Kind", References, Candidates)
 
 _COLUMNS = ("image_id", "caption")
 
@@ -46,14 +48,15 @@ def read_candidates_table(data: bytes, limit: int) -> Candidates:
     captions: dict[ImageId, list[str]] = {}
     for row, image, caption in _rows(data, limit, lists=False):
         if image in captions:
-            message = f"row {row}: image_id must be different in every row (got {image!r}, as in row {rows[image]})"
+            found = f"got {image!r}, as in row {rows[image]}"
+            message = f"row {row}: image_id must be different in every row ({found})"
             raise FormatError(message, kind="DuplicateImage", entry=f"row {row}", field="image_id")
         rows[image] = row
         captions[image] = [caption]
     return _checked(Candidates, captions)
 
 
-def _checked(kind: type[Any], captions: dict[ImageId, list[str]]) -> Any:
+def _checked(kind: type[_Kind], captions: dict[ImageId, list[str]]) -> _Kind:
     if not captions:
         raise FormatError("the file must have at least one caption (got none)", kind="NoCaptions")
     try:

@@ -40,12 +40,14 @@ class Cell:
         low: The lower end of the number's interval, if it has one.
         high: The upper end.
         best: Whether it is the best of its column.
+        digits: The number's decimals, for people.
     """
 
     value: ImageId | float | None
     low: float | None = None
     high: float | None = None
     best: bool = False
+    digits: int = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,8 +112,8 @@ def comparison(comparisons: Mapping[str, Comparison], a: str, b: str) -> Grid:
             Cell(value=name),
             Cell(value=each.a, best=each.a > each.b),
             Cell(value=each.b, best=each.b > each.a),
-            Cell(value=each.difference, low=each.low, high=each.high),
-            Cell(value=each.p_value),
+            Cell(value=each.difference, low=each.low, high=each.high, digits=4),
+            Cell(value=each.p_value, digits=4),
         )
         for name, each in comparisons.items()
     )

@@ -132,10 +132,12 @@ def _numeric(grid: Grid) -> set[int]:
 
 
 def shown(cell: Cell) -> str:
-    """A cell for people: `0.435`, or `0.435 [0.431, 0.439]`, to three decimals."""
+    """A cell for people: `0.435`, or `0.435 [0.431, 0.439]`, to three decimals by default."""
     if cell.value is None:
         return ""
     if not isinstance(cell.value, float):
         return str(cell.value)
-    number = f"{cell.value:.3f}"
-    return number if cell.low is None else f"{number} [{cell.low:.3f}, {cell.high:.3f}]"
+    number, low, high = (
+        "" if value is None else f"{value:.{cell.digits}f}" for value in (cell.value, cell.low, cell.high)
+    )
+    return f"{number} [{low}, {high}]" if low else number
