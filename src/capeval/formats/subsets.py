@@ -87,8 +87,8 @@ def _not_json(name: str) -> NoReturn:
 
 
 def _image_ids(name: str, ids: object) -> list[ImageId]:
-    if not isinstance(ids, list):
-        _refuse(repr(name), "a list of image ids", ids)
+    if not isinstance(ids, list) or not ids:
+        _refuse(repr(name), "a list of image ids, at least one", ids)
     for position, image in enumerate(ids):
         _check_id(f"{name!r}[{position}]", image)
     seen: set[ImageId] = set()
