@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -125,11 +126,13 @@ def _legend(figure: Figure, panel: Axes, names: Sequence[str]) -> None:
 def _svg(figure: Figure, salt: str) -> Markup:
     text = io.StringIO()
     # The same scores give the same file: no date, and ids that depend on the plot alone.
-    with mpl.rc_context({"svg.hashsalt": salt}):
+    with mpl.rc_context({"svg.hashsalt": salt}), warnings.catch_warnings():
+        # Text is drawn by the reader's fonts, which may have what matplotlib's lacks.
+        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    # Two plots in one page: what matplotlib numbers would stand twice.
-    svg = re.sub(r'\bid="(?=[a-z]+_\d)', f'id="{salt}-', svg)
+    # Two plots in one page: without the plot's name the same id would stand twice.
+    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{salt}-", svg)
     return Markup(re.sub(r'width="[\d.]+pt" height="[\d.]+pt"', 'role="img"', svg, count=1))  # noqa: S704

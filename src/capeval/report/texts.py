@@ -62,7 +62,8 @@ def to_csv(grid: Grid) -> str:
     for column, name in enumerate(grid.columns):
         header += [name, f"{name} low", f"{name} high"] if column in with_ends else [name]
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    # All text in quotes: with a line feed alone as line end, csv leaves a carriage return bare.
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow([_inert(name) for name in header])
     for row in grid.rows:
         values: list[object] = []
