@@ -35,7 +35,10 @@ pub struct Options {
 impl Default for Options {
     /// What published scores are computed on: lower case, punctuation of the reference.
     fn default() -> Options {
-        Options { lowercase: true, punctuation: Punctuation::Reference }
+        Options {
+            lowercase: true,
+            punctuation: Punctuation::Reference,
+        }
     }
 }
 
@@ -62,7 +65,11 @@ impl Default for Tokenizer {
 impl Tokenizer {
     /// A tokenizer that has seen no text yet.
     pub fn new() -> Tokenizer {
-        Tokenizer { lexer: Lexer::new(), line: Line::default(), writer: Writer::default() }
+        Tokenizer {
+            lexer: Lexer::new(),
+            line: Line::default(),
+            writer: Writer::default(),
+        }
     }
 
     /// Passes the tokens of a caption to `sink`, in order. The caption stands alone, as the
@@ -91,7 +98,11 @@ impl Tokenizer {
         let following = |visit: &mut dyn FnMut(u8) -> ControlFlow<()>| {
             let _ = visit_lines(following, visit);
         };
-        let Tokenizer { lexer, line, writer } = self;
+        let Tokenizer {
+            lexer,
+            line,
+            writer,
+        } = self;
         writer.start(*options);
         if is_plain(text) {
             lex(lexer, text.as_bytes(), &following, |start, end, action| {
@@ -100,7 +111,11 @@ impl Tokenizer {
         } else {
             line.read(text);
             lex(lexer, &line.symbols, &following, |start, end, action| {
-                writer.write(&text[line.offsets[start]..line.offsets[end]], action, &mut sink);
+                writer.write(
+                    &text[line.offsets[start]..line.offsets[end]],
+                    action,
+                    &mut sink,
+                );
             });
         }
         writer.finish(&mut sink);
@@ -109,18 +124,26 @@ impl Tokenizer {
 
 /// Whether a text is its own line of symbols: ASCII without line ends.
 fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii() && !matches!(byte, b'\n'..=b'\r'))
+    text.bytes()
+        .all(|byte| byte.is_ascii() && !matches!(byte, b'\n'..=b'\r'))
 }
 
-/// Cuts a line into lexemes. The text of an abbreviation whose period is also a token of its
-/// own includes the period.
-fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl FnMut(usize, usize, Action)) {
+/// Passes on where each token of a line starts and ends.
+fn lex(
+    lexer: &mut Lexer,
+    symbols: &[u8],
+    following: Following,
+    mut emit: impl FnMut(usize, usize, Action),
+) {
     let mut start = 0;
     while start < symbols.len() {
         if symbols[start] == b' ' {
             // No token starts with it, but the run of spaces may hold rarer ones, which by
             // themselves could start an address.
-            start += symbols[start..].iter().take_while(|&&symbol| is_space(symbol)).count();
+            start += symbols[start..]
+                .iter()
+                .take_while(|&&symbol| is_space(symbol))
+                .count();
             continue;
         }
         if let Some(end) = plain_word(symbols, start) {
@@ -129,13 +152,8 @@ fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl F
             continue;
         }
         let lexeme = lexer.next(symbols, start, following);
-        let text_end = match lexeme.action {
-            Action::FinalAbbreviation => lexeme.end + 1,
-            Action::FinalAcronym if lexeme.end > start + 1 => lexeme.end + 1,
-            _ => lexeme.end,
-        };
         if lexeme.action != Action::Skip {
-            emit(start, text_end, lexeme.action);
+            emit(start, lexeme.text_end, lexeme.action);
         }
         start = lexeme.end;
     }
@@ -147,19 +165,28 @@ fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl F
 /// of them; the automaton would say the same, more slowly.
 #[inline]
 fn plain_word(symbols: &[u8], start: usize) -> Option<usize> {
-    let length = symbols[start..].iter().take_while(|s| s.is_ascii_alphabetic()).count();
+    let length = symbols[start..]
+        .iter()
+        .take_while(|s| s.is_ascii_alphabetic())
+        .count();
     let end = start + length;
     let alone = symbols.get(end).is_none_or(|&symbol| symbol == b' ');
-    (length > 0 && alone && !(matches!(length, 5 | 6) && is_joined(&symbols[start..end]))).then_some(end)
+    (length > 0 && alone && !(matches!(length, 5 | 6) && is_joined(&symbols[start..end])))
+        .then_some(end)
 }
 
 fn is_joined(word: &[u8]) -> bool {
     const JOINED: [&[u8]; 6] = [b"cannot", b"gonna", b"gotta", b"lemme", b"gimme", b"wanna"];
     matches!(word[0] | 0x20, b'c' | b'g' | b'l' | b'w')
-        && JOINED.iter().any(|joined| word.eq_ignore_ascii_case(joined))
+        && JOINED
+            .iter()
+            .any(|joined| word.eq_ignore_ascii_case(joined))
 }
 
-fn visit_lines<S: AsRef<str>>(lines: &[S], visit: &mut dyn FnMut(u8) -> ControlFlow<()>) -> ControlFlow<()> {
+fn visit_lines<S: AsRef<str>>(
+    lines: &[S],
+    visit: &mut dyn FnMut(u8) -> ControlFlow<()>,
+) -> ControlFlow<()> {
     for line in lines {
         visit(b'\n')?;
         for character in line.as_ref().chars() {
@@ -172,7 +199,11 @@ fn visit_lines<S: AsRef<str>>(lines: &[S], visit: &mut dyn FnMut(u8) -> ControlF
 }
 
 fn line_symbols(character: char) -> (u8, Option<u8>) {
-    if ends_line(character) { (b' ', None) } else { symbols_of(character) }
+    if ends_line(character) {
+        (b' ', None)
+    } else {
+        symbols_of(character)
+    }
 }
 
 /// A line as symbols, for text that is not plain.
@@ -219,7 +250,11 @@ impl Writer {
             sink(&held);
         }
         let mut token = normalise(action, text, &mut self.normalised);
-        if self.options.lowercase && !token.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) {
+        if self.options.lowercase
+            && !token
+                .bytes()
+                .all(|b| b.is_ascii() && !b.is_ascii_uppercase())
+        {
             self.lowered.clear();
             push_lowercase(token, &mut self.lowered);
             token = &self.lowered;
@@ -258,4 +293,52 @@ fn ends_in_white_space(token: &str) -> bool {
 /// White space to Python's `str.rstrip`: that of Unicode and the four separators of ASCII.
 fn is_python_space(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Every lexeme of a line, by the automaton alone.
+    fn lex_slowly(lexer: &mut Lexer, symbols: &[u8]) -> Vec<(usize, usize, Action)> {
+        let mut found = Vec::new();
+        let mut start = 0;
+        while start < symbols.len() {
+            let lexeme = lexer.next(symbols, start, &|_| {});
+            assert!(start < lexeme.end && lexeme.end <= lexeme.text_end);
+            assert!(lexeme.text_end <= symbols.len());
+            found.push((start, lexeme.text_end, lexeme.action));
+            start = lexeme.end;
+        }
+        found.retain(|&(_, _, action)| action != Action::Skip);
+        found
+    }
+
+    fn check_short_cuts(text: &str) {
+        let mut line = Line::default();
+        line.read(text);
+        let mut lexer = Lexer::new();
+        let slow = lex_slowly(&mut lexer, &line.symbols);
+        let mut spans = Vec::new();
+        lex(&mut lexer, &line.symbols, &|_| {}, |start, end, _| {
+            spans.push((start, end))
+        });
+        let expected: Vec<_> = slow.iter().map(|&(start, end, _)| (start, end)).collect();
+        assert_eq!(spans, expected, "for {text:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn short_cuts_change_nothing(text in any::<String>()) {
+            check_short_cuts(&text);
+        }
+
+        #[test]
+        fn short_cuts_change_nothing_in_captions(
+            text in "((cannot|Gonna|wanna|can|a|dog|Mr|c|etc|don't|x-y|5)[ .,\u{a0}\u{3000}]{1,2}){1,8}"
+        ) {
+            check_short_cuts(&text);
+        }
+    }
 }
