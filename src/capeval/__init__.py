@@ -2,6 +2,7 @@
 
 from capeval._native import __version__
 from capeval.evaluation import Evaluator, Report, evaluate
+from capeval.formats import load_candidates, load_references
 from capeval.metrics import Bleu, Cider, CiderD, RougeL, RougeN, RougeS
 from capeval.resources import DocumentFrequencies
 from capeval.tokenization import Tokenizer, tokenize
@@ -24,5 +25,7 @@ __all__ = [
     "Tokenizer",
     "__version__",
     "evaluate",
+    "load_candidates",
+    "load_references",
     "tokenize",
 ]

@@ -64,8 +64,8 @@ impl ImageIds {
     /// The ids as integers when every one of them is an integer written the usual way (`"391895"`,
     /// not `"+1"` or `"007"`); `None` when one is not.
     ///
-    /// JSON's object keys are always strings: a mapping written from integer ids comes back with
-    /// strings, and this is the explicit way to the integers.
+    /// JSON's object keys are always strings: this is the way back to the integers that a mapping
+    /// was written from.
     pub fn to_integers(&self) -> Option<ImageIds> {
         let integer = |id: &String| id.parse::<i64>().ok().filter(|value| value.to_string() == *id);
         match self {

@@ -15,8 +15,9 @@ use crate::source::{Source, text_of};
 ///   `caption` an entry may have a list of them under `caption` (as nocaps files do), `captions` or
 ///   `references`.
 /// - A mapping: `{"391895": ["...", ...], ...}`, a caption also as `{"caption": "..."}` (the form
-///   pycocoevalcap scores). Its ids are strings. An object with a key `annotations` or `images` is
-///   never taken for a mapping.
+///   pycocoevalcap scores). JSON has text alone for keys: where each of them is an integer written
+///   plainly, the ids are integers. An object with a key `annotations` or `images` is never taken
+///   for a mapping.
 ///
 /// Other keys are passed over. Captions stay as they are, empty ones and line breaks included.
 ///
@@ -43,13 +44,14 @@ fn annotations(file: &str) -> Result<Captions, ReadError> {
                 let expected = r#"COCO annotations or lists of captions by image id"#;
                 with_keys(error, source, expected)
             })?;
-            finished(reader)
+            finished(reader).map(with_ids_of_keys)
         }
     }
 }
 
 /// Reads results, one caption an image: `[{"image_id", "caption"}, ...]`, as COCO's server takes
-/// them, or a mapping `{"391895": "...", ...}`, whose ids are strings.
+/// them, or a mapping `{"391895": "...", ...}`, whose ids are those that [`read_annotations`] takes
+/// from a mapping.
 ///
 /// Other keys are passed over. Captions stay as they are, empty ones and line breaks included.
 ///
@@ -66,7 +68,14 @@ fn results(file: &str) -> Result<Captions, ReadError> {
         let expected = r#"a list of {"image_id", "caption"} objects or captions by image id"#;
         with_keys(error, source, expected)
     })?;
-    finished(reader)
+    let captions = finished(reader)?;
+    let is_mapping = file.trim_ascii_start().starts_with('{');
+    if is_mapping { Ok(with_ids_of_keys(captions)) } else { Ok(captions) }
+}
+
+/// Gives captions of a mapping the ids that its keys stand for.
+fn with_ids_of_keys(captions: Captions) -> Captions {
+    captions.with_integer_ids().unwrap_or_else(|strings| strings)
 }
 
 /// Reads references from JSON lines: in each line an entry as in the list that

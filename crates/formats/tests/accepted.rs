@@ -56,8 +56,15 @@ fn a_list_holds_references_in_four_ways() {
 #[test]
 fn a_mapping_holds_references_as_strings_or_objects() {
     let file = r#"{"391895": ["a", "b"], "7": [{"caption": "c", "id": 4}, "d"]}"#;
-    let expected = strings(&[("391895", &["a", "b"]), ("7", &["c", "d"])]);
-    references(file, &expected);
+    references(file, &integers(&[(391895, &["a", "b"]), (7, &["c", "d"])]));
+}
+
+#[test]
+fn the_ids_of_a_mapping_are_integers_when_all_of_its_keys_are() {
+    let file = r#"{"391895": ["a", "b"], "07": ["c"]}"#;
+    references(file, &strings(&[("391895", &["a", "b"]), ("07", &["c"])]));
+    results(r#" {"5": "a", "-1": "b"}"#, &integers(&[(5, &["a"]), (-1, &["b"])]));
+    results(r#"[{"image_id": "5", "caption": "a"}]"#, &strings(&[("5", &["a"])]));
 }
 
 #[test]
@@ -65,9 +72,8 @@ fn a_mapping_may_have_many_images() {
     let groups: Vec<String> = (0..1000).map(|id| format!(r#""{id}": ["c{id}"]"#)).collect();
     let captions = read_annotations(format!("{{{}}}", groups.join(",")).as_bytes()).unwrap();
     assert_eq!(captions.len(), 1000);
-    let integers = captions.with_integer_ids().unwrap();
-    assert_eq!(*integers.ids(), ImageIds::Integers((0..1000).collect()));
-    assert_eq!(integers.caption(999), "c999");
+    assert_eq!(*captions.ids(), ImageIds::Integers((0..1000).collect()));
+    assert_eq!(captions.caption(999), "c999");
 }
 
 #[test]
