@@ -171,10 +171,11 @@ def compare(
         lows, highs = _interval(differences, level)
         for i, name in enumerate(metric.names):
             difference = a.corpus[name] - b.corpus[name]
+            rounding = _ROUNDING * (abs(a.corpus[name]) + abs(b.corpus[name]))
             p_value = (
-                _bootstrap_p(differences[:, i])
+                _bootstrap_p(differences[:, i], rounding)
                 if under_none is None
-                else _randomization_p(under_none[:, i], difference, abs(a.corpus[name]) + abs(b.corpus[name]))
+                else _randomization_p(under_none[:, i], difference, rounding)
             )
             comparisons[name] = Comparison(
                 name=name,
@@ -294,11 +295,11 @@ def _interval(values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]
     return low, high
 
 
-def _bootstrap_p(differences: FloatArray) -> float:
-    beyond = min(int((differences <= 0).sum()), int((differences >= 0).sum()))
+def _bootstrap_p(differences: FloatArray, rounding: float) -> float:
+    beyond = min(int((differences <= rounding).sum()), int((differences >= -rounding).sum()))
     return min(1.0, 2 * (beyond + 1) / (len(differences) + 1))
 
 
-def _randomization_p(differences: FloatArray, observed: float, scale: float) -> float:
-    extreme = int((np.abs(differences) >= abs(observed) - _ROUNDING * scale).sum())
+def _randomization_p(differences: FloatArray, observed: float, rounding: float) -> float:
+    extreme = int((np.abs(differences) >= abs(observed) - rounding).sum())
     return (extreme + 1) / (len(differences) + 1)
