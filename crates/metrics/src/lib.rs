@@ -1,1 +1,3 @@
-//! To be written.
+//! Scoring kernels of capeval over tokenised captions.
+
+pub mod meteor;

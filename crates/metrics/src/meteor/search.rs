@@ -1,0 +1,293 @@
+//! The best alignment of one candidate with one reference among all possible matches.
+//!
+//! METEOR walks the reference from left to right and keeps the best partial alignments: most
+//! matched words, then fewest chunks, then shortest distance; of equals, the one found first.
+//! In this search an exact match counts both its words; a match of any other stage counts half of
+//! its words on either side, rounded down, so a single word matched by stem or synonym counts
+//! nothing and is taken only for the sake of chunks and order.
+
+/// One possible match; positions are in words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Match {
+    pub reference: u32,
+    pub reference_len: u32,
+    pub candidate: u32,
+    pub candidate_len: u32,
+    /// Index of the stage in [`super::Stage::ALL`].
+    pub stage: u8,
+}
+
+impl Match {
+    fn gain(&self) -> u32 {
+        if self.stage == 0 {
+            self.reference_len + self.candidate_len
+        } else {
+            self.reference_len / 2 + self.candidate_len / 2
+        }
+    }
+
+    fn distance(&self) -> u32 {
+        self.reference.abs_diff(self.candidate)
+    }
+}
+
+const NONE: u32 = u32::MAX;
+
+/// A partial alignment up to some reference word.
+#[derive(Clone, Copy)]
+struct Path {
+    gain: u32,
+    chunks: u32,
+    distance: u32,
+    /// First reference word after the last match or skipped word.
+    next: u32,
+    /// Candidate word after the last match, `NONE` if the last reference word was skipped.
+    open: u32,
+    /// Last step of the path in `Search::steps`.
+    tail: u32,
+}
+
+impl Path {
+    const START: Self = Self { gain: 0, chunks: 0, distance: 0, next: 0, open: NONE, tail: NONE };
+
+    fn take(&mut self, found: &Match) {
+        self.gain += found.gain();
+        self.chunks += u32::from(self.open != NONE && found.candidate != self.open);
+        self.next = found.reference + found.reference_len;
+        self.open = found.candidate + found.candidate_len;
+    }
+
+    fn close_chunk(&mut self) {
+        self.chunks += u32::from(self.open != NONE);
+        self.open = NONE;
+    }
+
+    /// Smaller is better; `order` keeps equals in the order in which they were found.
+    fn rank(&self, order: usize) -> u128 {
+        u128::from(!self.gain) << 96 | u128::from(self.chunks) << 64 | u128::from(self.distance) << 32 | order as u128
+    }
+}
+
+/// A path about to be kept: from which path it comes and by which match.
+#[derive(Clone, Copy)]
+struct Extension {
+    rank: u128,
+    path: Path,
+    parent: u32,
+    taken: u32,
+}
+
+/// Reusable memory of the search.
+#[derive(Default)]
+pub(super) struct Search {
+    candidate_cover: Vec<u32>,
+    reference_cover: Vec<u32>,
+    /// Fixed match that starts at a reference word, `NONE` if there is none.
+    fixed: Vec<u32>,
+    paths: Vec<Path>,
+    /// Used words of each path: bits of the candidate, then of the reference.
+    used: Vec<u64>,
+    next_used: Vec<u64>,
+    extensions: Vec<Extension>,
+    /// Taken matches: the step before and the match.
+    steps: Vec<(u32, u32)>,
+}
+
+impl Search {
+    /// Choose among `matches`, which are in order of their reference word and, within one word, in
+    /// the order in which METEOR finds them. Fills `chosen` in order of the reference.
+    pub(super) fn run(
+        &mut self,
+        candidate_len: usize,
+        reference_len: usize,
+        beam_size: usize,
+        matches: &[Match],
+        chosen: &mut Vec<Match>,
+    ) {
+        chosen.clear();
+        if self.fix_unambiguous(candidate_len, reference_len, matches) {
+            chosen.extend_from_slice(matches);
+            return;
+        }
+        let words = Bits { candidate: candidate_len.div_ceil(64), all: candidate_len.div_ceil(64) + reference_len.div_ceil(64) };
+        self.start(words, matches);
+        let mut from = 0;
+        for position in 0..reference_len as u32 {
+            let here = matches[from..].iter().take_while(|found| found.reference == position).count();
+            self.extend_paths(words, position, matches, from..from + here);
+            self.keep_best(words, beam_size, matches);
+            from += here;
+        }
+        self.collect_best(matches, chosen);
+    }
+
+    /// Mark the matches that overlap no other; true if these are all.
+    fn fix_unambiguous(&mut self, candidate_len: usize, reference_len: usize, matches: &[Match]) -> bool {
+        refill(&mut self.candidate_cover, candidate_len, 0);
+        refill(&mut self.reference_cover, reference_len, 0);
+        refill(&mut self.fixed, reference_len, NONE);
+        for found in matches {
+            self.candidate_cover[found.candidate as usize..][..found.candidate_len as usize].iter_mut().for_each(|n| *n += 1);
+            self.reference_cover[found.reference as usize..][..found.reference_len as usize].iter_mut().for_each(|n| *n += 1);
+        }
+        let mut all = true;
+        for (index, found) in (0..).zip(matches) {
+            let candidate = &self.candidate_cover[found.candidate as usize..][..found.candidate_len as usize];
+            let reference = &self.reference_cover[found.reference as usize..][..found.reference_len as usize];
+            if candidate.iter().chain(reference).all(|&n| n == 1) {
+                self.fixed[found.reference as usize] = index;
+            } else {
+                all = false;
+            }
+        }
+        all
+    }
+
+    fn start(&mut self, words: Bits, matches: &[Match]) {
+        self.steps.clear();
+        self.paths.clear();
+        self.paths.push(Path::START);
+        refill(&mut self.used, words.all, 0);
+        for &index in self.fixed.iter().filter(|&&index| index != NONE) {
+            words.set(&mut self.used, &matches[index as usize]);
+        }
+    }
+
+    /// All ways to go on over the reference word at `position`.
+    fn extend_paths(&mut self, words: Bits, position: u32, matches: &[Match], here: std::ops::Range<usize>) {
+        self.extensions.clear();
+        for parent in 0..self.paths.len() {
+            let mut path = self.paths[parent];
+            let used = &self.used[parent * words.all..][..words.all];
+            let extensions = &mut self.extensions;
+            let mut push = |path: Path, taken| {
+                let rank = path.rank(extensions.len());
+                extensions.push(Extension { rank, path, parent: parent as u32, taken });
+            };
+            if words.reference_word(used, position) {
+                if position >= path.next {
+                    let found = &matches[self.fixed[position as usize] as usize];
+                    path.take(found);
+                    path.distance += found.distance();
+                }
+                push(path, NONE);
+                continue;
+            }
+            for index in here.clone() {
+                let found = &matches[index];
+                if words.any(used, found) {
+                    continue;
+                }
+                let mut taken = path;
+                taken.take(found);
+                push(taken, index as u32);
+                // METEOR charges the distance of a match to the paths found after it.
+                path.distance += found.distance();
+            }
+            path.close_chunk();
+            path.next += 1;
+            push(path, NONE);
+        }
+    }
+
+    /// Make the best extensions the new paths, best first.
+    fn keep_best(&mut self, words: Bits, beam_size: usize, matches: &[Match]) {
+        if let [only] = self.extensions[..] {
+            self.paths[0] = only.path;
+            if only.taken != NONE {
+                words.set(&mut self.used, &matches[only.taken as usize]);
+                self.paths[0].tail = self.step(only);
+            }
+            return;
+        }
+        if self.extensions.len() > beam_size {
+            self.extensions.select_nth_unstable_by_key(beam_size - 1, |extension| extension.rank);
+            self.extensions.truncate(beam_size);
+        }
+        self.extensions.sort_unstable_by_key(|extension| extension.rank);
+        self.paths.clear();
+        self.next_used.clear();
+        for index in 0..self.extensions.len() {
+            let extension = self.extensions[index];
+            let mut path = extension.path;
+            let start = self.next_used.len();
+            let parent = extension.parent as usize * words.all;
+            self.next_used.extend_from_slice(&self.used[parent..parent + words.all]);
+            if extension.taken != NONE {
+                words.set(&mut self.next_used[start..], &matches[extension.taken as usize]);
+                path.tail = self.step(extension);
+            }
+            self.paths.push(path);
+        }
+        std::mem::swap(&mut self.used, &mut self.next_used);
+    }
+
+    fn step(&mut self, extension: Extension) -> u32 {
+        self.steps.push((extension.path.tail, extension.taken));
+        self.steps.len() as u32 - 1
+    }
+
+    fn collect_best(&mut self, matches: &[Match], chosen: &mut Vec<Match>) {
+        for path in &mut self.paths {
+            path.close_chunk();
+        }
+        let best = self.paths.iter().enumerate().min_by_key(|(order, path)| path.rank(*order));
+        let mut tail = best.map_or(NONE, |(_, path)| path.tail);
+        chosen.extend(self.fixed.iter().filter(|&&index| index != NONE).map(|&index| matches[index as usize]));
+        while let Some(&(before, taken)) = self.steps.get(tail as usize) {
+            chosen.push(matches[taken as usize]);
+            tail = before;
+        }
+        chosen.sort_unstable_by_key(|found| found.reference);
+    }
+}
+
+fn refill<T: Clone>(vector: &mut Vec<T>, len: usize, value: T) {
+    vector.clear();
+    vector.resize(len, value);
+}
+
+/// Layout of the used words of a path: blocks for the candidate, then blocks for the reference.
+#[derive(Clone, Copy)]
+struct Bits {
+    candidate: usize,
+    all: usize,
+}
+
+impl Bits {
+    fn reference_word(self, used: &[u64], word: u32) -> bool {
+        bit(&used[self.candidate..], word)
+    }
+
+    fn any(self, used: &[u64], found: &Match) -> bool {
+        let (candidate, reference) = used.split_at(self.candidate);
+        (0..found.reference_len).any(|k| bit(reference, found.reference + k))
+            || (0..found.candidate_len).any(|k| bit(candidate, found.candidate + k))
+    }
+
+    fn set(self, used: &mut [u64], found: &Match) {
+        let (candidate, reference) = used.split_at_mut(self.candidate);
+        for k in 0..found.reference_len {
+            let word = found.reference + k;
+            reference[word as usize / 64] |= 1 << (word % 64);
+        }
+        for k in 0..found.candidate_len {
+            let word = found.candidate + k;
+            candidate[word as usize / 64] |= 1 << (word % 64);
+        }
+    }
+}
+
+fn bit(blocks: &[u64], word: u32) -> bool {
+    blocks[word as usize / 64] >> (word % 64) & 1 == 1
+}
+
+/// Number of chunks of an alignment: runs of matches that are contiguous and in the same order in
+/// both sentences.
+pub(super) fn count_chunks(chosen: &[Match]) -> usize {
+    let follows = |pair: &&[Match]| {
+        let [before, after] = pair else { return false };
+        before.reference + before.reference_len == after.reference && before.candidate + before.candidate_len == after.candidate
+    };
+    chosen.len() - chosen.windows(2).filter(follows).count()
+}
