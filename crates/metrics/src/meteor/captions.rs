@@ -90,7 +90,7 @@ impl Captions {
     fn find_phrases<B: AsRef<[u8]> + Sync>(&mut self, tables: &Tables<B>) -> Result<(), MeteorError> {
         let ranges = self.word_starts.par_windows(2).map(|pair| pair[0] as usize..pair[1] as usize);
         let ranges: Vec<Range<usize>> = ranges.collect();
-        let found = ranges.par_chunks(CHUNK).map(|ranges| self.walk(tables, ranges));
+        let found = ranges.par_chunks(CHUNK).map_init(Steps::new, |steps, ranges| self.walk(tables, steps, ranges));
         let found = found.collect::<Result<Vec<_>, TableError>>()?;
         let words = self.vocabulary.len() as u32;
         let mut units = FxHashMap::default();
@@ -116,6 +116,7 @@ impl Captions {
     fn walk<B: AsRef<[u8]>>(
         &self,
         tables: &Tables<B>,
+        steps: &mut Steps,
         captions: &[Range<usize>],
     ) -> Result<(Vec<Occurrence>, Vec<u32>), TableError> {
         let (mut occurrences, mut ends) = (Vec::new(), Vec::with_capacity(captions.len()));
@@ -128,8 +129,9 @@ impl Captions {
                     if node == 0 {
                         break;
                     }
-                    node = tables.child(node, self.vocabulary[next as usize].table_word)?;
-                    if node != 0 && tables.is_phrase(node)? {
+                    let is_phrase;
+                    (node, is_phrase) = steps.next(tables, node, self.vocabulary[next as usize].table_word)?;
+                    if is_phrase {
                         occurrences.push(Occurrence { start: start as u32, len, unit: node });
                     }
                 }
@@ -175,6 +177,33 @@ impl Captions {
     pub(super) fn occurrences(&self, caption: usize) -> &[Occurrence] {
         let range = self.occurrence_starts[caption] as usize..self.occurrence_starts[caption + 1] as usize;
         &self.occurrences[range]
+    }
+}
+
+/// Recent steps in the trie. Captions repeat each other's word pairs, and a step in a mapped file
+/// of many megabytes is a dozen cache misses.
+struct Steps {
+    slots: Vec<(u64, u32, bool)>,
+}
+
+impl Steps {
+    const SLOTS: usize = 1 << 13;
+
+    fn new() -> Self {
+        Self { slots: vec![(0, 0, false); Self::SLOTS] }
+    }
+
+    /// The node after `node` by a word, 0 if there is none, and whether it is a phrase.
+    fn next<B: AsRef<[u8]>>(&mut self, tables: &Tables<B>, node: u32, word: u32) -> Result<(u32, bool), TableError> {
+        let key = u64::from(node) << 32 | u64::from(word);
+        let slot = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - Self::SLOTS.trailing_zeros());
+        let known = &mut self.slots[slot as usize];
+        // No key is 0: the root is never stepped from.
+        if known.0 != key {
+            let child = tables.child(node, word)?;
+            *known = (key, child, child != 0 && tables.is_phrase(child)?);
+        }
+        Ok((known.1, known.2))
     }
 }
 

@@ -9,7 +9,7 @@ use super::error::{CompileError, Source};
 use super::intern::Words;
 use super::tables::{
     FIXED_HEADER, FORMAT_VERSION, FUNCTION, HAS_BASES, HAS_SYNSETS, HEADER, IS_PARAPHRASE, MAGIC, NUMERIC_PREFIX,
-    PREFIX, SECTIONS, word_hash,
+    PREFIX, SECTIONS, step_bit, word_hash,
 };
 
 /// The texts that METEOR 1.5 reads for English, as buffered readers of their bytes.
@@ -181,6 +181,7 @@ impl Lexicon {
             to_bytes(&synsets),
             to_bytes(&trie.node_words),
             to_bytes(&trie.node_starts),
+            to_bytes(&trie.step_filter),
             to_bytes(&trie.paraphrases),
         ]
     }
@@ -273,9 +274,23 @@ impl Phrases {
         for node in 1..starts[1] {
             trie.word_nodes[trie.node_words[node as usize] as usize] = node;
         }
+        trie.step_filter = step_filter(&trie.node_words, &starts);
         trie.add_paraphrases(&self.pairs, &renumbered, &starts);
         trie
     }
+}
+
+/// Eight to sixteen bits a step.
+fn step_filter(node_words: &[u32], starts: &[u32]) -> Vec<u32> {
+    let mut filter = vec![0; (node_words.len() / 4).next_power_of_two()];
+    let bits = 32 * filter.len();
+    for (node, children) in (0..).zip(starts.windows(2)) {
+        for child in children[0]..children[1] {
+            let bit = step_bit(node, node_words[child as usize], bits);
+            filter[bit / 32] |= 1 << (bit % 32);
+        }
+    }
+    filter
 }
 
 fn prefix_sums(counts: &mut [u32]) {
@@ -292,6 +307,7 @@ struct Trie {
     word_nodes: Vec<u32>,
     node_words: Vec<u32>,
     node_starts: Vec<u32>,
+    step_filter: Vec<u32>,
     paraphrases: Vec<u32>,
 }
 

@@ -62,7 +62,8 @@ impl Path {
         self.open = NONE;
     }
 
-    /// Smaller is better; `order` keeps equals in the order in which they were found.
+    /// Smaller is better; `order`, in the low 32 bits, keeps equals in the order in which they were
+    /// found.
     fn rank(&self, order: usize) -> u128 {
         u128::from(!self.gain) << 96 | u128::from(self.chunks) << 64 | u128::from(self.distance) << 32 | order as u128
     }
@@ -71,7 +72,6 @@ impl Path {
 /// A path about to be kept: from which path it comes and by which match.
 #[derive(Clone, Copy)]
 struct Extension {
-    rank: u128,
     path: Path,
     parent: u32,
     taken: u32,
@@ -89,6 +89,8 @@ pub(super) struct Search {
     used: Vec<u64>,
     next_used: Vec<u64>,
     extensions: Vec<Extension>,
+    /// The rank of each extension.
+    ranks: Vec<u128>,
     /// Taken matches: the step before and the match.
     steps: Vec<(u32, u32)>,
 }
@@ -156,13 +158,13 @@ impl Search {
     /// All ways to go on over the reference word at `position`.
     fn extend_paths(&mut self, words: Bits, position: u32, matches: &[Match], here: std::ops::Range<usize>) {
         self.extensions.clear();
+        self.ranks.clear();
         for parent in 0..self.paths.len() {
             let mut path = self.paths[parent];
             let used = &self.used[parent * words.all..][..words.all];
-            let extensions = &mut self.extensions;
             let mut push = |path: Path, taken| {
-                let rank = path.rank(extensions.len());
-                extensions.push(Extension { rank, path, parent: parent as u32, taken });
+                self.ranks.push(path.rank(self.extensions.len()));
+                self.extensions.push(Extension { path, parent: parent as u32, taken });
             };
             if words.reference_word(used, position) {
                 if position >= path.next {
@@ -200,15 +202,21 @@ impl Search {
             }
             return;
         }
-        if self.extensions.len() > beam_size {
-            self.extensions.select_nth_unstable_by_key(beam_size - 1, |extension| extension.rank);
-            self.extensions.truncate(beam_size);
+        if self.is_in_order() {
+            for (path, extension) in self.paths.iter_mut().zip(&self.extensions) {
+                *path = extension.path;
+            }
+            return;
         }
-        self.extensions.sort_unstable_by_key(|extension| extension.rank);
+        if self.ranks.len() > beam_size {
+            self.ranks.select_nth_unstable(beam_size - 1);
+            self.ranks.truncate(beam_size);
+        }
+        self.ranks.sort_unstable();
         self.paths.clear();
         self.next_used.clear();
-        for index in 0..self.extensions.len() {
-            let extension = self.extensions[index];
+        for index in 0..self.ranks.len() {
+            let extension = self.extensions[self.ranks[index] as u32 as usize];
             let mut path = extension.path;
             let start = self.next_used.len();
             let parent = extension.parent as usize * words.all;
@@ -220,6 +228,13 @@ impl Search {
             self.paths.push(path);
         }
         std::mem::swap(&mut self.used, &mut self.next_used);
+    }
+
+    /// Whether every path goes on in one way, without a match, and none overtakes another.
+    fn is_in_order(&self) -> bool {
+        self.extensions.len() == self.paths.len()
+            && self.extensions.iter().all(|extension| extension.taken == NONE)
+            && self.ranks.is_sorted()
     }
 
     fn step(&mut self, extension: Extension) -> u32 {

@@ -2,7 +2,7 @@
 //!
 //! # Format, version 1
 //!
-//! All numbers are little-endian. The header has 32 + 16 x 10 bytes:
+//! All numbers are little-endian. The header has 32 + 16 x 11 bytes:
 //!
 //! | offset | type | meaning |
 //! |---|---|---|
@@ -10,9 +10,9 @@
 //! | 8 | u32 | version |
 //! | 12 | u32 | CRC-32 of all bytes after the header (the table's fingerprint) |
 //! | 16 | u64 | length of the file in bytes |
-//! | 24 | u32 | number of sections (10) |
+//! | 24 | u32 | number of sections (11) |
 //! | 28 | u32 | CRC-32 of bytes 0..28 and of the section list |
-//! | 32 | 10 x (u64, u64) | offset and length in bytes of each section |
+//! | 32 | 11 x (u64, u64) | offset and length in bytes of each section |
 //!
 //! | section | element | meaning |
 //! |---|---|---|
@@ -25,6 +25,7 @@
 //! | `synsets` | u32 | synset numbers |
 //! | `node_words` | u32 | the last word of each node; bit 31 is set if the phrase is the paraphrase of another |
 //! | `node_starts` | u32, u32 | for each node and one end: first child (children are sorted by word), first paraphrase |
+//! | `step_filter` | u32 | a power of two of bits, one set for each step of the trie, see `step_bit`; a clear bit means that there is no such step |
 //! | `paraphrases` | u32 | nodes of the paraphrases of each node's phrase, in the order of the source |
 //!
 //! A node of the trie is a phrase: the words from the root (node 0) down to it. Nodes are numbered
@@ -36,7 +37,7 @@ use super::morphology::base_candidates;
 pub(super) const MAGIC: [u8; 8] = *b"CEMETEOR";
 /// Version of the table format that this build writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
-pub(super) const SECTIONS: usize = 10;
+pub(super) const SECTIONS: usize = 11;
 pub(super) const FIXED_HEADER: usize = 32;
 pub(super) const HEADER: usize = FIXED_HEADER + 16 * SECTIONS;
 
@@ -59,6 +60,7 @@ pub(super) enum Section {
     Synsets,
     NodeWords,
     NodeStarts,
+    StepFilter,
     Paraphrases,
 }
 
@@ -72,12 +74,19 @@ const NAMES: [&str; SECTIONS] = [
     "synsets",
     "node_words",
     "node_starts",
+    "step_filter",
     "paraphrases",
 ];
 
 /// FNV-1a: the home slot of a word must stay the same across builds, so no library hash.
 pub(super) fn word_hash(word: &[u8]) -> u64 {
     word.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The bit of the step filter for the step from a node by a word: the high bits of a product.
+pub(super) fn step_bit(node: u32, word: u32, bits: usize) -> usize {
+    let step = u64::from(node) << 32 | u64::from(word);
+    (step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits.trailing_zeros())) as usize
 }
 
 fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
@@ -143,6 +152,7 @@ impl<B: AsRef<[u8]>> Tables<B> {
             (Section::WordFlags, self.section(Section::WordFlags).len() == words),
             (Section::WordNodes, self.count(Section::WordNodes) == words),
             (Section::SynsetStarts, self.count(Section::SynsetStarts) == 2 * words + 1),
+            (Section::StepFilter, self.count(Section::StepFilter).is_power_of_two()),
             (Section::NodeStarts, self.count(Section::NodeStarts) == 2 * (nodes + 1)),
         ];
         match sizes.into_iter().find(|&(_, fits)| !fits) {
@@ -275,6 +285,10 @@ impl<B: AsRef<[u8]>> Tables<B> {
 
     /// The node of a phrase extended by one word, 0 if no phrase starts like this.
     pub(super) fn child(&self, node: u32, word: u32) -> Result<u32, TableError> {
+        let bit = step_bit(node, word, 32 * self.count(Section::StepFilter));
+        if self.number(Section::StepFilter, bit / 32)? >> (bit % 32) & 1 == 0 {
+            return Ok(0);
+        }
         let mut low = self.number(Section::NodeStarts, 2 * node as usize)?;
         let end = self.number(Section::NodeStarts, 2 * node as usize + 2)?;
         let mut high = end;
