@@ -85,7 +85,9 @@ pub(super) struct Search {
     /// Fixed match that starts at a reference word, `NONE` if there is none.
     fixed: Vec<u32>,
     paths: Vec<Path>,
-    /// Used words of each path: bits of the candidate, then of the reference.
+    /// The words of each match, see [`Layout`].
+    words: Vec<u64>,
+    /// The used words of each path.
     used: Vec<u64>,
     next_used: Vec<u64>,
     extensions: Vec<Extension>,
@@ -111,13 +113,13 @@ impl Search {
             chosen.extend_from_slice(matches);
             return;
         }
-        let words = Bits { candidate: candidate_len.div_ceil(64), all: candidate_len.div_ceil(64) + reference_len.div_ceil(64) };
-        self.start(words, matches);
+        let layout = Layout::new(candidate_len, reference_len);
+        self.start(layout, matches);
         let mut from = 0;
         for position in 0..reference_len as u32 {
             let here = matches[from..].iter().take_while(|found| found.reference == position).count();
-            self.extend_paths(words, position, matches, from..from + here);
-            self.keep_best(words, beam_size, matches);
+            self.extend_paths(layout, position, matches, from..from + here);
+            self.keep_best(layout, beam_size);
             from += here;
         }
         self.collect_best(matches, chosen);
@@ -145,28 +147,30 @@ impl Search {
         all
     }
 
-    fn start(&mut self, words: Bits, matches: &[Match]) {
+    fn start(&mut self, layout: Layout, matches: &[Match]) {
         self.steps.clear();
         self.paths.clear();
         self.paths.push(Path::START);
-        refill(&mut self.used, words.all, 0);
+        self.words.clear();
+        matches.iter().for_each(|found| layout.push_words(&mut self.words, found));
+        refill(&mut self.used, layout.all, 0);
         for &index in self.fixed.iter().filter(|&&index| index != NONE) {
-            words.set(&mut self.used, &matches[index as usize]);
+            insert(&mut self.used, layout.set(&self.words, index as usize));
         }
     }
 
     /// All ways to go on over the reference word at `position`.
-    fn extend_paths(&mut self, words: Bits, position: u32, matches: &[Match], here: std::ops::Range<usize>) {
+    fn extend_paths(&mut self, layout: Layout, position: u32, matches: &[Match], here: std::ops::Range<usize>) {
         self.extensions.clear();
         self.ranks.clear();
         for parent in 0..self.paths.len() {
             let mut path = self.paths[parent];
-            let used = &self.used[parent * words.all..][..words.all];
+            let used = layout.set(&self.used, parent);
             let mut push = |path: Path, taken| {
                 self.ranks.push(path.rank(self.extensions.len()));
                 self.extensions.push(Extension { path, parent: parent as u32, taken });
             };
-            if words.reference_word(used, position) {
+            if layout.has_reference_word(used, position) {
                 if position >= path.next {
                     let found = &matches[self.fixed[position as usize] as usize];
                     path.take(found);
@@ -176,10 +180,10 @@ impl Search {
                 continue;
             }
             for index in here.clone() {
-                let found = &matches[index];
-                if words.any(used, found) {
+                if overlap(used, layout.set(&self.words, index)) {
                     continue;
                 }
+                let found = &matches[index];
                 let mut taken = path;
                 taken.take(found);
                 push(taken, index as u32);
@@ -193,11 +197,11 @@ impl Search {
     }
 
     /// Make the best extensions the new paths, best first.
-    fn keep_best(&mut self, words: Bits, beam_size: usize, matches: &[Match]) {
+    fn keep_best(&mut self, layout: Layout, beam_size: usize) {
         if let [only] = self.extensions[..] {
             self.paths[0] = only.path;
             if only.taken != NONE {
-                words.set(&mut self.used, &matches[only.taken as usize]);
+                insert(&mut self.used, layout.set(&self.words, only.taken as usize));
                 self.paths[0].tail = self.step(only);
             }
             return;
@@ -219,10 +223,9 @@ impl Search {
             let extension = self.extensions[self.ranks[index] as u32 as usize];
             let mut path = extension.path;
             let start = self.next_used.len();
-            let parent = extension.parent as usize * words.all;
-            self.next_used.extend_from_slice(&self.used[parent..parent + words.all]);
+            self.next_used.extend_from_slice(layout.set(&self.used, extension.parent as usize));
             if extension.taken != NONE {
-                words.set(&mut self.next_used[start..], &matches[extension.taken as usize]);
+                insert(&mut self.next_used[start..], layout.set(&self.words, extension.taken as usize));
                 path.tail = self.step(extension);
             }
             self.paths.push(path);
@@ -262,35 +265,48 @@ fn refill<T: Clone>(vector: &mut Vec<T>, len: usize, value: T) {
     vector.resize(len, value);
 }
 
-/// Layout of the used words of a path: blocks for the candidate, then blocks for the reference.
+/// Layout of sets of words as bits: blocks for the candidate, then blocks for the reference.
 #[derive(Clone, Copy)]
-struct Bits {
+struct Layout {
     candidate: usize,
     all: usize,
 }
 
-impl Bits {
-    fn reference_word(self, used: &[u64], word: u32) -> bool {
-        bit(&used[self.candidate..], word)
+impl Layout {
+    fn new(candidate_len: usize, reference_len: usize) -> Self {
+        let candidate = candidate_len.div_ceil(64);
+        Self { candidate, all: candidate + reference_len.div_ceil(64) }
     }
 
-    fn any(self, used: &[u64], found: &Match) -> bool {
-        let (candidate, reference) = used.split_at(self.candidate);
-        (0..found.reference_len).any(|k| bit(reference, found.reference + k))
-            || (0..found.candidate_len).any(|k| bit(candidate, found.candidate + k))
+    /// The set at a position of a list of sets.
+    fn set(self, sets: &[u64], position: usize) -> &[u64] {
+        &sets[position * self.all..][..self.all]
     }
 
-    fn set(self, used: &mut [u64], found: &Match) {
-        let (candidate, reference) = used.split_at_mut(self.candidate);
-        for k in 0..found.reference_len {
-            let word = found.reference + k;
-            reference[word as usize / 64] |= 1 << (word % 64);
-        }
-        for k in 0..found.candidate_len {
-            let word = found.candidate + k;
+    fn has_reference_word(self, set: &[u64], word: u32) -> bool {
+        bit(&set[self.candidate..], word)
+    }
+
+    /// Add the set of the words of a match to a list of sets.
+    fn push_words(self, sets: &mut Vec<u64>, found: &Match) {
+        let start = sets.len();
+        sets.resize(start + self.all, 0);
+        let (candidate, reference) = sets[start..].split_at_mut(self.candidate);
+        for word in found.candidate..found.candidate + found.candidate_len {
             candidate[word as usize / 64] |= 1 << (word % 64);
         }
+        for word in found.reference..found.reference + found.reference_len {
+            reference[word as usize / 64] |= 1 << (word % 64);
+        }
     }
+}
+
+fn overlap(one: &[u64], other: &[u64]) -> bool {
+    one.iter().zip(other).any(|(one, other)| one & other != 0)
+}
+
+fn insert(set: &mut [u64], other: &[u64]) {
+    set.iter_mut().zip(other).for_each(|(block, other)| *block |= other);
 }
 
 fn bit(blocks: &[u64], word: u32) -> bool {
