@@ -50,3 +50,6 @@ pub use options::{Options, Stage, WeightedStage};
 pub use prepared::{PreparedReferences, Segment};
 pub use score::{Parts, Statistics, parts, score};
 pub use tables::Tables;
+
+#[cfg(test)]
+mod tests;

@@ -45,7 +45,11 @@ impl PreparedReferences {
     ///
     /// # Errors
     /// [`MeteorError`] for an option out of range, an image without references, damaged tables.
-    pub fn new<B, R, S>(tables: &Tables<B>, options: &Options, references: &[R]) -> Result<Self, MeteorError>
+    pub fn new<B, R, S>(
+        tables: &Tables<B>,
+        options: &Options,
+        references: &[R],
+    ) -> Result<Self, MeteorError>
     where
         B: AsRef<[u8]> + Sync,
         R: AsRef<[S]>,
@@ -67,7 +71,14 @@ impl PreparedReferences {
         }
         let captions = Captions::read(tables, options.normalise, &texts)?;
         let index = Index::new(tables, options, &captions)?;
-        Ok(Self { options: options.clone(), captions, images, origins, index, table: tables.fingerprint() })
+        Ok(Self {
+            options: options.clone(),
+            captions,
+            images,
+            origins,
+            index,
+            table: tables.fingerprint(),
+        })
     }
 
     /// Number of images.
@@ -92,13 +103,20 @@ impl PreparedReferences {
     ///
     /// # Errors
     /// [`MeteorError`] if the number of candidates or the tables do not fit, or these are damaged.
-    pub fn score_all<B, S>(&self, tables: &Tables<B>, candidates: &[S]) -> Result<Vec<Segment>, MeteorError>
+    pub fn score_all<B, S>(
+        &self,
+        tables: &Tables<B>,
+        candidates: &[S],
+    ) -> Result<Vec<Segment>, MeteorError>
     where
         B: AsRef<[u8]> + Sync,
         S: AsRef<str> + Sync,
     {
         if candidates.len() != self.len() {
-            return Err(MeteorError::CandidateCount { expected: self.len(), found: candidates.len() });
+            return Err(MeteorError::CandidateCount {
+                expected: self.len(),
+                found: candidates.len(),
+            });
         }
         self.score_images(tables, &(0..self.len()).collect::<Vec<_>>(), candidates)
     }
@@ -108,30 +126,58 @@ impl PreparedReferences {
     ///
     /// # Errors
     /// [`MeteorError`] if an image or the tables are unknown, or the tables are damaged.
-    pub fn score_images<B, S>(&self, tables: &Tables<B>, images: &[usize], candidates: &[S]) -> Result<Vec<Segment>, MeteorError>
+    pub fn score_images<B, S>(
+        &self,
+        tables: &Tables<B>,
+        images: &[usize],
+        candidates: &[S],
+    ) -> Result<Vec<Segment>, MeteorError>
     where
         B: AsRef<[u8]> + Sync,
         S: AsRef<str> + Sync,
     {
         self.check(tables, images, candidates.len())?;
-        let cleaned: Vec<Cow<'_, str>> = candidates.par_iter().map(|candidate| clean(candidate.as_ref())).collect();
+        let cleaned: Vec<Cow<'_, str>> = candidates
+            .par_iter()
+            .map(|candidate| clean(candidate.as_ref()))
+            .collect();
         let candidates = Captions::read(tables, self.options.normalise, &cleaned)?;
-        let links = self.index.links(tables, &self.options, &candidates, &self.captions)?;
-        let scorer = Scorer { prepared: self, candidates: &candidates, links: &links };
-        let segments = images.par_chunks(IMAGES).enumerate().flat_map_iter(|(chunk, images)| {
-            let mut scratch = Scratch::new(self.captions.units());
-            let segments = images.iter().enumerate();
-            let segments = segments.map(|(at, &image)| scorer.segment(chunk * IMAGES + at, image, &mut scratch));
-            segments.collect::<Vec<_>>()
-        });
+        let links = self
+            .index
+            .links(tables, &self.options, &candidates, &self.captions)?;
+        let scorer = Scorer {
+            prepared: self,
+            candidates: &candidates,
+            links: &links,
+        };
+        let segments = images
+            .par_chunks(IMAGES)
+            .enumerate()
+            .flat_map_iter(|(chunk, images)| {
+                let mut scratch = Scratch::new(self.captions.units());
+                let segments = images.iter().enumerate();
+                let segments = segments
+                    .map(|(at, &image)| scorer.segment(chunk * IMAGES + at, image, &mut scratch));
+                segments.collect::<Vec<_>>()
+            });
         Ok(segments.collect())
     }
 
     /// Align one candidate with the only reference of the only image.
-    pub(super) fn align<B: AsRef<[u8]> + Sync>(&self, tables: &Tables<B>, candidate: &str) -> Result<(Captions, Vec<Match>), MeteorError> {
+    pub(super) fn align<B: AsRef<[u8]> + Sync>(
+        &self,
+        tables: &Tables<B>,
+        candidate: &str,
+    ) -> Result<(Captions, Vec<Match>), MeteorError> {
         let candidates = Captions::read(tables, self.options.normalise, &[clean(candidate)])?;
-        let links = self.index.links(tables, &self.options, &candidates, &self.captions)?;
-        let scorer = Scorer { prepared: self, candidates: &candidates, links: &links };
+        let links = self
+            .index
+            .links(tables, &self.options, &candidates, &self.captions)?;
+        let scorer = Scorer {
+            prepared: self,
+            candidates: &candidates,
+            links: &links,
+        };
         let mut scratch = Scratch::new(self.captions.units());
         scorer.find_links(0, self.images[0].clone(), &mut scratch);
         scorer.align(0, self.images[0].start, &mut scratch);
@@ -142,15 +188,34 @@ impl PreparedReferences {
         &self.captions
     }
 
-    fn check<B: AsRef<[u8]>>(&self, tables: &Tables<B>, images: &[usize], candidates: usize) -> Result<(), MeteorError> {
+    fn check<B: AsRef<[u8]>>(
+        &self,
+        tables: &Tables<B>,
+        images: &[usize],
+        candidates: usize,
+    ) -> Result<(), MeteorError> {
         if tables.fingerprint() != self.table {
-            return Err(MeteorError::OtherTables { prepared: self.table, given: tables.fingerprint() });
+            return Err(MeteorError::OtherTables {
+                prepared: self.table,
+                given: tables.fingerprint(),
+            });
         }
         if images.len() != candidates {
-            return Err(MeteorError::CandidateCount { expected: images.len(), found: candidates });
+            return Err(MeteorError::CandidateCount {
+                expected: images.len(),
+                found: candidates,
+            });
         }
-        match images.iter().enumerate().find(|&(_, &image)| image >= self.len()) {
-            Some((candidate, &image)) => Err(MeteorError::UnknownImage { candidate, image, images: self.len() }),
+        match images
+            .iter()
+            .enumerate()
+            .find(|&(_, &image)| image >= self.len())
+        {
+            Some((candidate, &image)) => Err(MeteorError::UnknownImage {
+                candidate,
+                image,
+                images: self.len(),
+            }),
             None => Ok(()),
         }
     }
@@ -192,22 +257,34 @@ struct Index {
 }
 
 impl Index {
-    fn new<B: AsRef<[u8]> + Sync>(tables: &Tables<B>, options: &Options, captions: &Captions) -> Result<Self, MeteorError> {
+    fn new<B: AsRef<[u8]> + Sync>(
+        tables: &Tables<B>,
+        options: &Options,
+        captions: &Captions,
+    ) -> Result<Self, MeteorError> {
         let vocabulary = || (0..).zip(&captions.vocabulary);
         let mut index = Self {
             keys: vocabulary().map(|(unit, word)| (word.key, unit)).collect(),
             stems: vocabulary().map(|(unit, word)| (word.stem, unit)).collect(),
-            synsets: vocabulary().flat_map(|(unit, word)| word.synsets.iter().map(move |&set| (set, unit))).collect(),
+            synsets: vocabulary()
+                .flat_map(|(unit, word)| word.synsets.iter().map(move |&set| (set, unit)))
+                .collect(),
             nodes: FxHashMap::default(),
             paraphrases: Vec::new(),
         };
         if options.places()[Stage::Paraphrase.index()].is_some() {
             let units = (0..captions.units() as u32).map(|unit| (captions.node(unit), unit));
             index.nodes = units.filter(|&(node, _)| node != 0).collect();
-            let nodes: Vec<_> = index.nodes.iter().map(|(&node, &unit)| (node, unit)).collect();
+            let nodes: Vec<_> = index
+                .nodes
+                .iter()
+                .map(|(&node, &unit)| (node, unit))
+                .collect();
             let lists = nodes.par_iter().with_min_len(256).map(|&(node, unit)| {
                 let list = (0..).zip(tables.paraphrases(node)?);
-                Ok(list.map(|(rank, paraphrase)| (paraphrase, (unit, rank))).collect())
+                Ok(list
+                    .map(|(rank, paraphrase)| (paraphrase, (unit, rank)))
+                    .collect())
             });
             index.paraphrases = lists.collect::<Result<Vec<Vec<_>>, TableError>>()?.concat();
         }
@@ -226,8 +303,12 @@ impl Index {
         candidates: &Captions,
         references: &Captions,
     ) -> Result<Vec<Box<[Link]>>, TableError> {
-        let units = (0..candidates.units() as u32).into_par_iter().with_min_len(64);
-        units.map(|unit| self.links_of(tables, options, candidates, references, unit)).collect()
+        let units = (0..candidates.units() as u32)
+            .into_par_iter()
+            .with_min_len(64);
+        units
+            .map(|unit| self.links_of(tables, options, candidates, references, unit))
+            .collect()
     }
 
     fn links_of<B: AsRef<[u8]>>(
@@ -245,15 +326,27 @@ impl Index {
                 self.link_paraphrases(tables, candidates.node(unit), order, &mut links)?;
                 continue;
             }
-            let Some(word) = candidates.vocabulary.get(unit as usize) else { continue };
+            let Some(word) = candidates.vocabulary.get(unit as usize) else {
+                continue;
+            };
             let start = links.len();
             let units: &mut dyn Iterator<Item = u32> = match weighted.stage {
                 Stage::Exact => &mut entries(&self.keys, word.key),
                 Stage::Stem => &mut entries(&self.stems, word.stem),
-                _ => &mut word.synsets.iter().flat_map(|&synset| entries(&self.synsets, synset)),
+                _ => &mut word
+                    .synsets
+                    .iter()
+                    .flat_map(|&synset| entries(&self.synsets, synset)),
             };
-            let differs = |unit: &u32| weighted.stage == Stage::Exact || references.vocabulary[*unit as usize].key != word.key;
-            links.extend(units.filter(differs).map(|unit| Link { unit, order, rank: 0 }));
+            let differs = |unit: &u32| {
+                weighted.stage == Stage::Exact
+                    || references.vocabulary[*unit as usize].key != word.key
+            };
+            links.extend(units.filter(differs).map(|unit| Link {
+                unit,
+                order,
+                rank: 0,
+            }));
             // Two words may share several synsets, but match once.
             links[start..].sort_unstable();
             links.dedup();
@@ -261,14 +354,28 @@ impl Index {
         Ok(links.into_boxed_slice())
     }
 
-    fn link_paraphrases<B: AsRef<[u8]>>(&self, tables: &Tables<B>, node: u32, order: u8, links: &mut Vec<Link>) -> Result<(), TableError> {
+    fn link_paraphrases<B: AsRef<[u8]>>(
+        &self,
+        tables: &Tables<B>,
+        node: u32,
+        order: u8,
+        links: &mut Vec<Link>,
+    ) -> Result<(), TableError> {
         if node == 0 {
             return Ok(());
         }
-        links.extend(entries(&self.paraphrases, node).map(|(unit, rank)| Link { unit, order, rank }));
+        links.extend(entries(&self.paraphrases, node).map(|(unit, rank)| Link {
+            unit,
+            order,
+            rank,
+        }));
         for (rank, paraphrase) in (0..).zip(tables.paraphrases(node)?) {
             if let Some(&unit) = self.nodes.get(&paraphrase) {
-                links.push(Link { unit, order: order + 1, rank });
+                links.push(Link {
+                    unit,
+                    order: order + 1,
+                    rank,
+                });
             }
         }
         Ok(())
@@ -278,7 +385,10 @@ impl Index {
 /// The values of a key in a sorted list of pairs.
 fn entries<K: Ord + Copy, V: Copy>(pairs: &[(K, V)], key: K) -> impl Iterator<Item = V> + '_ {
     let start = pairs.partition_point(|&(found, _)| found < key);
-    pairs[start..].iter().take_while(move |&&(found, _)| found == key).map(|&(_, value)| value)
+    pairs[start..]
+        .iter()
+        .take_while(move |&&(found, _)| found == key)
+        .map(|&(_, value)| value)
 }
 
 const NONE: u32 = u32::MAX;
@@ -336,13 +446,21 @@ impl Scorer<'_> {
     fn segment(&self, candidate: usize, image: usize, scratch: &mut Scratch) -> Segment {
         let captions = self.prepared.images[image].clone();
         self.find_links(candidate, captions.clone(), scratch);
-        let mut best = Segment { statistics: Statistics::default(), score: -1.0, reference: 0 };
+        let mut best = Segment {
+            statistics: Statistics::default(),
+            score: -1.0,
+            reference: 0,
+        };
         for caption in captions.clone() {
             self.align(candidate, caption, scratch);
             let statistics = self.statistics(candidate, caption, &scratch.chosen);
             let score = score(&statistics, &self.prepared.options);
             if score > best.score {
-                best = Segment { statistics, score, reference: self.prepared.origins[caption] };
+                best = Segment {
+                    statistics,
+                    score,
+                    reference: self.prepared.origins[caption],
+                };
             }
         }
         for caption in captions {
@@ -370,7 +488,12 @@ impl Scorer<'_> {
             for link in &self.links[occurrence.unit as usize] {
                 if scratch.present[link.unit as usize / 64] >> (link.unit % 64) & 1 == 1 {
                     let head = &mut scratch.heads[scratch.slots[link.unit as usize] as usize - 1];
-                    scratch.found.push(Found { before: *head, occurrence, order: link.order, rank: link.rank });
+                    scratch.found.push(Found {
+                        before: *head,
+                        occurrence,
+                        order: link.order,
+                        rank: link.rank,
+                    });
                     *head = scratch.found.len() as u32 - 1;
                 }
             }
@@ -379,9 +502,16 @@ impl Scorer<'_> {
 
     /// The best alignment of the candidate with a caption, into `scratch.chosen`.
     fn align(&self, candidate: usize, caption: usize, scratch: &mut Scratch) {
-        let (candidate_keys, reference_keys) = (self.candidates.keys(candidate), self.prepared.captions.keys(caption));
+        let (candidate_keys, reference_keys) = (
+            self.candidates.keys(candidate),
+            self.prepared.captions.keys(caption),
+        );
         // METEOR uses its first stage alone for identical sentences.
-        let orders = if candidate_keys == reference_keys { 2 } else { u8::MAX };
+        let orders = if candidate_keys == reference_keys {
+            2
+        } else {
+            u8::MAX
+        };
         scratch.ordered.clear();
         for &occurrence in self.prepared.captions.occurrences(caption) {
             let mut next = scratch.heads[scratch.slots[occurrence.unit as usize] as usize - 1];
@@ -394,18 +524,38 @@ impl Scorer<'_> {
         }
         scratch.ordered.sort_unstable_by_key(|&(order, _)| order);
         scratch.matches.clear();
-        scratch.matches.extend(scratch.ordered.iter().map(|&(_, found)| found));
+        scratch
+            .matches
+            .extend(scratch.ordered.iter().map(|&(_, found)| found));
         let (candidate_len, reference_len) = (candidate_keys.len(), reference_keys.len());
         let beam_size = self.prepared.options.beam_size;
-        scratch.search.run(candidate_len, reference_len, beam_size, &scratch.matches, &mut scratch.chosen);
+        scratch.search.run(
+            candidate_len,
+            reference_len,
+            beam_size,
+            &scratch.matches,
+            &mut scratch.chosen,
+        );
     }
 
     fn ordered_match(&self, reference: Occurrence, found: &Found) -> (FindingOrder, Match) {
         let candidate = found.occurrence;
-        let order = if found.order % 2 == 0 {
-            (reference.start, found.order, reference.len, found.rank, candidate.start)
+        let order = if found.order.is_multiple_of(2) {
+            (
+                reference.start,
+                found.order,
+                reference.len,
+                found.rank,
+                candidate.start,
+            )
         } else {
-            (reference.start, found.order, candidate.start, candidate.len, found.rank)
+            (
+                reference.start,
+                found.order,
+                candidate.start,
+                candidate.len,
+                found.rank,
+            )
         };
         let stage = self.prepared.options.stages[usize::from(found.order / 2)].stage;
         let found = Match {
@@ -419,7 +569,14 @@ impl Scorer<'_> {
     }
 
     fn statistics(&self, candidate: usize, caption: usize, chosen: &[Match]) -> Statistics {
-        statistics(self.candidates, candidate, &self.prepared.captions, caption, chosen, &self.prepared.options)
+        statistics(
+            self.candidates,
+            candidate,
+            &self.prepared.captions,
+            caption,
+            chosen,
+            &self.prepared.options,
+        )
     }
 }
 
@@ -439,10 +596,17 @@ pub(super) fn statistics(
         row.0[side] = function_words.len() as f64;
         row.0[2 + side] = function_words.filter(|&is_function| is_function).count() as f64;
         for found in chosen {
-            let place = [(found.candidate, found.candidate_len), (found.reference, found.reference_len)][side];
-            let words = captions.function_words(caption).skip(place.0 as usize).take(place.1 as usize);
+            let place = [
+                (found.candidate, found.candidate_len),
+                (found.reference, found.reference_len),
+            ][side];
+            let words = captions
+                .function_words(caption)
+                .skip(place.0 as usize)
+                .take(place.1 as usize);
             for is_function in words {
-                row.0[4 + 4 * usize::from(found.stage) + side + if is_function { 2 } else { 0 }] += 1.0;
+                row.0[4 + 4 * usize::from(found.stage) + side + if is_function { 2 } else { 0 }] +=
+                    1.0;
                 row.0[Statistics::CHUNKS + 1 + side] += 1.0;
             }
         }

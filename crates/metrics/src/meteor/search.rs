@@ -48,7 +48,14 @@ struct Path {
 }
 
 impl Path {
-    const START: Self = Self { gain: 0, chunks: 0, distance: 0, next: 0, open: NONE, tail: NONE };
+    const START: Self = Self {
+        gain: 0,
+        chunks: 0,
+        distance: 0,
+        next: 0,
+        open: NONE,
+        tail: NONE,
+    };
 
     fn take(&mut self, found: &Match) {
         self.gain += found.gain();
@@ -65,7 +72,10 @@ impl Path {
     /// Smaller is better; `order`, in the low 32 bits, keeps equals in the order in which they were
     /// found.
     fn rank(&self, order: usize) -> u128 {
-        u128::from(!self.gain) << 96 | u128::from(self.chunks) << 64 | u128::from(self.distance) << 32 | order as u128
+        u128::from(!self.gain) << 96
+            | u128::from(self.chunks) << 64
+            | u128::from(self.distance) << 32
+            | order as u128
     }
 }
 
@@ -117,7 +127,10 @@ impl Search {
         self.start(layout, matches);
         let mut from = 0;
         for position in 0..reference_len as u32 {
-            let here = matches[from..].iter().take_while(|found| found.reference == position).count();
+            let here = matches[from..]
+                .iter()
+                .take_while(|found| found.reference == position)
+                .count();
             self.extend_paths(layout, position, matches, from..from + here);
             self.keep_best(layout, beam_size);
             from += here;
@@ -126,18 +139,29 @@ impl Search {
     }
 
     /// Mark the matches that overlap no other; true if these are all.
-    fn fix_unambiguous(&mut self, candidate_len: usize, reference_len: usize, matches: &[Match]) -> bool {
+    fn fix_unambiguous(
+        &mut self,
+        candidate_len: usize,
+        reference_len: usize,
+        matches: &[Match],
+    ) -> bool {
         refill(&mut self.candidate_cover, candidate_len, 0);
         refill(&mut self.reference_cover, reference_len, 0);
         refill(&mut self.fixed, reference_len, NONE);
         for found in matches {
-            self.candidate_cover[found.candidate as usize..][..found.candidate_len as usize].iter_mut().for_each(|n| *n += 1);
-            self.reference_cover[found.reference as usize..][..found.reference_len as usize].iter_mut().for_each(|n| *n += 1);
+            self.candidate_cover[found.candidate as usize..][..found.candidate_len as usize]
+                .iter_mut()
+                .for_each(|n| *n += 1);
+            self.reference_cover[found.reference as usize..][..found.reference_len as usize]
+                .iter_mut()
+                .for_each(|n| *n += 1);
         }
         let mut all = true;
         for (index, found) in (0..).zip(matches) {
-            let candidate = &self.candidate_cover[found.candidate as usize..][..found.candidate_len as usize];
-            let reference = &self.reference_cover[found.reference as usize..][..found.reference_len as usize];
+            let candidate =
+                &self.candidate_cover[found.candidate as usize..][..found.candidate_len as usize];
+            let reference =
+                &self.reference_cover[found.reference as usize..][..found.reference_len as usize];
             if candidate.iter().chain(reference).all(|&n| n == 1) {
                 self.fixed[found.reference as usize] = index;
             } else {
@@ -152,7 +176,9 @@ impl Search {
         self.paths.clear();
         self.paths.push(Path::START);
         self.words.clear();
-        matches.iter().for_each(|found| layout.push_words(&mut self.words, found));
+        matches
+            .iter()
+            .for_each(|found| layout.push_words(&mut self.words, found));
         refill(&mut self.used, layout.all, 0);
         for &index in self.fixed.iter().filter(|&&index| index != NONE) {
             insert(&mut self.used, layout.set(&self.words, index as usize));
@@ -160,7 +186,13 @@ impl Search {
     }
 
     /// All ways to go on over the reference word at `position`.
-    fn extend_paths(&mut self, layout: Layout, position: u32, matches: &[Match], here: std::ops::Range<usize>) {
+    fn extend_paths(
+        &mut self,
+        layout: Layout,
+        position: u32,
+        matches: &[Match],
+        here: std::ops::Range<usize>,
+    ) {
         self.extensions.clear();
         self.ranks.clear();
         for parent in 0..self.paths.len() {
@@ -168,7 +200,11 @@ impl Search {
             let used = layout.set(&self.used, parent);
             let mut push = |path: Path, taken| {
                 self.ranks.push(path.rank(self.extensions.len()));
-                self.extensions.push(Extension { path, parent: parent as u32, taken });
+                self.extensions.push(Extension {
+                    path,
+                    parent: parent as u32,
+                    taken,
+                });
             };
             if layout.has_reference_word(used, position) {
                 if position >= path.next {
@@ -223,9 +259,13 @@ impl Search {
             let extension = self.extensions[self.ranks[index] as u32 as usize];
             let mut path = extension.path;
             let start = self.next_used.len();
-            self.next_used.extend_from_slice(layout.set(&self.used, extension.parent as usize));
+            self.next_used
+                .extend_from_slice(layout.set(&self.used, extension.parent as usize));
             if extension.taken != NONE {
-                insert(&mut self.next_used[start..], layout.set(&self.words, extension.taken as usize));
+                insert(
+                    &mut self.next_used[start..],
+                    layout.set(&self.words, extension.taken as usize),
+                );
                 path.tail = self.step(extension);
             }
             self.paths.push(path);
@@ -236,7 +276,10 @@ impl Search {
     /// Whether every path goes on in one way, without a match, and none overtakes another.
     fn is_in_order(&self) -> bool {
         self.extensions.len() == self.paths.len()
-            && self.extensions.iter().all(|extension| extension.taken == NONE)
+            && self
+                .extensions
+                .iter()
+                .all(|extension| extension.taken == NONE)
             && self.ranks.is_sorted()
     }
 
@@ -249,9 +292,18 @@ impl Search {
         for path in &mut self.paths {
             path.close_chunk();
         }
-        let best = self.paths.iter().enumerate().min_by_key(|(order, path)| path.rank(*order));
+        let best = self
+            .paths
+            .iter()
+            .enumerate()
+            .min_by_key(|(order, path)| path.rank(*order));
         let mut tail = best.map_or(NONE, |(_, path)| path.tail);
-        chosen.extend(self.fixed.iter().filter(|&&index| index != NONE).map(|&index| matches[index as usize]));
+        chosen.extend(
+            self.fixed
+                .iter()
+                .filter(|&&index| index != NONE)
+                .map(|&index| matches[index as usize]),
+        );
         while let Some(&(before, taken)) = self.steps.get(tail as usize) {
             chosen.push(matches[taken as usize]);
             tail = before;
@@ -275,7 +327,10 @@ struct Layout {
 impl Layout {
     fn new(candidate_len: usize, reference_len: usize) -> Self {
         let candidate = candidate_len.div_ceil(64);
-        Self { candidate, all: candidate + reference_len.div_ceil(64) }
+        Self {
+            candidate,
+            all: candidate + reference_len.div_ceil(64),
+        }
     }
 
     /// The set at a position of a list of sets.
@@ -306,7 +361,9 @@ fn overlap(one: &[u64], other: &[u64]) -> bool {
 }
 
 fn insert(set: &mut [u64], other: &[u64]) {
-    set.iter_mut().zip(other).for_each(|(block, other)| *block |= other);
+    set.iter_mut()
+        .zip(other)
+        .for_each(|(block, other)| *block |= other);
 }
 
 fn bit(blocks: &[u64], word: u32) -> bool {
@@ -318,7 +375,8 @@ fn bit(blocks: &[u64], word: u32) -> bool {
 pub(super) fn count_chunks(chosen: &[Match]) -> usize {
     let follows = |pair: &&[Match]| {
         let [before, after] = pair else { return false };
-        before.reference + before.reference_len == after.reference && before.candidate + before.candidate_len == after.candidate
+        before.reference + before.reference_len == after.reference
+            && before.candidate + before.candidate_len == after.candidate
     };
     chosen.len() - chosen.windows(2).filter(follows).count()
 }
