@@ -213,7 +213,7 @@ impl Writer {
             sink(&held);
         }
         let mut token = normalise(action, text, &mut self.normalised);
-        if self.options.lowercase && !token.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) {
+        if self.options.lowercase && token.bytes().any(|byte| !byte.is_ascii() || byte.is_ascii_uppercase()) {
             self.lowered.clear();
             push_lowercase(token, &mut self.lowered);
             token = &self.lowered;
