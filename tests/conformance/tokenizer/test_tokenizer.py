@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 
-import capeval
 import pytest
 from tests.conformance.tokenizer import compare, generate
+
+import capeval
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="runs the reference's jar")
 
