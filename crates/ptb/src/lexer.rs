@@ -11,6 +11,9 @@ pub(crate) type Following<'a> = &'a dyn Fn(&mut dyn FnMut(u8) -> ControlFlow<()>
 /// A token, or a stretch that makes none: it starts where the one before ended.
 pub(crate) struct Lexeme {
     pub(crate) end: usize,
+    /// The end of the token's text: after the next lexeme's period for an abbreviation that
+    /// ends a sentence.
+    pub(crate) text_end: usize,
     pub(crate) action: Action,
 }
 
@@ -57,7 +60,7 @@ impl Lexer {
         let within = best.and_then(|(state, end)| self.lexeme(state, line, start, end));
         if state == State::DEAD { within } else { self.beyond(state, line, start, following).or(within) }
             // Every symbol is a match by itself, of the last rule if of no other.
-            .unwrap_or(Lexeme { end: start + 1, action: Action::Skip })
+            .unwrap_or(Lexeme { end: start + 1, text_end: start + 1, action: Action::Skip })
     }
 
     /// The longest match that ends after the line, though its token is inside.
@@ -103,11 +106,12 @@ impl Lexer {
             },
             End::Apostrophe(before) => start + last_apostrophe(inside) - before,
         };
-        let end = match action {
-            Action::FinalAbbreviation | Action::FinalAcronym => end - 1,
-            _ => end,
+        let (end, text_end) = match action {
+            Action::FinalAcronym if end == start + 2 => (end - 1, end - 1),
+            Action::FinalAcronym | Action::FinalAbbreviation => (end - 1, end),
+            _ => (end, end),
         };
-        (end <= line.len()).then_some(Lexeme { end, action })
+        (text_end <= line.len()).then_some(Lexeme { end, text_end, action })
     }
 }
 

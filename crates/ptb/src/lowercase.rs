@@ -10,7 +10,9 @@ use crate::symbols::{MARK, symbols_of};
 /// Appends the text in lower case.
 pub(crate) fn push_lowercase(text: &str, out: &mut String) {
     if text.is_ascii() {
-        out.extend(text.bytes().map(|byte| char::from(byte.to_ascii_lowercase())));
+        let start = out.len();
+        out.push_str(text);
+        out[start..].make_ascii_lowercase();
         return;
     }
     for (offset, character) in text.char_indices() {

@@ -112,8 +112,7 @@ fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii() && !matches!(byte, b'\n'..=b'\r'))
 }
 
-/// Cuts a line into lexemes. The text of an abbreviation whose period is also a token of its
-/// own includes the period.
+/// Passes on where each token of a line starts and ends.
 fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl FnMut(usize, usize, Action)) {
     let mut start = 0;
     while start < symbols.len() {
@@ -129,13 +128,8 @@ fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl F
             continue;
         }
         let lexeme = lexer.next(symbols, start, following);
-        let text_end = match lexeme.action {
-            Action::FinalAbbreviation => lexeme.end + 1,
-            Action::FinalAcronym if lexeme.end > start + 1 => lexeme.end + 1,
-            _ => lexeme.end,
-        };
         if lexeme.action != Action::Skip {
-            emit(start, text_end, lexeme.action);
+            emit(start, lexeme.text_end, lexeme.action);
         }
         start = lexeme.end;
     }
@@ -219,7 +213,7 @@ impl Writer {
             sink(&held);
         }
         let mut token = normalise(action, text, &mut self.normalised);
-        if self.options.lowercase && !token.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) {
+        if self.options.lowercase && token.bytes().any(|byte| !byte.is_ascii() || byte.is_ascii_uppercase()) {
             self.lowered.clear();
             push_lowercase(token, &mut self.lowered);
             token = &self.lowered;
@@ -258,4 +252,50 @@ fn ends_in_white_space(token: &str) -> bool {
 /// White space to Python's `str.rstrip`: that of Unicode and the four separators of ASCII.
 fn is_python_space(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Every lexeme of a line, by the automaton alone.
+    fn lex_slowly(lexer: &mut Lexer, symbols: &[u8]) -> Vec<(usize, usize, Action)> {
+        let mut found = Vec::new();
+        let mut start = 0;
+        while start < symbols.len() {
+            let lexeme = lexer.next(symbols, start, &|_| {});
+            assert!(start < lexeme.end && lexeme.end <= lexeme.text_end);
+            assert!(lexeme.text_end <= symbols.len());
+            found.push((start, lexeme.text_end, lexeme.action));
+            start = lexeme.end;
+        }
+        found.retain(|&(_, _, action)| action != Action::Skip);
+        found
+    }
+
+    fn check_short_cuts(text: &str) {
+        let mut line = Line::default();
+        line.read(text);
+        let mut lexer = Lexer::new();
+        let slow = lex_slowly(&mut lexer, &line.symbols);
+        let mut spans = Vec::new();
+        lex(&mut lexer, &line.symbols, &|_| {}, |start, end, _| spans.push((start, end)));
+        let expected: Vec<_> = slow.iter().map(|&(start, end, _)| (start, end)).collect();
+        assert_eq!(spans, expected, "for {text:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn short_cuts_change_nothing(text in any::<String>()) {
+            check_short_cuts(&text);
+        }
+
+        #[test]
+        fn short_cuts_change_nothing_in_captions(
+            text in "((cannot|Gonna|wanna|can|a|dog|Mr|c|etc|don't|x-y|5)[ .,\u{a0}\u{3000}]{1,2}){1,8}"
+        ) {
+            check_short_cuts(&text);
+        }
+    }
 }

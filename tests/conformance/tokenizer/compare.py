@@ -3,8 +3,10 @@
 Run as a program it generates lines (see generate.py), passes them through the jar of the
 installed pycocoevalcap and through capeval, and prints every line that differs::
 
-    python compare.py --lines 50000 --seed 1 --binary target/release/examples/tokenize_lines
-    python compare.py --file captions.txt --binary ...
+    cargo build --release --examples -p capeval-ptb
+    BINARY=target/release/examples/tokenize_lines
+    python -m tests.conformance.tokenizer.compare --binary $BINARY --lines 50000 --seed 1
+    python -m tests.conformance.tokenizer.compare --binary $BINARY --file captions.txt
 
 The jar reads and writes UTF-8 whatever the locale. Java lower-cases tokens with the Unicode
 version of the JVM; the goldens were made with Java 17 (Unicode 13).
@@ -14,17 +16,21 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import generate
+from tests.conformance.tokenizer import generate
 
 #: Characters at which the reference ends a line.
 LINE_ENDS = "\n\x0b\x0c\r\u2028\u2029"
+
+GOLDEN = Path(__file__).with_name("golden.txt")
 
 #: Put between lines so that they cannot see each other: it closes any quoted attribute of an
 #: unfinished tag without completing the tag, and it is no start of a sentence.
@@ -32,18 +38,28 @@ BARRIER = "'\""
 
 #: What the reference evaluation drops after lower-casing.
 PUNCTUATION = frozenset(
-    ["''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-"]
-    + [".", "?", "!", ",", ":", "-", "--", "...", ";"]
+    ["''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-", ".", "?", "!", ",", ":", "-", "--", "...", ";"]
 )
 
 
-def jar_path() -> Path:
-    """The tokenizer's jar inside the installed pycocoevalcap package."""
+def reference_folder() -> Path:
+    """The folder of the installed pycocoevalcap package."""
     spec = importlib.util.find_spec("pycocoevalcap")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("the comparison needs the package pycocoevalcap")
-    root = Path(next(iter(spec.submodule_search_locations)))
-    return root / "tokenizer" / "stanford-corenlp-3.4.1.jar"
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def jar_path() -> Path:
+    """The tokenizer's jar."""
+    return reference_folder() / "tokenizer" / "stanford-corenlp-3.4.1.jar"
+
+
+def coco_captions(split: str) -> list[str]:
+    """The captions of COCO 2014, `val` or `train`, as pycocoevalcap writes them to its file."""
+    with zipfile.ZipFile(reference_folder() / "spice" / "spice-1.0.jar") as jar:
+        content = json.loads(jar.read(f"coco/annotations/captions_{split}2014.json"))
+    return [str(entry["caption"]).replace("\n", " ") for entry in content["annotations"]]
 
 
 def jar_batch(lines: Sequence[str], *, lowercase: bool = True) -> list[str]:
@@ -129,17 +145,51 @@ def differences(binary: Path, lines: Sequence[str], *, context: str) -> list[Dif
     return found
 
 
+def read_golden(path: Path = GOLDEN) -> list[tuple[str, str, str]]:
+    """Line, tokens in lower case, tokens as they are: tokens separated by one space."""
+    _, _, body = path.read_bytes().decode().partition("\n\n")
+    rows = body.removesuffix("\n").split("\n")
+    return list(zip(rows[::3], rows[1::3], rows[2::3], strict=True))
+
+
+def write_golden(count: int, seed: int, path: Path = GOLDEN) -> None:
+    """Writes the golden file: lines whose tokens are the same alone and with lines after."""
+    lines = list(generate.lines(count, seed))
+    columns = [run(lines, lowercase=case) for run in (jar_lines, jar_alone) for case in (True, False)]
+    rows = [row for row in zip(lines, *columns, strict=True) if row[1:3] == row[3:]]
+    java = subprocess.run(["java", "-version"], capture_output=True, check=True).stderr.decode()
+    header = [
+        "# The tokens of generated lines: three rows a line, the line itself, its tokens in lower",
+        "# case, and its tokens as they are.",
+        "# tool: Stanford PTBTokenizer of CoreNLP 3.4.1, the jar inside pycocoevalcap 1.2",
+        "# command: java -cp stanford-corenlp-3.4.1.jar edu.stanford.nlp.process.PTBTokenizer"
+        " -preserveLines [-lowerCase] FILE",
+        f"# java: {java.splitlines()[0]}",
+        f"# lines: generate.lines({count}, {seed}), each with a barrier line after it; lines that",
+        "# have other tokens at the end of a file are left out",
+        "# made by: python -m tests.conformance.tokenizer.compare --write-golden",
+    ]
+    body = [text for row in rows for text in row[:3]]
+    path.write_bytes("\n".join([*header, "", *body, ""]).encode())
+
+
 def main() -> int:
     """Compares generated lines or those of a file; the exit code tells whether any differ."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", type=Path, required=True, help="example tokenize_lines")
+    parser.add_argument("--binary", type=Path, help="example tokenize_lines")
     parser.add_argument("--lines", type=int, default=50_000, help="how many to generate")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--code-points", action="store_true", help="a few lines for each one")
     parser.add_argument("--file", type=Path, help="compare the lines of a file instead")
     parser.add_argument("--context", choices=["barrier", "batch", "alone"], default="barrier")
     parser.add_argument("--show", type=int, default=30, help="differences to print")
+    parser.add_argument("--write-golden", action="store_true", help="make golden.txt anew")
     arguments = parser.parse_args()
+    if arguments.write_golden:
+        write_golden(600, 2014)
+        return 0
+    if arguments.binary is None:
+        parser.error("--binary is needed to compare")
     if arguments.file is not None:
         text = arguments.file.read_bytes().decode(errors="replace")
         for end in LINE_ENDS[1:]:

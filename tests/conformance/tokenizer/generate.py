@@ -1,5 +1,6 @@
 """Lines of text that reach every corner of the tokenizer: seeded, plain standard library."""
 
+# ruff: noqa: SIM905 -- long lists of words are easier to read as text
 from __future__ import annotations
 
 import random
@@ -33,7 +34,7 @@ U.S.-U.K U.S.-U.S.S.R Sun Sat oz Div Mkt""".split()
 OPENERS = """About According A An As At But He Her If In It Last Many Mr. Ms. Now One The Their
 They This We When Yet You Other the we xThe There""".split()
 
-QUOTE_SIGNS = list("'\"`´‘’‚‛“”„‟‹›«»\x91\x92\x93\x94") + ["''", "``", "&quot;", "&apos;", "&QUOT;"]
+QUOTE_SIGNS = [*list("'\"`´‘’‚‛“”„‟‹›«»\x91\x92\x93\x94"), "''", "``", "&quot;", "&apos;", "&QUOT;"]
 
 SIGNS = (
     list(string.punctuation)
@@ -73,12 +74,15 @@ NUMBERS = """0 1 12 123 1234 12345 1,000 1,000,000 1.5 .5 -1 +1 -1.5 3.14.15 10:
 1990s 90's 5-6 6pm 6:00pm ٣٤ ٣٫١٤ १२ ߁߂ １２ 1·5 1'000 7/8ths 5x5 1e10 0x1F 4:3 16:9 1,2 1, 1. 1-
 no. 5 fig. 3 pp. 12 ca. 1900 Nos. 7 op. 9 art.5 prop. x""".split()
 
-SPECIAL = "\u00ad\u00a0\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u0301\u0300\x00\x01\x7f\x80\x85\x9f\ufffd\ufffe\uffff"
+SPECIAL = (
+    "\u00ad\u00a0\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u0301"
+    "\u0300\x00\x01\x7f\x80\x85\x9f\ufffd\ufffe\uffff"
+)
 
 
 def _cased(rng: random.Random, text: str) -> str:
-    change = rng.choice([str.upper, str.lower, str.title, str.swapcase, str, str, str])
-    return str(change(text))
+    changes: list[Callable[[str], str]] = [str.upper, str.lower, str.title, str.swapcase, str, str, str]
+    return rng.choice(changes)(text)
 
 
 def _word(rng: random.Random) -> str:
@@ -126,7 +130,7 @@ def _signs(rng: random.Random) -> str:
 
 
 def _joined(rng: random.Random) -> str:
-    joint = rng.choice(list("-_/.&+'@#,:;!?=~^\\*$") + ["&amp;", "‐", "‑", "\u058a", "--", "’"])
+    joint = rng.choice([*list("-_/.&+'@#,:;!?=~^\\*$"), "&amp;", "‐", "‑", "֊", "--", "’"])
     return joint.join(_piece(rng) for _ in range(rng.randint(2, 3)))
 
 
@@ -190,7 +194,7 @@ def _soup(rng: random.Random) -> str:
 
 def _caption(rng: random.Random) -> str:
     """Words of a caption, then a few random edits."""
-    ending = rng.choice([".", "", " .", "!", "...", ". ", "\""])
+    ending = rng.choice([".", "", " .", "!", "...", ". ", '"'])
     text = list(" ".join(_word(rng) for _ in range(rng.randint(3, 12))) + ending)
     for _ in range(rng.randint(0, 3)):
         at = rng.randrange(len(text))

@@ -39,7 +39,7 @@ pub(super) fn apostrophe_words() -> Vec<Rule> {
     let whole_words = any_word("cont'd cont'd. 'twas nor'easter c'mon e'er s'mores ev'ry li'l nat'l");
     // One consonant and an apostrophe before two letters or more: O'Neil's kind, but neither
     // I nor Y, which are pronouns there ("I'll", "y'all").
-    let clan = latin_upper() - one_of("IY") | one_of("n");
+    let clan = (latin_upper() - one_of("IY")) | one_of("n");
     let vowel_before = seq![letter(), letters(), one_of("aeiouyAEIOUY")];
     let with_apostrophe = choice![
         seq![apostrophe(), "n", apostrophe().optional()],
