@@ -1,1 +1,35 @@
-//! To be written.
+//! Caption files: bytes in, captions out, or one error that says what is wrong and where.
+//!
+//! The readers are strict. Files that Python's `json` takes silently are refused where a score
+//! would come from something else than the file seems to say: `NaN` and `Infinity`, a key that
+//! stands twice in one object (at the top level, in an entry, among image ids), a lone surrogate
+//! escape, more than 127 lists and objects inside each other, numbers beyond the range of floats.
+//! All of the file is held to this, passed-over fields included; only inside a passed-over object
+//! may a key stand twice.
+//!
+//! ```
+//! use capeval_formats::{ReadErrorKind, read_results};
+//!
+//! let results = read_results(br#"[{"image_id": 391895, "caption": "a man on a moped"}]"#)?;
+//! assert_eq!(results.caption(0), "a man on a moped");
+//!
+//! let error = read_results(br#"[{"image_id": true, "caption": "a man"}]"#).unwrap_err();
+//! assert_eq!(error.kind, ReadErrorKind::WrongType);
+//! assert_eq!(
+//!     error.to_string(),
+//!     "entries[0].image_id must be an integer or a string (got true)"
+//! );
+//! # Ok::<(), capeval_formats::ReadError>(())
+//! ```
+
+mod captions;
+mod error;
+mod interner;
+mod json;
+mod readers;
+mod shapes;
+mod source;
+
+pub use captions::{Captions, CaptionsError, ImageId, ImageIds};
+pub use error::{Place, Position, ReadError, ReadErrorKind};
+pub use readers::{read_annotations, read_json_lines_references, read_json_lines_results, read_results};

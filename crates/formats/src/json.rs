@@ -1,0 +1,374 @@
+//! Strict JSON on top of serde: values read straight into the [`Reader`], a path kept on the way,
+//! and each refusal put down with the path it happened at.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use crate::captions::{FlatCaptions, quoted};
+use crate::error::{Place, ReadErrorKind};
+use crate::interner::Interner;
+
+/// One step from the top of the file down to a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Segment {
+    /// A line of JSON lines, from 1.
+    Line(usize),
+    /// An element of a list, from 0.
+    Index(usize),
+    /// A value of an object, its key by position in [`Reader::keys`].
+    Key(usize),
+}
+
+/// What was found where something else was expected.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// In words.
+    Words(String),
+    /// The number that the parser has just passed: serde has rounded it, the text has it exactly.
+    Number,
+}
+
+/// Why reading stopped.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// A value of the wrong type.
+    Wrong {
+        /// What was expected.
+        expected: &'static str,
+        /// What was found.
+        found: Found,
+    },
+    /// Anything else.
+    Other(ReadErrorKind, String),
+}
+
+/// All that is known of a file so far.
+#[derive(Debug, Default)]
+pub(crate) struct Reader<'de> {
+    pub(crate) path: Vec<Segment>,
+    /// Keys seen in the objects that are open: a stack, the keys of one object together.
+    pub(crate) keys: Vec<Cow<'de, str>>,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) interner: Interner,
+    pub(crate) captions: FlatCaptions<'de>,
+    /// The image id read last.
+    pub(crate) slot: usize,
+    /// Where the first image id stood, and the id: for the message about mixed ids.
+    pub(crate) first_id: Option<(String, String)>,
+    /// The slots that `images` lists, in its order.
+    pub(crate) listed: Vec<usize>,
+    /// The position in `listed` of each slot.
+    pub(crate) rank: Vec<Option<usize>>,
+    /// The entry that each image of a result file stands in, by slot.
+    pub(crate) entries: Vec<Segment>,
+}
+
+impl<'de> Reader<'de> {
+    /// Puts a fault down; the error that carries it out through serde is empty.
+    pub(crate) fn fail<E: Error>(&mut self, kind: ReadErrorKind, message: impl Into<String>) -> E {
+        self.stop(Fault::Other(kind, message.into()))
+    }
+
+    pub(crate) fn stop<E: Error>(&mut self, fault: Fault) -> E {
+        self.fault = Some(fault);
+        E::custom("")
+    }
+
+    fn wrong<E: Error>(&mut self, expected: &'static str, found: impl Into<String>) -> E {
+        let found = Found::Words(found.into());
+        self.stop(Fault::Wrong { expected, found })
+    }
+
+    /// The entry and field that the path leads to; `None` at the top.
+    pub(crate) fn place(&self) -> Option<Place> {
+        let first_entry = self.path.iter().position(|segment| !matches!(segment, Segment::Key(_)));
+        let (entry, field) = self.path.split_at(first_entry.map_or(1, |at| at + 1).min(self.path.len()));
+        if entry.is_empty() {
+            return None;
+        }
+        Some(Place {
+            entry: self.written(entry),
+            field: Some(self.written(field)).filter(|field| !field.is_empty()),
+        })
+    }
+
+    /// The place as it stands at the start of a message.
+    pub(crate) fn place_in_words(&self) -> String {
+        self.place().map_or_else(|| "the file".to_owned(), |place| place.to_string())
+    }
+
+    pub(crate) fn written(&self, path: &[Segment]) -> String {
+        let mut text = String::new();
+        for segment in path {
+            match *segment {
+                Segment::Line(line) => text += &format!("line {line}"),
+                Segment::Index(index) if text.is_empty() => text += &format!("entries[{index}]"),
+                Segment::Index(index) => text += &format!("[{index}]"),
+                Segment::Key(key) => {
+                    if !text.is_empty() {
+                        text.push('.');
+                    }
+                    text += &shown_key(&self.keys[key]);
+                }
+            }
+        }
+        text
+    }
+}
+
+/// A key as it stands in a path: bare when it is a name, else between quotation marks.
+fn shown_key(key: &str) -> String {
+    let is_name = !key.is_empty()
+        && key.len() <= 40
+        && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !key.starts_with(|c: char| c.is_ascii_digit());
+    if is_name { key.to_owned() } else { quoted(key) }
+}
+
+/// What may stand at a place of the file. A value of another type is a fault.
+pub(crate) trait Shape<'de>: Sized {
+    /// What is expected, as in "must be ...".
+    const EXPECTED: &'static str;
+
+    /// Takes a string.
+    fn string<E: Error>(self, reader: &mut Reader<'de>, value: &str) -> Result<(), E> {
+        Err(reader.wrong(Self::EXPECTED, quoted(value)))
+    }
+
+    /// Takes a string that stands in the file as it is, without escapes.
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        self.string(reader, value)
+    }
+
+    /// Takes an integer.
+    fn integer<E: Error>(self, reader: &mut Reader<'de>, value: i64) -> Result<(), E> {
+        Err(reader.wrong(Self::EXPECTED, value.to_string()))
+    }
+
+    /// Takes a list.
+    fn list<A: SeqAccess<'de>>(self, reader: &mut Reader<'de>, _: A) -> Result<(), A::Error> {
+        Err(reader.wrong(Self::EXPECTED, "a list"))
+    }
+
+    /// Takes an object.
+    fn object<A: MapAccess<'de>>(self, reader: &mut Reader<'de>, _: A) -> Result<(), A::Error> {
+        Err(reader.wrong(Self::EXPECTED, "an object"))
+    }
+}
+
+/// Reads one value of a shape.
+pub(crate) struct Read<'a, 'de, S>(pub(crate) S, pub(crate) &'a mut Reader<'de>);
+
+impl<'de, S: Shape<'de>> DeserializeSeed<'de> for Read<'_, 'de, S> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, S: Shape<'de>> Visitor<'de> for Read<'_, 'de, S> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(S::EXPECTED)
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
+        self.0.string(self.1, value)
+    }
+
+    fn visit_borrowed_str<E: Error>(self, value: &'de str) -> Result<(), E> {
+        self.0.borrowed(self.1, value)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
+        self.0.integer(self.1, value)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
+        match i64::try_from(value) {
+            Ok(value) => self.0.integer(self.1, value),
+            Err(_) => self.visit_f64(0.0),
+        }
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+        let expected = S::EXPECTED;
+        let found = Found::Number;
+        Err(self.1.stop(Fault::Wrong { expected, found }))
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
+        Err(self.1.wrong(S::EXPECTED, value.to_string()))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Err(self.1.wrong(S::EXPECTED, "null"))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<(), A::Error> {
+        self.0.list(self.1, list)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<(), A::Error> {
+        self.0.object(self.1, object)
+    }
+}
+
+/// Reads every element of a list.
+pub(crate) fn each_element<'de, A, S>(reader: &mut Reader<'de>, mut list: A, shape: S) -> Result<(), A::Error>
+where
+    A: SeqAccess<'de>,
+    S: Shape<'de> + Copy,
+{
+    for index in 0.. {
+        reader.path.push(Segment::Index(index));
+        let element = list.next_element_seed(Read(shape, reader))?;
+        reader.path.pop();
+        if element.is_none() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Reads every value of an object with `value`, which is told the name when it is one of `fields`,
+/// and refuses a key that stands twice. The keys stay in [`Reader::keys`]; the caller removes them.
+pub(crate) fn each_field<'de, A, F>(
+    reader: &mut Reader<'de>,
+    mut object: A,
+    fields: &[&'static str],
+    mut value: F,
+) -> Result<(), A::Error>
+where
+    A: MapAccess<'de>,
+    F: FnMut(&mut Reader<'de>, Option<&'static str>, &mut A) -> Result<(), A::Error>,
+{
+    let first = reader.keys.len();
+    let mut many = KeyTable::default();
+    while let Some(key) = object.next_key_seed(Key)? {
+        if many.holds(&reader.keys[first..], &key) {
+            let place = reader.place_in_words();
+            let message = format!("{place} has the key {} twice", quoted(&key));
+            return Err(reader.fail(ReadErrorKind::DuplicateKey, message));
+        }
+        let field = fields.iter().copied().find(|field| *field == key);
+        reader.path.push(Segment::Key(reader.keys.len()));
+        reader.keys.push(key);
+        value(reader, field, &mut object)?;
+        reader.path.pop();
+    }
+    Ok(())
+}
+
+/// Finds keys of an object again. The few keys of an entry are compared one by one; a hash table
+/// takes over where an object has many, so that its time stays linear.
+#[derive(Default)]
+struct KeyTable {
+    table: HashTable<usize>,
+    hasher: DefaultHashBuilder,
+}
+
+impl KeyTable {
+    const FEW: usize = 16;
+
+    fn holds(&mut self, keys: &[Cow<'_, str>], key: &str) -> bool {
+        if keys.len() <= Self::FEW {
+            return keys.iter().any(|other| other == key);
+        }
+        for added in self.table.len()..keys.len() {
+            let hash = self.hasher.hash_one(&*keys[added]);
+            self.table.insert_unique(hash, added, |&at| self.hasher.hash_one(&*keys[at]));
+        }
+        let hash = self.hasher.hash_one(key);
+        self.table.find(hash, |&at| keys[at] == key).is_some()
+    }
+}
+
+/// Reads a key, borrowed from the file when it holds no escape.
+struct Key;
+
+impl<'de> DeserializeSeed<'de> for Key {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Key {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, key: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(key))
+    }
+
+    fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(key.to_owned()))
+    }
+}
+
+/// Passes over any value. Unlike serde's `IgnoredAny` it holds it to what Python's reader would
+/// refuse too (depth, size of numbers), and to whole surrogate pairs.
+pub(crate) struct Skip;
+
+impl<'de> DeserializeSeed<'de> for Skip {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Skip {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element_seed(Skip)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        while object.next_key_seed(Skip)?.is_some() {
+            object.next_value_seed(Skip)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,219 @@
+//! The readers: one function a kind of file.
+
+use crate::captions::Captions;
+use crate::error::{Place, ReadError, ReadErrorKind};
+use crate::json::{Reader, Segment};
+use crate::shapes::{Annotations, Entry, Mapping, Results, TopLevel, top_keys};
+use crate::source::{Source, text_of};
+
+/// Reads references from JSON of one of these forms.
+///
+/// - COCO annotations: `{"images": [{"id"}, ...], "annotations": [{"image_id", "caption"}, ...]}`.
+///   With `images`, images stand in its order (the order of pycocotools' `getImgIds`), every image
+///   must have an annotation and every annotation an image; without, in order of first appearance.
+/// - A list: `[{"image_id", "caption"}, ...]`, an image any number of times. Instead of one
+///   `caption` an entry may have a list of them under `caption` (as nocaps files do), `captions` or
+///   `references`.
+/// - A mapping: `{"391895": ["...", ...], ...}`, a caption also as `{"caption": "..."}` (the form
+///   pycocoevalcap scores). JSON has text alone for keys: where each of them is an integer written
+///   plainly, the ids are integers. An object with a key `annotations` or `images` is never taken
+///   for a mapping.
+///
+/// Other keys are passed over. Captions stay as they are, empty ones and line breaks included.
+///
+/// # Errors
+/// [`ReadError`]. An image may have any number of references: [`ReadErrorKind::DuplicateImage`] is
+/// about `images` alone.
+pub fn read_annotations(bytes: &[u8]) -> Result<Captions, ReadError> {
+    from_text(bytes, annotations)
+}
+
+fn annotations(file: &str) -> Result<Captions, ReadError> {
+    let source = Source::whole(file);
+    let mut reader = Reader::default();
+    let mut top = TopLevel::List;
+    source.read(&mut reader, Annotations(&mut top))?;
+    match top {
+        TopLevel::List => finished(reader),
+        TopLevel::Coco { lists_images: true } => in_listed_order(reader),
+        TopLevel::Coco { .. } => finished(reader),
+        // Which form an object is shows only at its end: a mapping is read again.
+        TopLevel::OtherObject => {
+            let mut reader = Reader::default();
+            source.read(&mut reader, Mapping).map_err(|error| {
+                let expected = r#"COCO annotations or lists of captions by image id"#;
+                with_keys(error, source, expected)
+            })?;
+            finished(reader).map(with_ids_of_keys)
+        }
+    }
+}
+
+/// Reads results, one caption an image: `[{"image_id", "caption"}, ...]`, as COCO's server takes
+/// them, or a mapping `{"391895": "...", ...}`, whose ids are those that [`read_annotations`] takes
+/// from a mapping.
+///
+/// Other keys are passed over. Captions stay as they are, empty ones and line breaks included.
+///
+/// # Errors
+/// [`ReadError`]; an image with two results is [`ReadErrorKind::DuplicateImage`].
+pub fn read_results(bytes: &[u8]) -> Result<Captions, ReadError> {
+    from_text(bytes, results)
+}
+
+fn results(file: &str) -> Result<Captions, ReadError> {
+    let source = Source::whole(file);
+    let mut reader = Reader::default();
+    source.read(&mut reader, Results).map_err(|error| {
+        let expected = r#"a list of {"image_id", "caption"} objects or captions by image id"#;
+        with_keys(error, source, expected)
+    })?;
+    let captions = finished(reader)?;
+    let is_mapping = file.trim_ascii_start().starts_with('{');
+    if is_mapping { Ok(with_ids_of_keys(captions)) } else { Ok(captions) }
+}
+
+/// Gives captions of a mapping the ids that its keys stand for.
+fn with_ids_of_keys(captions: Captions) -> Captions {
+    captions.with_integer_ids().unwrap_or_else(|strings| strings)
+}
+
+/// Reads references from JSON lines: in each line an entry as in the list that
+/// [`read_annotations`] takes. Blank lines are passed over.
+///
+/// # Errors
+/// [`ReadError`], whose place names the line.
+pub fn read_json_lines_references(bytes: &[u8]) -> Result<Captions, ReadError> {
+    from_text(bytes, |file| lines(file, Entry::References))
+}
+
+/// Reads results from JSON lines: `{"image_id", "caption"}` in each line. Blank lines are passed
+/// over.
+///
+/// # Errors
+/// [`ReadError`], whose place names the line.
+pub fn read_json_lines_results(bytes: &[u8]) -> Result<Captions, ReadError> {
+    from_text(bytes, |file| lines(file, Entry::Result))
+}
+
+/// Reads the text of a file. Where the text stops being UTF-8, reading what is before that tells
+/// the entry, or something that is wrong earlier.
+fn from_text(
+    bytes: &[u8],
+    read: impl FnOnce(&str) -> Result<Captions, ReadError>,
+) -> Result<Captions, ReadError> {
+    let (text, broken) = text_of(bytes)?;
+    let result = read(text);
+    let Some(broken) = broken else {
+        return result;
+    };
+    let Err(before) = result else {
+        return Err(broken);
+    };
+    match (before.kind, before.place.clone()) {
+        (ReadErrorKind::Truncated, Some(place)) if broken.kind == ReadErrorKind::NotUtf8 => Err(ReadError {
+            message: format!("{} in {place}", broken.message),
+            place: before.place,
+            ..broken
+        }),
+        (ReadErrorKind::Truncated | ReadErrorKind::NoCaptions, None) => Err(broken),
+        _ => Err(before),
+    }
+}
+
+fn lines(file: &str, entry: Entry) -> Result<Captions, ReadError> {
+    let mut reader = Reader::default();
+    let mut next = 0;
+    for (index, line) in file.split_inclusive('\n').enumerate() {
+        let start = next;
+        next += line.len();
+        let line = line.trim_end_matches([' ', '\t', '\r', '\n']);
+        if line.is_empty() {
+            continue;
+        }
+        let source = Source { file, start, end: start + line.len(), is_line: true };
+        reader.path = vec![Segment::Line(index + 1)];
+        source.read(&mut reader, entry)?;
+    }
+    finished(reader)
+}
+
+/// Adds what the whole file looks like to the error of a value in it.
+fn with_keys(error: ReadError, source: Source<'_>, expected: &str) -> ReadError {
+    let is_of_shape = matches!(error.kind, ReadErrorKind::WrongType | ReadErrorKind::MissingField);
+    match top_keys(source).filter(|_| is_of_shape) {
+        None => error,
+        Some(keys) => {
+            let message = format!("{}; expected {expected}, found an object with {keys}", error.message);
+            ReadError { message, ..error }
+        }
+    }
+}
+
+fn finished(reader: Reader<'_>) -> Result<Captions, ReadError> {
+    let ids = reader.interner.into_ids();
+    if ids.is_empty() {
+        let message = "the file must have at least one caption (got none)";
+        return Err(ReadError::of_file(ReadErrorKind::NoCaptions, message));
+    }
+    Ok(reader.captions.grouped(ids))
+}
+
+/// Puts the images in the order of `images`, once they and the annotations agree.
+fn in_listed_order(mut reader: Reader<'_>) -> Result<Captions, ReadError> {
+    if reader.interner.ids().is_empty() {
+        return finished(reader);
+    }
+    refuse_unknown_images(&reader)?;
+    refuse_images_without_references(&reader)?;
+    if reader.listed.is_sorted() {
+        return finished(reader);
+    }
+    let ids = reader.interner.ids().picked(&reader.listed);
+    let rank: Vec<usize> = reader.rank.iter().flatten().copied().collect();
+    reader.captions.rename(&rank);
+    Ok(reader.captions.grouped(ids))
+}
+
+fn refuse_unknown_images(reader: &Reader<'_>) -> Result<(), ReadError> {
+    let rank_of = |slot: usize| reader.rank.get(slot).copied().flatten();
+    let slots = reader.captions.slots();
+    let Some(annotation) = slots.iter().position(|&slot| rank_of(slot).is_none()) else {
+        return Ok(());
+    };
+    let place = Place { entry: format!("annotations[{annotation}]"), field: Some("image_id".to_owned()) };
+    let id = id_in_words(reader, slots[annotation]);
+    let message = format!(r#"{place} must be the id of one of "images" (got {id})"#);
+    Err(ReadError { place: Some(place), ..ReadError::of_file(ReadErrorKind::UnknownImage, message) })
+}
+
+fn refuse_images_without_references(reader: &Reader<'_>) -> Result<(), ReadError> {
+    const SHOWN: usize = 5;
+    let mut has_references = vec![false; reader.interner.ids().len()];
+    for &slot in reader.captions.slots() {
+        has_references[slot] = true;
+    }
+    let is_without = |slot: &usize| !has_references[*slot];
+    let without: Vec<usize> = reader.listed.iter().copied().filter(is_without).collect();
+    let Some(&first) = without.first() else {
+        return Ok(());
+    };
+    let shown: Vec<String> = without.iter().take(SHOWN).map(|&slot| id_in_words(reader, slot)).collect();
+    let more = if without.len() > SHOWN { ", ..." } else { "" };
+    let message = format!(
+        r#"every image of "images" must have an annotation ({} of {} have none: {}{more})"#,
+        without.len(),
+        reader.listed.len(),
+        shown.join(", ")
+    );
+    let entry = reader.rank[first].map(|rank| format!("images[{rank}]"));
+    Err(ReadError {
+        place: entry.map(|entry| Place { entry, field: None }),
+        ..ReadError::of_file(ReadErrorKind::NoReferences, message)
+    })
+}
+
+fn id_in_words(reader: &Reader<'_>, slot: usize) -> String {
+    let id = reader.interner.ids().get(slot);
+    id.map_or_else(String::new, |id| id.to_string())
+}

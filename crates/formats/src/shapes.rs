@@ -1,0 +1,447 @@
+//! The shapes that caption files are made of.
+
+use serde::de::{Error, MapAccess, SeqAccess};
+
+use crate::captions::{ImageId, quoted};
+use crate::error::ReadErrorKind;
+use crate::json::{Read, Reader, Shape, Skip, each_element, each_field};
+use crate::source::Source;
+
+/// What an image id must be.
+pub(crate) const IMAGE_ID: &str = "an integer or a string";
+
+/// An image id, by what the file says with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Id {
+    /// The image has a reference: any number of times.
+    Reference,
+    /// The image has its one result.
+    Result,
+    /// `images` lists the image, once.
+    Listed,
+}
+
+impl<'de> Shape<'de> for Id {
+    const EXPECTED: &'static str = IMAGE_ID;
+
+    fn string<E: Error>(self, reader: &mut Reader<'de>, value: &str) -> Result<(), E> {
+        self.take(reader, ImageId::String(value))
+    }
+
+    fn integer<E: Error>(self, reader: &mut Reader<'de>, value: i64) -> Result<(), E> {
+        self.take(reader, ImageId::Integer(value))
+    }
+}
+
+impl Id {
+    /// Looks the id up; the slot goes to [`Reader::slot`].
+    fn take<E: Error>(self, reader: &mut Reader<'_>, id: ImageId<'_>) -> Result<(), E> {
+        let Some((slot, is_new)) = reader.interner.slot(id) else {
+            let (place, first) = reader.first_id.clone().unwrap_or_default();
+            let message = format!(
+                "image ids must be all integers or all strings ({place} is {first}, {} is {id})",
+                reader.place_in_words()
+            );
+            return Err(reader.fail(ReadErrorKind::MixedIds, message));
+        };
+        if reader.first_id.is_none() {
+            reader.first_id = Some((reader.place_in_words(), id.to_string()));
+        }
+        reader.slot = slot;
+        match self {
+            Id::Reference => Ok(()),
+            Id::Result if is_new => {
+                reader.entries.extend(reader.path.first());
+                Ok(())
+            }
+            Id::Result => {
+                let first = reader.written(&[reader.entries[slot]]);
+                Err(repeated(reader, id, &first))
+            }
+            Id::Listed => list_image(reader, id),
+        }
+    }
+}
+
+/// Gives the image its place in the order of `images`.
+fn list_image<E: Error>(reader: &mut Reader<'_>, id: ImageId<'_>) -> Result<(), E> {
+    let slot = reader.slot;
+    if reader.rank.len() <= slot {
+        reader.rank.resize(slot + 1, None);
+    }
+    if let Some(first) = reader.rank[slot] {
+        return Err(repeated(reader, id, &format!("images[{first}]")));
+    }
+    reader.rank[slot] = Some(reader.listed.len());
+    reader.listed.push(slot);
+    Ok(())
+}
+
+fn repeated<E: Error>(reader: &mut Reader<'_>, id: ImageId<'_>, first: &str) -> E {
+    let place = reader.place_in_words();
+    let message = format!("{place} must be different in every entry (got {id}, as in {first})");
+    reader.fail(ReadErrorKind::DuplicateImage, message)
+}
+
+/// One caption.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caption;
+
+impl<'de> Shape<'de> for Caption {
+    const EXPECTED: &'static str = "a string";
+
+    fn string<E: Error>(self, reader: &mut Reader<'de>, value: &str) -> Result<(), E> {
+        reader.captions.push_copy(value);
+        Ok(())
+    }
+
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        reader.captions.push(value);
+        Ok(())
+    }
+}
+
+/// One caption, or a list of captions.
+#[derive(Clone, Copy, Debug)]
+struct CaptionOrList;
+
+impl<'de> Shape<'de> for CaptionOrList {
+    const EXPECTED: &'static str = "a string or a list of strings";
+
+    fn string<E: Error>(self, reader: &mut Reader<'de>, value: &str) -> Result<(), E> {
+        Caption.string(reader, value)
+    }
+
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        Caption.borrowed(reader, value)
+    }
+
+    fn list<A: SeqAccess<'de>>(self, reader: &mut Reader<'de>, list: A) -> Result<(), A::Error> {
+        each_element(reader, list, Caption)
+    }
+}
+
+/// A list of captions.
+#[derive(Clone, Copy, Debug)]
+struct CaptionList;
+
+impl<'de> Shape<'de> for CaptionList {
+    const EXPECTED: &'static str = "a list of strings";
+
+    fn list<A: SeqAccess<'de>>(self, reader: &mut Reader<'de>, list: A) -> Result<(), A::Error> {
+        each_element(reader, list, Caption)
+    }
+}
+
+/// An entry of a list, or a line: an image id and what the file gives with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Entry {
+    /// `{"image_id", "caption"}`: one reference.
+    Annotation,
+    /// `{"image_id", "caption"}`: the result of the image.
+    Result,
+    /// `{"image_id", "caption" | "captions" | "references"}`: references.
+    References,
+}
+
+impl Entry {
+    fn id(self) -> Id {
+        match self {
+            Entry::Annotation | Entry::References => Id::Reference,
+            Entry::Result => Id::Result,
+        }
+    }
+
+    /// The keys that the entry is read from.
+    fn fields(self) -> &'static [&'static str] {
+        match self {
+            Entry::Annotation | Entry::Result => &["image_id", "caption"],
+            Entry::References => &["image_id", "caption", "captions", "references"],
+        }
+    }
+}
+
+impl<'de> Shape<'de> for Entry {
+    const EXPECTED: &'static str = r#"an object with "image_id" and "caption""#;
+
+    fn object<A: MapAccess<'de>>(self, reader: &mut Reader<'de>, map: A) -> Result<(), A::Error> {
+        let first_key = reader.keys.len();
+        let mut slot = None;
+        let mut captions_in = None;
+        each_field(reader, map, self.fields(), |reader, field, map| {
+            let Some(field) = field else {
+                return map.next_value_seed(Skip);
+            };
+            if field == "image_id" {
+                map.next_value_seed(Read(self.id(), reader))?;
+                slot = Some(reader.slot);
+                return Ok(());
+            }
+            if let Some(other) = captions_in.replace(field) {
+                return Err(two_of(reader, other, field));
+            }
+            match (self, field) {
+                (Entry::References, "caption") => map.next_value_seed(Read(CaptionOrList, reader)),
+                (Entry::References, _) => map.next_value_seed(Read(CaptionList, reader)),
+                _ => map.next_value_seed(Read(Caption, reader)),
+            }
+        })?;
+        let slot = slot.ok_or_else(|| missing(reader, first_key, "image_id"))?;
+        if captions_in.is_none() {
+            return Err(missing(reader, first_key, "caption"));
+        }
+        reader.keys.truncate(first_key);
+        give_to(reader, slot)
+    }
+}
+
+/// Gives the captions just read to an image, which must have got some.
+fn give_to<E: Error>(reader: &mut Reader<'_>, slot: usize) -> Result<(), E> {
+    if reader.captions.give_to(slot) > 0 {
+        return Ok(());
+    }
+    let place = reader.place_in_words();
+    let message = format!("{place} must have at least one caption (got an empty list)");
+    Err(reader.fail(ReadErrorKind::NoReferences, message))
+}
+
+fn two_of<E: Error>(reader: &mut Reader<'_>, first: &str, second: &str) -> E {
+    reader.path.pop();
+    let place = reader.place_in_words();
+    let message = format!("{place} must have one of {first:?} and {second:?} (got both)");
+    reader.fail(ReadErrorKind::DuplicateKey, message)
+}
+
+/// The fault of an object without `field`, whose keys start at `first_key`.
+pub(crate) fn missing<E: Error>(reader: &mut Reader<'_>, first_key: usize, field: &str) -> E {
+    let place = reader.place_in_words();
+    let found = keys_in_words(reader, first_key);
+    let message = format!("{place} must have the key {field:?} (got {found})");
+    reader.fail(ReadErrorKind::MissingField, message)
+}
+
+/// The first few keys from `first_key` on.
+fn keys_in_words(reader: &Reader<'_>, first_key: usize) -> String {
+    const SHOWN: usize = 5;
+    let keys = &reader.keys[first_key..];
+    if keys.is_empty() {
+        return "no keys".to_owned();
+    }
+    let shown: Vec<_> = keys.iter().take(SHOWN).map(|key| quoted(key)).collect();
+    let more = if keys.len() > SHOWN { ", ..." } else { "" };
+    format!("keys {}{more}", shown.join(", "))
+}
+
+/// The top level of a COCO annotation file, or a list of references.
+///
+/// An object without `annotations` and `images` is passed over: [`Mapping`] is for it.
+#[derive(Debug)]
+pub(crate) struct Annotations<'a>(pub(crate) &'a mut TopLevel);
+
+/// What the top level of a file of references turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TopLevel {
+    /// A list of entries.
+    List,
+    /// An object with `annotations`; `images` lists the images, or they are as they come.
+    Coco {
+        /// Whether `images` is there.
+        lists_images: bool,
+    },
+    /// Another object.
+    OtherObject,
+}
+
+impl<'de> Shape<'de> for Annotations<'_> {
+    const EXPECTED: &'static str = r#"COCO annotations, a list of {"image_id", "caption"} objects or an object of lists of captions by image id"#;
+
+    fn list<A: SeqAccess<'de>>(self, reader: &mut Reader<'de>, list: A) -> Result<(), A::Error> {
+        each_element(reader, list, Entry::References)
+    }
+
+    fn object<A: MapAccess<'de>>(self, reader: &mut Reader<'de>, map: A) -> Result<(), A::Error> {
+        let mut has_annotations = false;
+        let mut has_images = false;
+        each_field(reader, map, &["images", "annotations"], |reader, field, map| match field {
+            Some("annotations") => {
+                has_annotations = true;
+                map.next_value_seed(Read(List(Entry::Annotation), reader))
+            }
+            Some(_) => {
+                has_images = true;
+                map.next_value_seed(Read(List(ListedImage), reader))
+            }
+            None => map.next_value_seed(Skip),
+        })?;
+        if has_images && !has_annotations {
+            return Err(missing(reader, 0, "annotations"));
+        }
+        *self.0 = match has_annotations {
+            true => TopLevel::Coco { lists_images: has_images },
+            false => TopLevel::OtherObject,
+        };
+        Ok(())
+    }
+}
+
+/// A list of objects.
+#[derive(Clone, Copy, Debug)]
+struct List<S>(S);
+
+impl<'de, S: Shape<'de> + Copy> Shape<'de> for List<S> {
+    const EXPECTED: &'static str = "a list of objects";
+
+    fn list<A: SeqAccess<'de>>(self, reader: &mut Reader<'de>, list: A) -> Result<(), A::Error> {
+        each_element(reader, list, self.0)
+    }
+}
+
+/// An entry of `images`: an object with `id`.
+#[derive(Clone, Copy, Debug)]
+struct ListedImage;
+
+impl<'de> Shape<'de> for ListedImage {
+    const EXPECTED: &'static str = r#"an object with "id""#;
+
+    fn object<A: MapAccess<'de>>(self, reader: &mut Reader<'de>, map: A) -> Result<(), A::Error> {
+        let first_key = reader.keys.len();
+        let mut has_id = false;
+        each_field(reader, map, &["id"], |reader, field, map| match field {
+            Some(_) => {
+                has_id = true;
+                map.next_value_seed(Read(Id::Listed, reader))
+            }
+            None => map.next_value_seed(Skip),
+        })?;
+        if !has_id {
+            return Err(missing(reader, first_key, "id"));
+        }
+        reader.keys.truncate(first_key);
+        Ok(())
+    }
+}
+
+/// An object of lists of captions by image id; a caption may be `{"caption": "..."}`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mapping;
+
+impl<'de> Shape<'de> for Mapping {
+    const EXPECTED: &'static str = "an object of lists of captions by image id";
+
+    fn object<A: MapAccess<'de>>(self, reader: &mut Reader<'de>, map: A) -> Result<(), A::Error> {
+        each_field(reader, map, &[], |reader, _, map| {
+            map.next_value_seed(Read(MappedList, reader))?;
+            let slot = slot_of_key(reader)?;
+            give_to(reader, slot)
+        })
+    }
+}
+
+/// The slot of the image whose id is the key read last.
+fn slot_of_key<E: Error>(reader: &mut Reader<'_>) -> Result<usize, E> {
+    let id = reader.keys.last().cloned().unwrap_or_default();
+    Id::Reference.take(reader, ImageId::String(&id))?;
+    Ok(reader.slot)
+}
+
+/// The captions of one image in a [`Mapping`].
+#[derive(Clone, Copy, Debug)]
+struct MappedList;
+
+impl<'de> Shape<'de> for MappedList {
+    const EXPECTED: &'static str = "a list of captions, as the value of an image id";
+
+    fn list<A: SeqAccess<'de>>(self, reader: &mut Reader<'de>, list: A) -> Result<(), A::Error> {
+        each_element(reader, list, MappedCaption)
+    }
+}
+
+/// One caption in a [`Mapping`].
+#[derive(Clone, Copy, Debug)]
+struct MappedCaption;
+
+impl<'de> Shape<'de> for MappedCaption {
+    const EXPECTED: &'static str = r#"a string or an object with "caption""#;
+
+    fn string<E: Error>(self, reader: &mut Reader<'de>, value: &str) -> Result<(), E> {
+        Caption.string(reader, value)
+    }
+
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        Caption.borrowed(reader, value)
+    }
+
+    fn object<A: MapAccess<'de>>(self, reader: &mut Reader<'de>, map: A) -> Result<(), A::Error> {
+        let first_key = reader.keys.len();
+        let mut has_caption = false;
+        each_field(reader, map, &["caption"], |reader, field, map| match field {
+            Some(_) => {
+                has_caption = true;
+                map.next_value_seed(Read(Caption, reader))
+            }
+            None => map.next_value_seed(Skip),
+        })?;
+        if !has_caption {
+            return Err(missing(reader, first_key, "caption"));
+        }
+        reader.keys.truncate(first_key);
+        Ok(())
+    }
+}
+
+/// The caption of one image in an object of captions by image id.
+#[derive(Clone, Copy, Debug)]
+struct MappedResult;
+
+impl<'de> Shape<'de> for MappedResult {
+    const EXPECTED: &'static str = "a caption, as the value of an image id";
+
+    fn string<E: Error>(self, reader: &mut Reader<'de>, value: &str) -> Result<(), E> {
+        Caption.string(reader, value)
+    }
+
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        Caption.borrowed(reader, value)
+    }
+}
+
+/// The top level of a result file: a list of entries, or an object of captions by image id.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Results;
+
+impl<'de> Shape<'de> for Results {
+    const EXPECTED: &'static str =
+        r#"a list of {"image_id", "caption"} objects or an object of captions by image id"#;
+
+    fn list<A: SeqAccess<'de>>(self, reader: &mut Reader<'de>, list: A) -> Result<(), A::Error> {
+        each_element(reader, list, Entry::Result)
+    }
+
+    fn object<A: MapAccess<'de>>(self, reader: &mut Reader<'de>, map: A) -> Result<(), A::Error> {
+        each_field(reader, map, &[], |reader, _, map| {
+            map.next_value_seed(Read(MappedResult, reader))?;
+            let slot = slot_of_key(reader)?;
+            give_to(reader, slot)
+        })
+    }
+}
+
+/// Any value; of an object at the top level the keys are kept.
+#[derive(Clone, Copy, Debug)]
+struct TopKeys;
+
+impl<'de> Shape<'de> for TopKeys {
+    const EXPECTED: &'static str = "an object";
+
+    fn object<A: MapAccess<'de>>(self, reader: &mut Reader<'de>, map: A) -> Result<(), A::Error> {
+        each_field(reader, map, &[], |_, _, map| map.next_value_seed(Skip))
+    }
+}
+
+/// The keys of a file whose top level is an object, in words; `None` when it is not.
+pub(crate) fn top_keys(source: Source<'_>) -> Option<String> {
+    let mut reader = Reader::default();
+    // A fault further down leaves the keys before it.
+    let _ = source.read(&mut reader, TopKeys);
+    (!reader.keys.is_empty()).then(|| keys_in_words(&reader, 0))
+}

@@ -1,0 +1,88 @@
+//! The container of captions.
+
+use capeval_formats::{Captions, CaptionsError, ImageId, ImageIds};
+
+fn sample() -> Captions {
+    let ids = ImageIds::Strings(["b", "a", "b", "c", "a"].map(String::from).to_vec());
+    Captions::from_pairs(ids, &["b one", "a é", "", "c", "a two"]).unwrap()
+}
+
+fn grouped(captions: &Captions) -> Vec<(String, Vec<&str>)> {
+    captions.images().map(|(id, texts)| (id.to_string(), texts.collect())).collect()
+}
+
+#[test]
+fn pairs_are_grouped_in_order_of_first_appearance() {
+    let captions = sample();
+    let expected = [
+        (r#""b""#.to_owned(), vec!["b one", ""]),
+        (r#""a""#.to_owned(), vec!["a é", "a two"]),
+        (r#""c""#.to_owned(), vec!["c"]),
+    ];
+    assert_eq!(grouped(&captions), expected);
+    assert_eq!((captions.len(), captions.caption_count()), (3, 5));
+    assert_eq!(captions.image_offsets(), [0, 2, 4, 5]);
+    assert_eq!(captions.text(), "b onea éa twoc");
+    assert_eq!(captions.caption(3), "a two");
+    assert_eq!(captions.captions_of(0).len(), 2);
+    let flat: Vec<_> = captions.iter().collect();
+    assert_eq!(flat, [(0, "b one"), (0, ""), (1, "a é"), (1, "a two"), (2, "c")]);
+}
+
+#[test]
+fn grouping_is_the_same_either_way() {
+    let ids = ImageIds::Strings(["b", "a", "c"].map(String::from).to_vec());
+    let groups = [vec!["b one", ""], vec!["a é", "a two"], vec!["c"]];
+    assert_eq!(Captions::from_grouped(ids, &groups), Ok(sample()));
+}
+
+#[test]
+fn select_keeps_the_order_asked_for() {
+    let selected = sample().select(&[2, 0]).unwrap();
+    let expected = [(r#""c""#.to_owned(), vec!["c"]), (r#""b""#.to_owned(), vec!["b one", ""])];
+    assert_eq!(grouped(&selected), expected);
+    assert_eq!(sample().select(&[0, 1, 2]), Ok(sample()));
+    assert!(sample().select(&[]).unwrap().is_empty());
+}
+
+#[test]
+fn select_refuses_what_is_not_a_subset() {
+    let error = sample().select(&[0, 3]).unwrap_err();
+    assert_eq!(error, CaptionsError::OutOfRange { index: 3, images: 3 });
+    assert_eq!(error.to_string(), "an image index must be less than the number of images, 3 (got 3)");
+    let error = sample().select(&[1, 2, 1]).unwrap_err();
+    assert_eq!(error.to_string(), r#"an image must stand once (got image "a" at 0 and again at 2)"#);
+}
+
+#[test]
+fn constructors_name_what_is_wrong() {
+    let error = Captions::from_pairs(ImageIds::Integers(vec![1]), &["a", "b"]).unwrap_err();
+    assert_eq!(error.to_string(), "ids and captions must be of one length (got 1 and 2)");
+    let ids = ImageIds::Integers(vec![1, 2, 1]);
+    let error = Captions::from_grouped(ids, &[["a"], ["b"], ["c"]]).unwrap_err();
+    let expected = CaptionsError::DuplicateImage { id: "1".to_owned(), first: 0, second: 2 };
+    assert_eq!(error, expected);
+    let ids = ImageIds::Integers(vec![1, 2]);
+    let error = Captions::from_grouped(ids, &[vec!["a"], vec![]]).unwrap_err();
+    assert_eq!(error.to_string(), "every image must have a caption (image 2 at 1 has none)");
+}
+
+#[test]
+fn no_captions_at_all_is_an_empty_container() {
+    let captions = Captions::from_pairs(ImageIds::Strings(vec![]), &[] as &[&str]).unwrap();
+    assert!(captions.is_empty());
+    assert_eq!((captions.caption_count(), captions.iter().count()), (0, 0));
+}
+
+#[test]
+fn only_plain_integers_become_integers() {
+    let strings = |ids: &[&str]| ImageIds::Strings(ids.iter().map(|&id| id.into()).collect());
+    let integers = strings(&["12", "-3", "0"]).to_integers();
+    assert_eq!(integers, Some(ImageIds::Integers(vec![12, -3, 0])));
+    for id in ["007", "+1", "-0", "1.0", "", " 1", "9223372036854775808"] {
+        assert_eq!(strings(&["1", id]).to_integers(), None, "{id:?}");
+    }
+    assert_eq!(sample().with_integer_ids(), Err(sample()));
+    assert_eq!(strings(&["x"]).get(0), Some(ImageId::String("x")));
+    assert_eq!(strings(&["x"]).get(1), None);
+}

@@ -1,0 +1,94 @@
+//! BLEU (Papineni et al. 2002) as image captioning reports it.
+
+use crate::MAX_ORDER;
+use crate::ngrams::{NgramTree, possible};
+use crate::tokens::{Candidates, References, fill_rows};
+
+/// Which length stands for the references of an image in the brevity penalty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferenceLength {
+    /// The one closest to the candidate's, the shorter one if two are.
+    Closest,
+    /// The shortest.
+    Shortest,
+    /// The mean.
+    Average,
+}
+
+impl ReferenceLength {
+    fn of(self, candidate: usize, references: impl Iterator<Item = usize> + Clone) -> f64 {
+        let chosen = match self {
+            Self::Closest => references.min_by_key(|&length| (length.abs_diff(candidate), length)),
+            Self::Shortest => references.min(),
+            Self::Average => {
+                let (count, sum) = references.fold((0, 0), |(count, sum), length| (count + 1, sum + length));
+                return sum as f64 / count as f64;
+            }
+        };
+        chosen.unwrap_or(0) as f64
+    }
+}
+
+/// The counts that BLEU-1 to BLEU-`max_order` need, a row per candidate: its length, the length of
+/// its references, the matched n-grams of each order (clipped to the largest count in one
+/// reference), and the n-grams of each order.
+pub fn statistics(
+    references: &References,
+    candidates: &Candidates,
+    max_order: usize,
+    reference_length: ReferenceLength,
+) -> Vec<f64> {
+    let width = 2 + 2 * max_order;
+    let scratch = || (NgramTree::new(max_order), Vec::new());
+    fill_rows(candidates.len(), width, scratch, |i, (tree, best), row| {
+        let candidate = candidates.tokens().words(i);
+        let of_image = references.of(candidates.images()[i] as usize);
+        let lengths = of_image.clone().map(|r| references.tokens().words(r).len());
+        row[0] = candidate.len() as f64;
+        row[1] = reference_length.of(candidate.len(), lengths);
+        tree.fill(candidate);
+        best.clear();
+        best.resize(tree.ngrams().len(), 0);
+        for reference in of_image {
+            tree.count_in(references.tokens().words(reference));
+            for (best, ngram) in best.iter_mut().zip(tree.ngrams()) {
+                *best = ngram.matched.max(*best);
+            }
+        }
+        for (&best, ngram) in best.iter().zip(tree.ngrams()) {
+            row[1 + ngram.order] += f64::from(ngram.count.min(best));
+        }
+        for order in 1..=max_order.min(MAX_ORDER) {
+            row[1 + max_order + order] = possible(candidate.len(), order) as f64;
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokens::Tokenized;
+
+    fn row(candidate: &str, references: &[&str], reference_length: ReferenceLength) -> Vec<f64> {
+        let references = References::new(references, vec![0, references.len()], || Tokenized);
+        let candidates = Candidates::new(&references, &[candidate], vec![0], || Tokenized);
+        statistics(&references, &candidates, 2, reference_length)
+    }
+
+    #[test]
+    fn counts_are_clipped_to_one_reference() {
+        // Papineni et al. (2002), example 2: the modified unigram precision is 2/7.
+        let references = ["the cat is on the mat", "there is a cat on the mat"];
+        let row = row("the the the the the the the", &references, ReferenceLength::Closest);
+        assert_eq!(row, [7.0, 7.0, 2.0, 0.0, 7.0, 6.0]);
+    }
+
+    #[test]
+    fn reference_lengths() {
+        let references = ["a b c d e f", "a b", "a b c d"];
+        let length = |rule| row("x y z", &references, rule)[1];
+        assert_eq!(length(ReferenceLength::Closest), 2.0);
+        assert_eq!(length(ReferenceLength::Shortest), 2.0);
+        assert_eq!(length(ReferenceLength::Average), 4.0);
+    }
+}

@@ -1,0 +1,300 @@
+//! CIDEr and CIDEr-D (Vedantam, Zitnick and Parikh 2015).
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::MAX_ORDER;
+use crate::frequencies::DocumentFrequencies;
+use crate::ngrams::{NgramTree, possible};
+use crate::tokens::{Candidates, References, fill_rows};
+
+/// How the scores against the references of an image become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pooling {
+    /// Their mean, as in equations 2 and 4.
+    Mean,
+    /// The largest, as in appendix VIII ("CIDEr max").
+    Max,
+}
+
+/// What CIDEr's family varies.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The longest n-grams, 1 to 4.
+    pub max_order: usize,
+    /// Width of the Gaussian penalty on the difference in length; no penalty if `None`.
+    pub sigma: Option<f64>,
+    /// Whether an n-gram of the candidate counts at most as often as the reference has it.
+    pub clip: bool,
+    /// How references are pooled.
+    pub pooling: Pooling,
+    /// Whether term frequencies are divided by the number of n-grams of the caption (equation 1) and
+    /// lengths are in words. The published code uses plain counts, and counts bigrams for the length.
+    pub relative: bool,
+}
+
+/// References with all that a candidate's score needs and no candidate changes.
+pub struct PreparedReferences {
+    references: Arc<References>,
+    options: Options,
+    weights: Weights,
+    /// The norms of each reference's vectors, `max_order` a reference.
+    norms: Vec<f64>,
+}
+
+impl PreparedReferences {
+    /// Weighs the references by the document frequencies of themselves.
+    pub fn new(references: Arc<References>, options: Options) -> Self {
+        let order = options.max_order;
+        let (frequencies, starts) = DocumentFrequencies::with_starts(&references, order);
+        let frequencies = Arc::new(frequencies);
+        let weights = Weights::new(&references, Some(Arc::clone(&frequencies)));
+        let norms = norms(&references, order, |row, scratch| {
+            starts.frequencies(&frequencies, &references, row, order, &mut scratch.counts);
+            weights.of_counts(scratch);
+        });
+        Self { references, options, weights, norms }
+    }
+
+    /// Weighs the references by given document frequencies, or every n-gram alike if `None`.
+    pub fn weighed(
+        references: Arc<References>,
+        frequencies: Option<Arc<DocumentFrequencies>>,
+        options: Options,
+    ) -> Self {
+        let order = options.max_order;
+        let weights = Weights::new(&references, frequencies);
+        let norms = norms(&references, order, |row, scratch| {
+            weights.of_words(references.tokens().words(row), order, &[], scratch);
+        });
+        Self { references, options, weights, norms }
+    }
+
+    /// A row per candidate: the pooled cosine similarity for n-grams of each order, and 1.
+    pub fn statistics(&self, candidates: &Candidates) -> Vec<f64> {
+        let order = self.options.max_order;
+        let new_words = self.weights.of_new_words(candidates);
+        let scratch = || (NgramTree::new(order), Vec::new(), Scratch::default());
+        fill_rows(candidates.len(), order + 1, scratch, |i, (tree, weights, scratch), row| {
+            let words = candidates.tokens().words(i);
+            tree.fill(words);
+            self.weights.of_words(words, order, &new_words, scratch);
+            weights.clear();
+            weights.resize(tree.ngrams().len(), 0.0);
+            let mut occurrences = tree.occurrences().iter();
+            for (start, of_start) in scratch.weights.chunks_exact(order).enumerate() {
+                let longest = order.min(words.len() - start);
+                for (&ngram, &weight) in occurrences.by_ref().take(longest).zip(of_start) {
+                    weights[ngram as usize] = weight;
+                }
+            }
+            self.score(tree, weights, words.len(), candidates.images()[i] as usize, row);
+        })
+    }
+
+    fn score(&self, tree: &mut NgramTree, weights: &[f64], length: usize, image: usize, row: &mut [f64]) {
+        let order = self.options.max_order;
+        let mut norm = [0.0; MAX_ORDER];
+        for (ngram, weight) in tree.ngrams().iter().zip(weights) {
+            norm[ngram.order - 1] += (f64::from(ngram.count) * weight).powi(2);
+        }
+        let of_image = self.references.of(image);
+        let count = of_image.len() as f64;
+        for reference in of_image {
+            let words = self.references.tokens().words(reference);
+            tree.count_in(words);
+            let norms = &self.norms[reference * order..][..order];
+            let products = self.products(tree, weights, length, words.len());
+            let penalty = self.penalty(length, words.len());
+            for n in 0..order {
+                let both = norm[n].sqrt() * norms[n];
+                let similarity = penalty * if both == 0.0 { products[n] } else { products[n] / both };
+                row[n] = match self.options.pooling {
+                    Pooling::Mean => row[n] + similarity / count,
+                    Pooling::Max => row[n].max(similarity),
+                };
+            }
+        }
+        row[order] = 1.0;
+    }
+
+    /// The dot products of candidate and reference, up to the common factor that the norms leave out.
+    fn products(&self, tree: &NgramTree, weights: &[f64], length: usize, other: usize) -> [f64; MAX_ORDER] {
+        let ratio = if self.options.relative { self.terms(other) / self.terms(length) } else { 1.0 };
+        let mut products = [0.0; MAX_ORDER];
+        for (ngram, weight) in tree.ngrams().iter().zip(weights).filter(|(ngram, _)| ngram.matched > 0) {
+            let candidate = f64::from(ngram.count) * weight * ratio;
+            let reference = f64::from(ngram.matched) * weight;
+            let shared = if self.options.clip { candidate.min(reference) } else { candidate };
+            // The candidate's norm is of counts, so the ratio goes out again.
+            products[ngram.order - 1] += shared * reference / ratio;
+        }
+        products
+    }
+
+    fn terms(&self, length: usize) -> f64 {
+        (1..=self.options.max_order).map(|order| possible(length, order)).sum::<usize>() as f64
+    }
+
+    fn penalty(&self, length: usize, other: usize) -> f64 {
+        let Some(sigma) = self.options.sigma else { return 1.0 };
+        let order = if self.options.relative { 1 } else { 2 };
+        let difference = possible(length, order) as f64 - possible(other, order) as f64;
+        (-(difference * difference) / (2.0 * sigma * sigma)).exp()
+    }
+}
+
+/// The inverse document frequencies of n-grams.
+struct Weights {
+    frequencies: Option<Arc<DocumentFrequencies>>,
+    /// The number in the frequencies' vocabulary of each word of the references; `None` where the two
+    /// vocabularies are the same.
+    numbers: Option<Vec<Option<u32>>>,
+    /// ln(images / df) for all document frequencies up to a limit that few corpora pass.
+    known: Vec<f64>,
+    ln_images: f64,
+}
+
+/// What is worked out for the n-grams of one caption after the other: `[start * max_order + order - 1]`.
+#[derive(Default)]
+struct Scratch {
+    numbers: Vec<u32>,
+    counts: Vec<u32>,
+    weights: Vec<f64>,
+}
+
+impl Weights {
+    fn new(references: &References, frequencies: Option<Arc<DocumentFrequencies>>) -> Self {
+        let own = |f: &Arc<DocumentFrequencies>| Arc::ptr_eq(f.vocabulary(), references.vocabulary());
+        let numbers = frequencies.as_ref().filter(|f| !own(f)).map(|f| {
+            let words = references.vocabulary().words();
+            words.map(|word| f.vocabulary().id(word)).collect()
+        });
+        let ln_images = frequencies.as_ref().map_or(0.0, |f| f.images().ln());
+        let limit = frequencies.as_ref().map_or(0, |f| f.images().min(65_536.0) as u32);
+        let known = (0..=limit).map(|df| ln_images - f64::from(df.max(1)).ln()).collect();
+        Self { frequencies, numbers, known, ln_images }
+    }
+
+    /// The numbers in the frequencies' vocabulary of the words that no reference has.
+    fn of_new_words(&self, candidates: &Candidates) -> Vec<Option<u32>> {
+        let Some((frequencies, _)) = self.frequencies.as_ref().zip(self.numbers.as_ref()) else {
+            return Vec::new();
+        };
+        candidates.new_words().words().map(|word| frequencies.vocabulary().id(word)).collect()
+    }
+
+    /// The number in the frequencies' vocabulary of a word of the references or, beyond them, of `new`.
+    fn number(&self, word: u32, new: &[Option<u32>]) -> Option<u32> {
+        let Some(numbers) = &self.numbers else {
+            let known = self.frequencies.as_ref().map_or(0, |f| f.vocabulary().len());
+            return Some(word).filter(|&word| (word as usize) < known);
+        };
+        let word = word as usize;
+        numbers.get(word).or_else(|| new.get(word - numbers.len())).copied().flatten()
+    }
+
+    /// Weighs the n-grams whose document frequencies are the scratch's counts.
+    fn of_counts(&self, scratch: &mut Scratch) {
+        let weight = |&df: &u32| match self.known.get(df as usize) {
+            Some(&weight) => weight,
+            None => self.ln_images - f64::from(df.max(1)).ln(),
+        };
+        scratch.weights.clear();
+        scratch.weights.extend(scratch.counts.iter().map(weight));
+    }
+
+    fn of_words(&self, words: &[u32], max_order: usize, new: &[Option<u32>], scratch: &mut Scratch) {
+        let Some(frequencies) = &self.frequencies else {
+            scratch.weights.clear();
+            scratch.weights.resize(words.len() * max_order, 1.0);
+            return;
+        };
+        let number = |word| self.number(word, new);
+        frequencies.of_words(words, max_order, number, &mut scratch.numbers, &mut scratch.counts);
+        self.of_counts(scratch);
+    }
+}
+
+/// The norms of each reference's vectors, one for each order; `weigh` fills in the weights of the n-grams
+/// of a row.
+fn norms(references: &References, order: usize, weigh: impl Fn(usize, &mut Scratch) + Sync) -> Vec<f64> {
+    let tokens = references.tokens();
+    let mut norms = vec![0.0; tokens.len() * order];
+    let rows = norms.par_chunks_mut(order).enumerate().with_min_len(1024);
+    rows.for_each_init(Scratch::default, |scratch, (row, norms)| {
+        weigh(row, scratch);
+        let words = tokens.words(row);
+        for (start, weights) in scratch.weights.chunks_exact(order).enumerate() {
+            let repeats = earlier(words, start);
+            // An n-gram seen for the c-th time adds (c^2 - (c - 1)^2) w^2 to the sum of (c w)^2.
+            for n in 0..order.min(words.len() - start) {
+                norms[n] += f64::from(2 * repeats[n] + 1) * weights[n] * weights[n];
+            }
+        }
+        norms.iter_mut().for_each(|norm| *norm = norm.sqrt());
+    });
+    norms
+}
+
+/// How often the n-gram of each order that starts at `start` also starts before it.
+fn earlier(words: &[u32], start: usize) -> [u32; MAX_ORDER] {
+    let mut repeats = [0; MAX_ORDER];
+    for before in 0..start {
+        if words[before] == words[start] {
+            let (a, b) = (&words[before..], &words[start..]);
+            let same = a.iter().zip(b).take(MAX_ORDER).take_while(|(a, b)| a == b).count();
+            repeats[..same].iter_mut().for_each(|repeats| *repeats += 1);
+        }
+    }
+    repeats
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokens::Tokenized;
+
+    const CODE: Options =
+        Options { max_order: 4, sigma: Some(6.0), clip: true, pooling: Pooling::Mean, relative: false };
+
+    fn rows(references: &[&str], candidates: &[&str], options: Options) -> Vec<f64> {
+        let starts = (0..=references.len()).collect();
+        let references = Arc::new(References::new(references, starts, || Tokenized));
+        let images = (0..candidates.len() as u32).collect();
+        let candidates = Candidates::new(&references, candidates, images, || Tokenized);
+        PreparedReferences::new(references, options).statistics(&candidates)
+    }
+
+    #[test]
+    fn a_reference_itself_is_fully_similar() {
+        let rows = rows(&["a b a b a b", "c d e f g"], &["a b a b a b", "c d e f g"], CODE);
+        for value in rows {
+            assert!((value - 1.0).abs() < 1e-12, "{value}");
+        }
+    }
+
+    #[test]
+    fn one_image_alone_has_no_rare_words() {
+        assert_eq!(rows(&["a dog runs far"], &["a dog runs far"], CODE), [0.0, 0.0, 0.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn repeats_before_a_start() {
+        assert_eq!(earlier(&[1, 2, 1, 2, 1, 2], 4), [2, 2, 0, 0]);
+        assert_eq!(earlier(&[1, 1, 1, 1, 1], 2), [2, 2, 2, 0]);
+    }
+
+    #[test]
+    fn own_frequencies_given_or_counted_are_the_same() {
+        let captions = ["a dog runs", "a dog runs far", "a cat sits", "the cat sat on a cat"];
+        let references = Arc::new(References::new(&captions, vec![0, 2, 3, 4], || Tokenized));
+        let candidates =
+            Candidates::new(&references, &["a dog sits", "a cat sits still"], vec![0, 1], || Tokenized);
+        let frequencies = Arc::new(DocumentFrequencies::of_references(&references, 4));
+        let counted = PreparedReferences::new(Arc::clone(&references), CODE);
+        let given = PreparedReferences::weighed(references, Some(frequencies), CODE);
+        assert_eq!(counted.statistics(&candidates), given.statistics(&candidates));
+    }
+}

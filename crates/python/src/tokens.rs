@@ -1,0 +1,146 @@
+//! Tokenised captions.
+
+use std::sync::Arc;
+
+use capeval_metrics::tokens::{self, Tokenization};
+use capeval_ptb::{Options, Punctuation};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+
+use crate::captions::Captions;
+use crate::errors::internal;
+
+#[pyclass(frozen, module = "capeval._native", get_all, from_py_object)]
+#[derive(Clone)]
+pub struct TokenizerOptions {
+    penn_treebank: bool,
+    lowercase: bool,
+    punctuation: String,
+}
+
+#[pymethods]
+impl TokenizerOptions {
+    #[new]
+    #[pyo3(signature = (*, penn_treebank, lowercase, punctuation))]
+    fn new(penn_treebank: bool, lowercase: bool, punctuation: String) -> Self {
+        Self { penn_treebank, lowercase, punctuation }
+    }
+}
+
+impl TokenizerOptions {
+    fn tokenization(&self) -> PyResult<Tokenization> {
+        if !self.penn_treebank {
+            return Ok(Tokenization::None);
+        }
+        let punctuation = match self.punctuation.as_str() {
+            "reference" => Punctuation::Reference,
+            "paper" => Punctuation::Paper,
+            "keep" => Punctuation::Keep,
+            other => return Err(internal(other)),
+        };
+        Ok(Tokenization::PennTreebank(Options { lowercase: self.lowercase, punctuation }))
+    }
+}
+
+#[pyclass(frozen, module = "capeval._native")]
+pub struct TokenizedReferences(pub Arc<tokens::References>);
+
+#[pymethods]
+impl TokenizedReferences {
+    #[new]
+    fn new(py: Python<'_>, captions: &Captions, options: &TokenizerOptions) -> PyResult<Self> {
+        let tokenization = options.tokenization()?;
+        let references = py.detach(|| {
+            let texts: Vec<&str> = captions.0.iter().map(|(_, text)| text).collect();
+            tokens::References::new(&texts, captions.0.image_offsets().to_vec(), || tokenization.splitter())
+        });
+        Ok(Self(Arc::new(references)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.images()
+    }
+
+    /// The references of one image as texts of tokens.
+    fn of<'py>(&self, py: Python<'py>, image: usize) -> PyResult<Bound<'py, PyList>> {
+        let texts = self.0.of(image).map(|row| self.0.text(row));
+        PyList::new(py, texts.collect::<Vec<_>>())
+    }
+}
+
+#[pyclass(frozen, module = "capeval._native")]
+pub struct TokenizedCandidates {
+    pub candidates: tokens::Candidates,
+    pub references: Arc<tokens::References>,
+}
+
+#[pymethods]
+impl TokenizedCandidates {
+    /// `images` are the positions, among the references, of the images of `captions`.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        references: &TokenizedReferences,
+        captions: &Captions,
+        images: PyReadonlyArray1<'_, i64>,
+        options: &TokenizerOptions,
+    ) -> PyResult<Self> {
+        let tokenization = options.tokenization()?;
+        let images = images.as_slice()?;
+        let known = 0..references.0.images() as i64;
+        if images.len() != captions.0.len() || images.iter().any(|image| !known.contains(image)) {
+            return Err(internal("images do not fit the references"));
+        }
+        let references = Arc::clone(&references.0);
+        let candidates = py.detach(|| {
+            let texts: Vec<&str> = captions.0.iter().map(|(_, text)| text).collect();
+            let of_each = captions.0.iter().map(|(group, _)| images[group] as u32).collect();
+            tokens::Candidates::new(&references, &texts, of_each, || tokenization.splitter())
+        });
+        Ok(Self { candidates, references })
+    }
+
+    fn __len__(&self) -> usize {
+        self.candidates.len()
+    }
+
+    fn images<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        self.candidates.images().iter().map(|&image| i64::from(image)).collect::<Vec<_>>().into_pyarray(py)
+    }
+
+    /// The candidates as texts of tokens.
+    fn texts(&self) -> Vec<String> {
+        (0..self.candidates.len())
+            .map(|row| self.candidates.text(self.references.vocabulary(), row))
+            .collect()
+    }
+}
+
+/// The tokens of each caption.
+#[pyfunction]
+fn tokenize(py: Python<'_>, captions: Vec<String>, options: &TokenizerOptions) -> PyResult<Vec<Vec<String>>> {
+    let tokenization = options.tokenization()?;
+    let captions: Vec<&str> = captions.iter().map(String::as_str).collect();
+    Ok(py.detach(|| tokens::tokenize_all(&captions, tokenization)))
+}
+
+/// A line of tokens for each line of text, ends of lines included.
+#[pyfunction]
+fn tokenize_lines<'py>(
+    py: Python<'py>,
+    lines: &str,
+    options: &TokenizerOptions,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let tokenization = options.tokenization()?;
+    let text = py.detach(|| tokens::tokenize_lines(lines, tokenization));
+    Ok(PyBytes::new(py, text.as_bytes()))
+}
+
+pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<TokenizerOptions>()?;
+    module.add_class::<TokenizedReferences>()?;
+    module.add_class::<TokenizedCandidates>()?;
+    module.add_function(wrap_pyfunction!(tokenize, module)?)?;
+    module.add_function(wrap_pyfunction!(tokenize_lines, module)?)
+}

@@ -1,0 +1,12 @@
+"""pycocoevalcap's names, arguments and results over capeval's metrics: change one import.
+
+Its modules are where they are there: `capeval.compat.bleu.bleu.Bleu` for `pycocoevalcap.bleu.bleu.Bleu`.
+"""
+
+from capeval.compat.bleu.bleu import Bleu
+from capeval.compat.cider.cider import Cider
+from capeval.compat.eval import COCOEvalCap
+from capeval.compat.rouge.rouge import Rouge
+from capeval.compat.tokenizer.ptbtokenizer import PTBTokenizer
+
+__all__ = ["Bleu", "COCOEvalCap", "Cider", "PTBTokenizer", "Rouge"]

@@ -1,0 +1,81 @@
+"""The evaluation of a pair of pycocotools `COCO` objects under pycocoevalcap's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from capeval.compat.tokenizer.ptbtokenizer import captions_of
+from capeval.evaluation import evaluate
+from capeval.metrics import Bleu, CiderD, Metric, RougeL
+from capeval.types import Candidates, ImageId, References
+
+__all__ = ["COCOEvalCap"]
+
+# pycocoevalcap's keys of each score, in its order, and the type that it gives the numbers.
+_KEYS: dict[str, tuple[str, type[float]]] = {
+    "BLEU-1": ("Bleu_1", float),
+    "BLEU-2": ("Bleu_2", float),
+    "BLEU-3": ("Bleu_3", float),
+    "BLEU-4": ("Bleu_4", float),
+    "ROUGE-L": ("ROUGE_L", np.float64),
+    "CIDEr-D": ("CIDEr", np.float64),
+}
+
+
+class _Coco(Protocol):
+    """What is used of `pycocotools.coco.COCO`."""
+
+    @property
+    def imgToAnns(self) -> Mapping[Any, Sequence[Mapping[str, Any]]]:  # noqa: N802
+        """The annotations of each image."""
+
+    def getImgIds(self) -> Iterable[ImageId]:  # noqa: N802
+        """The ids of the images."""
+
+
+class COCOEvalCap:
+    """BLEU-1 to BLEU-4, ROUGE-L and CIDEr-D of results in COCO's format.
+
+    Nothing is printed; the scores are in the attributes.
+
+    Attributes:
+        params: `params["image_id"]` holds the images to score: all, unless it is changed.
+        eval: The corpus scores, by pycocoevalcap's keys, after `evaluate`.
+        imgToEval: The scores of each image, with its `image_id`.
+        evalImgs: The same as a list.
+
+    Args:
+        coco: The references, a `pycocotools.coco.COCO`.
+        cocoRes: The results, what its `loadRes` makes.
+    """
+
+    def __init__(self, coco: _Coco, cocoRes: _Coco) -> None:  # noqa: N803
+        self.evalImgs: list[dict[str, Any]] = []
+        self.eval: dict[str, float] = {}
+        self.imgToEval: dict[ImageId, dict[str, Any]] = {}
+        self.coco = coco
+        self.cocoRes = cocoRes
+        self.params: dict[str, Any] = {"image_id": coco.getImgIds()}
+
+    def evaluate(self) -> None:
+        """Tokenises, scores, and fills `eval`, `imgToEval` and `evalImgs`.
+
+        Raises:
+            CaptionError: An annotation has no caption, or it is not a string.
+            MismatchError: An image has references and no result or several, or a result and no
+                references.
+        """
+        images = list(self.params["image_id"])
+        references = captions_of({image: self.coco.imgToAnns.get(image, ()) for image in images})
+        candidates = captions_of({image: self.cocoRes.imgToAnns.get(image, ()) for image in images})
+        metrics: list[Metric] = [Bleu(), RougeL(), CiderD()]
+        report = evaluate(References(references), Candidates(candidates), metrics)
+        self.eval = {key: kind(report.corpus[name]) for name, (key, kind) in _KEYS.items()}
+        self.imgToEval = {image: {"image_id": image} for image in report.image_ids}
+        for name, (key, kind) in _KEYS.items():
+            for scores, value in zip(self.imgToEval.values(), report.per_image[name].tolist(), strict=True):
+                scores[key] = kind(value)
+        self.evalImgs = list(self.imgToEval.values())

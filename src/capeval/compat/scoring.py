@@ -1,0 +1,42 @@
+"""What pycocoevalcap's scorers have in common: tokenised captions in, one metric's scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from capeval.errors import CaptionError, MismatchError
+from capeval.evaluation import Report, evaluate
+from capeval.metrics.base import Metric
+from capeval.tokenization import Tokenizer
+from capeval.types import Candidates, ImageId, References
+
+__all__ = ["Captions", "score"]
+
+Captions = Mapping[ImageId, Sequence[str]]
+
+
+def score(metric: Metric, gts: Captions, res: Captions) -> Report:
+    """Scores captions that are tokens joined by spaces.
+
+    Args:
+        metric: What to score with.
+        gts: The references of each image.
+        res: A list with the one candidate of each image of `gts`, in any order.
+
+    Raises:
+        CaptionError: An argument is not a mapping of image ids to lists of strings.
+        MismatchError: The images differ, or an image has no candidate or several.
+    """
+    for name, captions in (("gts", gts), ("res", res)):
+        if not isinstance(captions, Mapping):
+            raise CaptionError(
+                f"{name!r} must be a mapping of image ids to lists of strings (got {type(captions).__name__})"
+            )
+    for image, candidates in res.items():
+        if not isinstance(candidates, list | tuple):
+            raise CaptionError(
+                f"'res' must hold a list of strings for image {image!r} (got {type(candidates).__name__})"
+            )
+        if len(candidates) != 1:
+            raise MismatchError(f"'res' must hold one caption for image {image!r} (got {len(candidates)})")
+    return evaluate(References(gts), Candidates(res), [metric], tokenizer=Tokenizer(kind="none"))

@@ -1,0 +1,56 @@
+"""The tokenizer under pycocoevalcap's name, without Java."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from capeval.errors import CaptionError
+from capeval.tokenization import tokenize
+from capeval.types import ImageId
+
+__all__ = ["PTBTokenizer", "captions_of"]
+
+Annotations = Mapping[ImageId, Sequence[Mapping[str, Any]]]
+
+
+class PTBTokenizer:
+    """The Penn Treebank tokenizer: lower case, without punctuation."""
+
+    def tokenize(self, captions_for_image: Annotations) -> dict[ImageId, list[str]]:
+        """Tokenises the captions of each image.
+
+        Args:
+            captions_for_image: Image id to annotations, each with its text as `caption`.
+
+        Returns:
+            Image id to captions as tokens joined by single spaces. As in pycocoevalcap, an image with an
+            empty list of annotations is left out.
+
+        Raises:
+            CaptionError: An annotation has no caption, or it is not a string.
+        """
+        captions = captions_of(captions_for_image)
+        tokens = iter(tokenize([text for texts in captions.values() for text in texts]))
+        return {image: [" ".join(next(tokens)) for _ in texts] for image, texts in captions.items()}
+
+
+def captions_of(annotations: Annotations) -> dict[ImageId, list[str]]:
+    """The captions of each image that has any.
+
+    Raises:
+        CaptionError: An annotation has no caption.
+    """
+    captions = {}
+    for image, entries in annotations.items():
+        texts = []
+        for place, entry in enumerate(entries):
+            if not isinstance(entry, Mapping) or "caption" not in entry:
+                raise CaptionError(
+                    f"annotation {place} of image {image!r} must be a mapping with a 'caption'"
+                    f" (got {entry!r:.60})"
+                )
+            texts.append(entry["caption"])
+        if texts:
+            captions[image] = texts
+    return captions

@@ -1,0 +1,224 @@
+"""Scoring candidates with several metrics: tokenise once, score all, one report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from capeval.errors import DependencyError, MismatchError, OptionError
+from capeval.files import written_whole
+from capeval.metrics.base import Metric, Prepared, make_scores
+from capeval.metrics.registry import DEFAULT, resolve
+from capeval.tokenization import TokenizedReferences, Tokenizer, first_few, unknown_images
+from capeval.types import Candidates, FloatArray, ImageId, References, Scores, Signature
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Evaluator", "Report", "evaluate"]
+
+Subsets = Mapping[str, Iterable[ImageId]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Report:
+    """The scores of one set of candidates.
+
+    Attributes:
+        image_ids: The images, in the order of the references.
+        corpus: The corpus score by name, such as `{"BLEU-4": 0.3, "CIDEr-D": 1.1}`.
+        per_image: The score of each image by name; arrays in the order of `image_ids`.
+        subsets: The corpus scores of each subset of the images, by subset and name.
+        signatures: What the scores of each metric depend on, by the metric's name.
+        scores: The `Scores` of each metric, with the statistics that they are made of.
+    """
+
+    image_ids: tuple[ImageId, ...]
+    corpus: Mapping[str, float]
+    per_image: Mapping[str, FloatArray]
+    subsets: Mapping[str, Mapping[str, float]]
+    signatures: Mapping[str, Signature]
+    scores: tuple[tuple[Metric, Scores], ...] = field(repr=False)
+
+    def to_dict(self, *, per_image: bool = False) -> dict[str, Any]:
+        """The report as plain Python: what `save` writes as JSON.
+
+        Args:
+            per_image: Whether to add the scores of each image.
+        """
+        report: dict[str, Any] = {"images": len(self.image_ids), "metrics": dict(self.corpus)}
+        if self.subsets:
+            report["subsets"] = {name: dict(scores) for name, scores in self.subsets.items()}
+        report["signatures"] = {name: _plain(signature) for name, signature in self.signatures.items()}
+        if per_image:
+            columns = {name: values.tolist() for name, values in self.per_image.items()}
+            report["per_image"] = [
+                {"image_id": image, **{name: values[row] for name, values in columns.items()}}
+                for row, image in enumerate(self.image_ids)
+            ]
+        return report
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The scores of each image: a row an image, a column a score.
+
+        Raises:
+            DependencyError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise DependencyError("to_pandas needs pandas: pip install pandas") from None
+        return pd.DataFrame(dict(self.per_image), index=pd.Index(self.image_ids, name="image_id"))
+
+    def save(self, path: str | Path, *, per_image: bool = True) -> None:
+        """Writes the report as JSON, whole or not at all.
+
+        Raises:
+            OSError: The file can't be written.
+        """
+        text = json.dumps(self.to_dict(per_image=per_image), indent=2, ensure_ascii=False, allow_nan=False)
+        with written_whole(path) as file:
+            file.write(text.encode() + b"\n")
+
+
+class Evaluator:
+    """References prepared for several metrics, to evaluate one system after the other.
+
+    Args:
+        references: The references of each image.
+        metrics: Names or metric objects.
+        tokenizer: How to tokenise; the reference's way by default.
+
+    Raises:
+        CaptionError: `references` are not captions by image.
+        OptionError: A metric is not known, or given twice.
+    """
+
+    def __init__(
+        self,
+        references: References | Mapping[ImageId, Sequence[str]],
+        metrics: Iterable[str | Metric] = DEFAULT,
+        *,
+        tokenizer: Tokenizer | None = None,
+    ) -> None:
+        resolved = resolve(metrics)
+        if not isinstance(references, References):
+            references = References(references)
+        self.references = references
+        self._tokens = TokenizedReferences(references, tokenizer)
+        self._prepared = tuple(Prepared(metric, self._tokens) for metric in resolved)
+
+    def evaluate(
+        self,
+        candidates: Candidates | Mapping[ImageId, str],
+        *,
+        subsets: Subsets | None = None,
+    ) -> Report:
+        """Scores one candidate for each image.
+
+        Args:
+            candidates: Image id to its candidate.
+            subsets: Names of subsets to the ids of their images, to score each on its own too.
+
+        Raises:
+            CaptionError: `candidates` are not captions by image.
+            MismatchError: Images of candidates and references differ, an image has several
+                candidates, or a subset has an image without references.
+        """
+        if not isinstance(candidates, Candidates):
+            candidates = Candidates(candidates)
+        tokens = self._tokens.candidates(matched(self.references, candidates))
+        scores = tuple(
+            (prepared.metric, make_scores(prepared, prepared.statistics(tokens), tokens.image_ids))
+            for prepared in self._prepared
+        )
+        return Report(
+            image_ids=self.references.image_ids,
+            corpus={name: score for _, part in scores for name, score in part.corpus.items()},
+            per_image={name: values for _, part in scores for name, values in part.per_image.items()},
+            subsets={name: self._subset(scores, name, ids) for name, ids in (subsets or {}).items()},
+            signatures={_key(metric): part.signature for metric, part in scores},
+            scores=scores,
+        )
+
+    def _subset(
+        self, scores: Sequence[tuple[Metric, Scores]], name: str, images: Iterable[ImageId]
+    ) -> dict[str, float]:
+        wanted = set(images)
+        rows = [row for row, image in enumerate(self.references.image_ids) if image in wanted]
+        if not wanted:
+            raise OptionError(f"subset {name!r} must have at least one image (got none)")
+        if len(rows) < len(wanted):
+            unknown = sorted(wanted - set(self.references.image_ids), key=str)
+            raise MismatchError(f"subset {name!r}: {first_few(unknown)} not among the references")
+        subset: dict[str, float] = {}
+        for metric, part in scores:
+            sums = part.statistics[rows].sum(axis=0)
+            subset.update(zip(metric.names, metric.aggregate(sums).tolist(), strict=True))
+        return subset
+
+
+def evaluate(
+    references: References | Mapping[ImageId, Sequence[str]],
+    candidates: Candidates | Mapping[ImageId, str],
+    metrics: Iterable[str | Metric] = DEFAULT,
+    *,
+    subsets: Subsets | None = None,
+    tokenizer: Tokenizer | None = None,
+) -> Report:
+    """Scores one candidate for each image with several metrics.
+
+    Args:
+        references: The references of each image.
+        candidates: Image id to its candidate; the images are those of the references.
+        metrics: Names or metric objects.
+        subsets: Names of subsets to the ids of their images, to score each on its own too.
+        tokenizer: How to tokenise; the reference's way by default.
+
+    Returns:
+        Corpus scores, scores per image in the order of the references, scores by subset, signatures.
+
+    Raises:
+        CaptionError: References or candidates are not captions by image.
+        MismatchError: Their images differ, or an image has several candidates.
+        OptionError: A metric is not known, or given twice.
+    """
+    return Evaluator(references, metrics, tokenizer=tokenizer).evaluate(candidates, subsets=subsets)
+
+
+def matched(references: References, candidates: Candidates) -> Candidates:
+    """The candidates in the order of the references.
+
+    Raises:
+        MismatchError: The images differ, or an image has several candidates.
+    """
+    several = np.flatnonzero(candidates.counts > 1)
+    if several.size:
+        image = candidates.image_ids[several[0]]
+        raise MismatchError(
+            f"every image must have one candidate (got {len(candidates[image])} for image {image!r})"
+        )
+    unknown = np.flatnonzero(candidates.native.positions_in(references.native) < 0)
+    if unknown.size:
+        raise MismatchError(unknown_images(candidates, references, unknown.tolist()))
+    positions = references.native.positions_in(candidates.native)
+    missing = np.flatnonzero(positions < 0)
+    if missing.size:
+        named = [references.image_ids[position] for position in missing.tolist()]
+        raise MismatchError(f"{first_few(named)} among the references but without a candidate")
+    if np.array_equal(positions, np.arange(len(references))):
+        return candidates
+    return Candidates.from_native(candidates.native.select(positions.tolist()))
+
+
+def _key(metric: Metric) -> str:
+    return metric.names[0] if len(metric.names) == 1 else metric.family
+
+
+def _plain(signature: Signature) -> dict[str, Any]:
+    return {**asdict(signature), "text": str(signature)}

@@ -1,0 +1,162 @@
+"""CIDEr and CIDEr-D (Vedantam, Zitnick and Parikh 2015)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from capeval import _native
+from capeval.errors import OptionError
+from capeval.metrics.base import Kernel, MeanMetric, checked_choice, checked_order, checked_positive
+from capeval.resources import DocumentFrequencies
+from capeval.tokenization import TokenizedReferences
+from capeval.types import FloatArray
+
+__all__ = ["Cider", "CiderD"]
+
+Source = DocumentFrequencies | Literal["references", "uniform"]
+Form = Literal["code", "paper"]
+Pooling = Literal["mean", "max"]
+Weights = Literal["uniform", "exponential"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Cider(MeanMetric):
+    """What the two have in common: statistics are the similarities for each n-gram order, and 1."""
+
+    n: int = 4
+    order: int | None = None
+    frequencies: Source = "references"
+
+    def __post_init__(self) -> None:
+        checked_order("n", self.n)
+        if self.order is not None and checked_order("order", self.order) > self.n:
+            raise OptionError(f"'order' must be at most n, {self.n} (got {self.order})")
+        if not isinstance(self.frequencies, DocumentFrequencies):
+            checked_choice("frequencies", self.frequencies, ("references", "uniform"))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The family's name, with the order where only one is asked for."""
+        return (self.family if self.order is None else f"{self.family}-{self.order}",)
+
+    @property
+    def document_frequencies(self) -> str:
+        """`references`, `uniform`, or the name of the corpus."""
+        given = self.frequencies
+        return given.name if isinstance(given, DocumentFrequencies) else given
+
+    def _source(self, *, stem: bool) -> _native.DocumentFrequencies | Literal["references", "uniform"]:
+        if isinstance(self.frequencies, DocumentFrequencies):
+            if self.frequencies.stem is not stem:
+                kinds = {True: "stems", False: "words as they are"}
+                raise OptionError(
+                    f"'frequencies' of {self.family} must count {kinds[stem]}"
+                    f" (got {kinds[self.frequencies.stem]})"
+                )
+            return self.frequencies.native
+        return self.frequencies
+
+    def _combined(self, statistics: FloatArray, weights: FloatArray, scale: float) -> FloatArray:
+        similarities = statistics[..., :-1] / statistics[..., -1:]
+        if self.order is not None:
+            return scale * similarities[..., self.order - 1 : self.order]
+        combined: FloatArray = scale * (similarities @ (weights / weights.sum()))[..., None]
+        return combined
+
+
+@dataclass(frozen=True, kw_only=True)
+class CiderD(_Cider):
+    """CIDEr-D (equations 4 and 5): what papers on COCO report as CIDEr.
+
+    Args:
+        n: The longest n-grams, 1 to 4.
+        order: Only n-grams of this length, for CIDEr-D-n; all up to `n` by default.
+        frequencies: Where document frequencies come from: the `references` given, `uniform` (every
+            n-gram weighs the same), or `DocumentFrequencies` of another corpus.
+        sigma: The width of the Gaussian penalty on the difference in length.
+        form: `code` computes what the published code does: term frequencies are counts, lengths are
+            numbers of bigrams. `paper` follows equation 4: relative term frequencies, lengths in words.
+
+    Raises:
+        OptionError: An option has another value.
+    """
+
+    family: ClassVar[str] = "CIDEr-D"
+
+    sigma: float = 6.0
+    form: Form = "code"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_positive("sigma", self.sigma)
+        checked_choice("form", self.form, get_args(Form))
+
+    def kernel(self, references: TokenizedReferences) -> Kernel:
+        """Counts document frequencies and measures the references' vectors."""
+        prepared = _native.CiderReferences(
+            references.native,
+            self._source(stem=False),
+            max_order=self.n,
+            sigma=float(self.sigma),
+            clip=True,
+            pooling="mean",
+            relative=self.form == "paper",
+            stem=False,
+        )
+        return prepared.statistics
+
+    def aggregate(self, statistics: FloatArray) -> FloatArray:
+        """The mean over images and orders, times 10."""
+        return self._combined(statistics, np.ones(self.n), 10.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cider(_Cider):
+    """CIDEr as its paper defines it (equations 1 to 3): stems, no clipping, no length penalty.
+
+    Args:
+        n: The longest n-grams, 1 to 4.
+        order: Only n-grams of this length, for CIDEr-n; all up to `n` by default.
+        frequencies: Where document frequencies come from: the `references` given, `uniform` (every
+            n-gram weighs the same: "CIDEr no idf"), or `DocumentFrequencies` of another corpus.
+        pooling: `mean` over references, or `max` ("CIDEr max", appendix VIII).
+        weights: How orders are combined: `uniform`, or `exponential` ("CIDEr exp", appendix VIII; the
+            paper does not give its weights, here they grow as e^n).
+        stem: Whether words are compared by their stems.
+
+    Raises:
+        OptionError: An option has another value.
+    """
+
+    family: ClassVar[str] = "CIDEr"
+
+    pooling: Pooling = "mean"
+    weights: Weights = "uniform"
+    stem: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_choice("pooling", self.pooling, get_args(Pooling))
+        checked_choice("weights", self.weights, get_args(Weights))
+
+    def kernel(self, references: TokenizedReferences) -> Kernel:
+        """Stems the references, counts document frequencies and measures the references' vectors."""
+        prepared = _native.CiderReferences(
+            references.native,
+            self._source(stem=self.stem),
+            max_order=self.n,
+            sigma=None,
+            clip=False,
+            pooling=self.pooling,
+            relative=False,
+            stem=self.stem,
+        )
+        return prepared.statistics
+
+    def aggregate(self, statistics: FloatArray) -> FloatArray:
+        """The mean over images of the weighted sum over orders."""
+        weights = np.exp(np.arange(self.n)) if self.weights == "exponential" else np.ones(self.n)
+        return self._combined(statistics, weights, 1.0)

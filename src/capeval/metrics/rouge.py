@@ -1,0 +1,92 @@
+"""ROUGE (Lin 2004; COCO Captions, equations 4 to 10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from capeval import _native
+from capeval.errors import OptionError
+from capeval.metrics.base import Kernel, MeanMetric, checked_order, checked_positive
+from capeval.tokenization import TokenizedReferences
+
+__all__ = ["RougeL", "RougeN", "RougeS"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RougeL(MeanMetric):
+    """F-measure of the longest common subsequence, with the best precision and the best recall.
+
+    Args:
+        beta: The weight of recall (1.2 in the reference).
+
+    Raises:
+        OptionError: `beta` is not a number above 0.
+    """
+
+    family: ClassVar[str] = "ROUGE-L"
+
+    beta: float = 1.2
+
+    def __post_init__(self) -> None:
+        checked_positive("beta", self.beta)
+
+    def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
+        """Scores; nothing is prepared."""
+        return lambda candidates: _native.rouge_l_statistics(candidates, float(self.beta))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RougeN(MeanMetric):
+    """N-gram recall over all references of an image.
+
+    Args:
+        n: The length of the n-grams, 1 to 4.
+
+    Raises:
+        OptionError: `n` is something else.
+    """
+
+    family: ClassVar[str] = "ROUGE-N"
+
+    n: int = 1
+
+    def __post_init__(self) -> None:
+        checked_order("n", self.n)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """`ROUGE-n`."""
+        return (f"ROUGE-{self.n}",)
+
+    def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
+        """Scores; nothing is prepared."""
+        return lambda candidates: _native.rouge_n_statistics(candidates, self.n)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RougeS(MeanMetric):
+    """F-measure of skip bigrams: pairs of words in order, not too far apart.
+
+    Args:
+        distance: How far apart the two words may be (neighbours are 1 apart); `None` for any distance.
+        beta: The weight of recall.
+
+    Raises:
+        OptionError: `distance` is not a positive integer, or `beta` not a number above 0.
+    """
+
+    family: ClassVar[str] = "ROUGE-S"
+
+    distance: int | None = 4
+    beta: float = 1.2
+
+    def __post_init__(self) -> None:
+        given = self.distance
+        if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
+            raise OptionError(f"'distance' must be an integer of at least 1, or None (got {given!r})")
+        checked_positive("beta", self.beta)
+
+    def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
+        """Scores; nothing is prepared."""
+        return lambda candidates: _native.rouge_s_statistics(candidates, self.distance, float(self.beta))

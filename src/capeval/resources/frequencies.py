@@ -1,0 +1,231 @@
+"""Document frequencies: in how many images of a corpus each n-gram occurs."""
+
+from __future__ import annotations
+
+import collections
+import io
+import json
+import pickle
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval import _native
+from capeval.errors import FormatError, OptionError
+from capeval.files import written_whole
+from capeval.tokenization import TokenizedReferences, Tokenizer
+from capeval.types import References
+
+__all__ = ["DocumentFrequencies"]
+
+_ORDERS = (1, 2, 3, 4)
+_FORMAT = "capeval document frequencies 1"
+
+
+class DocumentFrequencies:
+    """The number of images that have each n-gram of one to four words in a reference.
+
+    CIDEr and CIDEr-D weigh n-grams with them. They come from the references that are scored against,
+    from another corpus (`of`), or from a file (`load`, `load_pickle`).
+
+    Attributes:
+        name: Where they come from, for signatures.
+        stem: Whether the words are stems.
+    """
+
+    def __init__(self, native: _native.DocumentFrequencies, *, name: str, stem: bool = False) -> None:
+        self.native = native
+        self.name = name
+        self.stem = stem
+
+    @classmethod
+    def of(
+        cls,
+        references: References | TokenizedReferences,
+        *,
+        tokenizer: Tokenizer | None = None,
+        stem: bool = False,
+        name: str = "corpus",
+    ) -> DocumentFrequencies:
+        """Counts the n-grams of references.
+
+        Args:
+            references: The captions of each image of a corpus.
+            tokenizer: How to tokenise them; the reference's way by default.
+            stem: Whether to count stems, as `Cider` compares them.
+            name: What to call the corpus in signatures.
+        """
+        if isinstance(references, References):
+            references = TokenizedReferences(references, tokenizer)
+        native = _native.DocumentFrequencies.of_references(references.native, max(_ORDERS), stem)
+        return cls(native, name=name, stem=stem)
+
+    @property
+    def images(self) -> float:
+        """The number of images counted."""
+        return self.native.images()
+
+    def counts(self) -> dict[tuple[str, ...], int]:
+        """The n-grams that two or more images have, with the number of images.
+
+        CIDEr weighs n-grams of one image like those of none, so they are not kept.
+        """
+        words = self.native.words()
+        counts: dict[tuple[str, ...], int] = {}
+        for order in _ORDERS:
+            rows, frequencies = self.native.of_order(order)
+            ngrams = (tuple(words[number] for number in row) for row in rows.tolist())
+            counts.update(zip(ngrams, frequencies.tolist(), strict=True))
+        return counts
+
+    def save(self, path: str | Path) -> None:
+        """Writes them to a file that `load` reads: a compressed NumPy archive (.npz).
+
+        Its arrays are `about` (JSON: format, name, images, stem), `words` (a JSON list) and, for n from 1
+        to 4, `ngrams_n` (rows of n word numbers) and `counts_n`.
+        """
+        about = {"format": _FORMAT, "name": self.name, "images": self.images, "stem": self.stem}
+        arrays: dict[str, NDArray[Any]] = {"about": _packed(about), "words": _packed(self.native.words())}
+        for order in _ORDERS:
+            arrays[f"ngrams_{order}"], arrays[f"counts_{order}"] = self.native.of_order(order)
+        with written_whole(path) as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> DocumentFrequencies:
+        """Reads what `save` wrote.
+
+        Raises:
+            FormatError: The file is something else, or damaged.
+            OSError: The file can't be read.
+        """
+        path = Path(path)
+        data = path.read_bytes()
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+                about = _about(archive["about"])
+                words = json.loads(archive["words"].tobytes())
+                orders = [_order(archive[f"ngrams_{n}"], archive[f"counts_{n}"], n) for n in _ORDERS]
+            native = _native.DocumentFrequencies.from_arrays(words, float(about["images"]), orders)
+            return cls(native, name=str(about["name"]), stem=bool(about["stem"]))
+        except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
+            raise FormatError(
+                f"expected document frequencies as `DocumentFrequencies.save` writes them ({error})",
+                kind="NotFrequencies",
+                path=path,
+            ) from None
+
+    @classmethod
+    def load_pickle(cls, path: str | Path, *, images: float | None = None) -> DocumentFrequencies:
+        """Reads a pickle of the field, without executing what is in it.
+
+        Known are a mapping of n-grams (tuples of words) to counts, as CIDEr's authors publish it, and a
+        mapping with such a `document_frequency` and the number of images as `ref_len`, as
+        self-critical training scripts write it.
+
+        Args:
+            path: The pickle.
+            images: The number of images counted, for pickles that don't say it.
+
+        Raises:
+            FormatError: The file holds something else, or would run code.
+            OptionError: `images` is needed and not given, or not above 0.
+            OSError: The file can't be read.
+        """
+        path = Path(path)
+        content = _unpickled(path)
+        if isinstance(content, dict) and "document_frequency" in content:
+            images = content.get("ref_len", images)
+            content = content["document_frequency"]
+        if images is None:
+            raise OptionError(f"{path} does not say how many images were counted: give 'images'")
+        if isinstance(images, bool) or not isinstance(images, int | float) or not 0 < images < float("inf"):
+            raise OptionError(f"'images' must be a number above 0 (got {images!r})")
+        if not isinstance(content, dict) or not content:
+            raise _not_pickle(path, f"found {type(content).__name__}")
+        return cls(_from_counts(content, float(images), path), name=path.stem)
+
+
+def _packed(content: object) -> NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
+
+
+def _about(packed: NDArray[np.uint8]) -> dict[str, Any]:
+    about: dict[str, Any] = json.loads(packed.tobytes())
+    if about["format"] != _FORMAT:
+        raise ValueError(f"its format is {about['format']!r}")
+    return about
+
+
+def _order(rows: Any, counts: Any, order: int) -> tuple[Any, Any]:
+    if rows.dtype != np.uint32 or counts.dtype != np.uint32 or rows.shape != (counts.size, order):
+        raise ValueError(f"arrays of the n-grams of {order} words don't fit together")
+    return np.ascontiguousarray(rows), np.ascontiguousarray(counts)
+
+
+def _from_counts(counts: Mapping[object, object], images: float, path: Path) -> _native.DocumentFrequencies:
+    numbers: dict[str, int] = {}
+    rows: dict[int, list[list[int]]] = {order: [] for order in _ORDERS}
+    frequencies: dict[int, list[int]] = {order: [] for order in _ORDERS}
+    for ngram, count in counts.items():
+        if (
+            not isinstance(ngram, tuple)
+            or len(ngram) not in _ORDERS
+            or not all(isinstance(word, str) for word in ngram)
+        ):
+            raise _not_pickle(path, f"found the n-gram {ngram!r}")
+        if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < 2**32:
+            raise _not_pickle(path, f"found the count {count!r} of {ngram!r}")
+        if count != int(count):
+            raise _not_pickle(path, f"found the count {count!r} of {ngram!r}, which is no whole number")
+        rows[len(ngram)].append([numbers.setdefault(word, len(numbers)) for word in ngram])
+        frequencies[len(ngram)].append(int(count))
+    arrays = [
+        (
+            np.array(rows[order], dtype=np.uint32).reshape(-1, order),
+            np.array(frequencies[order], dtype=np.uint32),
+        )
+        for order in _ORDERS
+    ]
+    return _native.DocumentFrequencies.from_arrays(list(numbers), images, arrays)
+
+
+def _not_pickle(path: Path, found: str) -> FormatError:
+    return FormatError(
+        f"expected a pickled mapping of n-grams (tuples of one to four words) to numbers of images ({found})",
+        kind="NotFrequencies",
+        path=path,
+    )
+
+
+# A pickle names the classes it wants; these few are harmless, and calling them runs nothing else.
+_HARMLESS: dict[tuple[str, str], Callable[..., object]] = {
+    ("collections", "defaultdict"): collections.defaultdict,
+    ("collections", "Counter"): collections.Counter,
+    ("builtins", "int"): int,
+    ("builtins", "float"): float,
+    ("__builtin__", "int"): int,
+    ("__builtin__", "float"): float,
+}
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        try:
+            return _HARMLESS[module, name]
+        except KeyError:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is not loaded") from None
+
+
+def _unpickled(path: Path) -> Any:
+    data = io.BytesIO(path.read_bytes())
+    try:
+        # Python 2 wrote words as bytes; they are UTF-8.
+        return _Unpickler(data, encoding="utf-8").load()
+    except Exception as error:
+        # A damaged pickle can raise almost anything.
+        raise _not_pickle(path, str(error) or type(error).__name__) from None

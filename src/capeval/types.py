@@ -1,0 +1,208 @@
+"""References, candidates, scores and their signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval import _native
+from capeval.errors import CaptionError
+
+__all__ = ["Candidates", "FloatArray", "ImageId", "References", "Scores", "Signature"]
+
+ImageId = int | str
+FloatArray = NDArray[np.float64]
+
+
+class _Captions(Mapping[ImageId, list[str]]):
+    """Captions by image, in a fixed order of images, kept outside of Python's heap.
+
+    Image ids are all integers or all strings. Two sets are equal when they have the same images with
+    the same captions.
+    """
+
+    _kind = "captions"
+
+    def __init__(self, captions: Mapping[ImageId, Sequence[str]]) -> None:
+        if not isinstance(captions, Mapping):
+            raise CaptionError(
+                f"{self._kind} must be a mapping of image ids to captions (got {type(captions).__name__})"
+            )
+        groups = [self._group(image, value) for image, value in captions.items()]
+        self._native = _native.Captions.from_groups(list(captions), groups)
+        self._require_some()
+
+    @classmethod
+    def _group(cls, image: ImageId, value: object) -> list[str]:
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise CaptionError(
+                f"{cls._kind} of image {image!r} must be a list of strings (got {type(value).__name__})"
+            )
+        return list(value)
+
+    def _require_some(self) -> None:
+        if not len(self._native):
+            raise CaptionError(f"{self._kind} must hold at least one image (got none)")
+
+    @classmethod
+    def from_native(cls, captions: _native.Captions) -> Self:
+        """Wraps captions that the native readers made."""
+        made = cls.__new__(cls)
+        made._native = captions
+        made._require_some()
+        return made
+
+    @property
+    def native(self) -> _native.Captions:
+        """The native captions, for the kernels."""
+        return self._native
+
+    @cached_property
+    def image_ids(self) -> tuple[ImageId, ...]:
+        """The ids of the images, in order."""
+        return tuple(self._native.ids())
+
+    @cached_property
+    def _positions(self) -> dict[ImageId, int]:
+        return {image: position for position, image in enumerate(self.image_ids)}
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many captions each image has."""
+        return self._native.counts()
+
+    def select(self, image_ids: Iterable[ImageId]) -> Self:
+        """The captions of some images, in the order asked for.
+
+        Raises:
+            CaptionError: An image is not there, or is asked for twice.
+        """
+        positions = []
+        for image in image_ids:
+            if image not in self:
+                raise CaptionError(f"image {image!r} is not among the {len(self):,} images with {self._kind}")
+            positions.append(self._positions[image])
+        return type(self).from_native(self._native.select(positions))
+
+    def __getitem__(self, image: ImageId) -> list[str]:
+        return self._native.of(self._positions[image])
+
+    def __contains__(self, image: object) -> bool:
+        # True == 1 and 1.0 == 1, but neither is an image id.
+        return type(image) in (int, str) and image in self._positions
+
+    def __iter__(self) -> Iterator[ImageId]:
+        return iter(self.image_ids)
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        return dict(self.items()) == dict(other.items())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._native.count():,} captions of {len(self):,} images>"
+
+
+class References(_Captions):
+    """The reference captions of a set of images, at least one each.
+
+    Args:
+        captions: Image id (all integers or all strings) to a list of captions.
+
+    Raises:
+        CaptionError: An id or a caption is of another type, an image has no caption, or there is no
+            image.
+    """
+
+    _kind = "references"
+
+
+class Candidates(_Captions):
+    """The captions to score: one for each image, or several samples of it.
+
+    Args:
+        captions: Image id (all integers or all strings) to a caption, or to a list of captions.
+
+    Raises:
+        CaptionError: An id or a caption is of another type, an image has no caption, or there is no
+            image.
+    """
+
+    _kind = "candidates"
+
+    def __init__(self, captions: Mapping[ImageId, str] | Mapping[ImageId, Sequence[str]]) -> None:
+        super().__init__(captions)
+
+    @classmethod
+    def _group(cls, image: ImageId, value: object) -> list[str]:
+        return [value] if isinstance(value, str) else super()._group(image, value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signature:
+    """What a score depends on: two scores can be compared when their signatures are equal.
+
+    Attributes:
+        metric: The metric's name.
+        options: Its options, each as `name=value`.
+        tokenizer: The tokenizer and its options.
+        images: The number of images.
+        references: The number of references per image, such as `5` or `4-6`.
+        document_frequencies: Where document frequencies come from, for metrics that use them.
+        seed: The seed, for numbers that depend on chance.
+        version: The version of capeval.
+    """
+
+    metric: str
+    options: tuple[str, ...]
+    tokenizer: str
+    images: int
+    references: str
+    document_frequencies: str | None = None
+    seed: int | None = None
+    version: str = _native.__version__
+
+    def __str__(self) -> str:
+        parts = [
+            self.metric,
+            *self.options,
+            f"tokenizer={self.tokenizer}",
+            f"images={self.images}",
+            f"references={self.references}",
+        ]
+        if self.document_frequencies is not None:
+            parts.append(f"df={self.document_frequencies}")
+        if self.seed is not None:
+            parts.append(f"seed={self.seed}")
+        return "|".join([*parts, f"capeval={self.version}"])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scores:
+    """The scores that one metric gives to candidates.
+
+    Attributes:
+        names: The names of its scores, such as `("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4")`.
+        image_ids: The image of each row below.
+        corpus: The score of the whole corpus, by name.
+        per_image: The score of each candidate, by name; one number a row.
+        statistics: The numbers that add up to a corpus score: an array of rows by statistics.
+        signature: What the scores depend on.
+    """
+
+    names: tuple[str, ...]
+    image_ids: tuple[ImageId, ...]
+    corpus: Mapping[str, float]
+    per_image: Mapping[str, FloatArray]
+    statistics: FloatArray
+    signature: Signature
