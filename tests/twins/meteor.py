@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 EXACT, STEM, SYNONYM, PARAPHRASE = range(4)
@@ -77,16 +78,22 @@ def possible_matches(tables: Tables, candidate: Words, reference: Words) -> list
     different = [(j, i) for j, i in pairs if reference[j] != candidate[i]]
     stem, synsets = tables.stem, tables.all_synsets
     found += [Match(j, 1, i, 1, STEM) for j, i in different if stem(reference[j]) == stem(candidate[i])]
-    found += [Match(j, 1, i, 1, SYNONYM) for j, i in different if synsets(reference[j]) & synsets(candidate[i])]
+    found += [
+        Match(j, 1, i, 1, SYNONYM) for j, i in different if synsets(reference[j]) & synsets(candidate[i])
+    ]
     listed = sorted(tables.paraphrases, key=lambda pair: len(pair[0]))  # stable: source order within a length
     for j in range(len(reference)):
         for phrase, other in listed:
             if reference[j : j + len(phrase)] == phrase:
-                found += [Match(j, len(phrase), i, len(other), PARAPHRASE) for i in occurrences(other, candidate)]
+                found += [
+                    Match(j, len(phrase), i, len(other), PARAPHRASE) for i in occurrences(other, candidate)
+                ]
     for i in range(len(candidate)):
         for phrase, other in listed:
             if candidate[i : i + len(phrase)] == phrase:
-                found += [Match(j, len(other), i, len(phrase), PARAPHRASE) for j in occurrences(other, reference)]
+                found += [
+                    Match(j, len(other), i, len(phrase), PARAPHRASE) for j in occurrences(other, reference)
+                ]
     return sorted(found, key=lambda match: match.reference)
 
 
@@ -122,7 +129,9 @@ class Path:
         )
 
     def conflicts(self, match: Match) -> bool:
-        return bool(self.used_candidate & match.candidate_words() or self.used_reference & match.reference_words())
+        return bool(
+            self.used_candidate & match.candidate_words() or self.used_reference & match.reference_words()
+        )
 
 
 def distance(match: Match) -> int:
@@ -134,7 +143,8 @@ def unambiguous(matches: Sequence[Match]) -> dict[int, Match]:
 
     def alone(match: Match) -> bool:
         return not any(
-            match.reference_words() & other.reference_words() or match.candidate_words() & other.candidate_words()
+            match.reference_words() & other.reference_words()
+            or match.candidate_words() & other.candidate_words()
             for other in [*matches[: matches.index(match)], *matches[matches.index(match) + 1 :]]
         )
 
@@ -171,8 +181,9 @@ def best_alignment(matches: Sequence[Match], reference_len: int) -> Path:
 
 def count_chunks(taken: Sequence[Match]) -> int:
     joined = sum(
-        one.reference + one.reference_len == two.reference and one.candidate + one.candidate_len == two.candidate
-        for one, two in zip(taken, taken[1:], strict=False)
+        one.reference + one.reference_len == two.reference
+        and one.candidate + one.candidate_len == two.candidate
+        for one, two in pairwise(taken)
     )
     return len(taken) - joined
 

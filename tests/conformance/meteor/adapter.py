@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from java_meteor import meteor_directory
+from tests.conformance.meteor.java_meteor import meteor_directory
 
 ROOT = Path(__file__).resolve().parents[3]
 TABLES = ROOT / "target" / "meteor-conformance.tables"
@@ -31,7 +31,9 @@ class OurScores:
 
 def _example(name: str, *arguments: str | Path) -> str:
     command = ["cargo", "run", "--quiet", "--release", "-p", "capeval-metrics", "--example", name, "--"]
-    answer = subprocess.run([*command, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        [*command, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     if answer.returncode:
         raise RuntimeError(f"example {name} failed: {answer.stderr}")
     return answer.stdout
@@ -52,7 +54,9 @@ def tables() -> Path:
         return compile_tables(Path(unpacked), directory / "data" / "paraphrase-en.gz", TABLES)
 
 
-def score(candidates: Sequence[str], references: Sequence[Sequence[str]], table: Path | None = None) -> OurScores:
+def score(
+    candidates: Sequence[str], references: Sequence[Sequence[str]], table: Path | None = None
+) -> OurScores:
     """Score one set; ``references[i]`` belong to ``candidates[i]``. Texts must not hold tabs or line ends."""
     lines = ["\t".join([c, *r]) for c, r in zip(candidates, references, strict=True)]
     if any(end in line for line in lines for end in "\n\r"):

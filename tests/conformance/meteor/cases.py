@@ -170,7 +170,9 @@ def cases() -> list[Case]:
         found += _variants(rng, scene[held_out], references, other)
     everything = " ".join(caption for scene in scenes for caption in scene).split(" ")
     for _ in range(10):
-        found.append(Case(" ".join(rng.choices(everything, k=100)), [" ".join(rng.choices(everything, k=60))]))
+        found.append(
+            Case(" ".join(rng.choices(everything, k=100)), [" ".join(rng.choices(everything, k=60))])
+        )
     for position, text in enumerate(ODD):
         following = ODD[(position + 1) % len(ODD)]
         found.append(Case(text, [following, text + " and more"]))

@@ -30,7 +30,9 @@ def meteor_directory() -> Path:
     """The directory of pycocoevalcap that holds ``meteor-1.5.jar`` and ``data/``."""
     spec = importlib.util.find_spec("pycocoevalcap")
     if spec is None or not spec.submodule_search_locations:
-        raise FileNotFoundError("the conformance run needs pycocoevalcap 1.2 installed, found no such package")
+        raise FileNotFoundError(
+            "the conformance run needs pycocoevalcap 1.2 installed, found no such package"
+        )
     return Path(spec.submodule_search_locations[0]) / "meteor"
 
 

@@ -1,4 +1,4 @@
-"""Compare with METEOR itself on COCO val2014, run now: python live.py [IMAGES].
+"""Compare with METEOR itself on COCO val2014, run now: python -m tests.conformance.meteor.live [IMAGES].
 
 Needs Java and pycocoevalcap 1.2, whose SPICE jar holds the captions. One caption of each image is
 the candidate, the others are its references; then the same candidates shuffled, cut, doubled,
@@ -15,8 +15,8 @@ import zipfile
 from collections.abc import Iterator
 from time import perf_counter
 
-from adapter import reference_statistics, score
-from java_meteor import JavaMeteor, meteor_directory
+from tests.conformance.meteor.adapter import reference_statistics, score
+from tests.conformance.meteor.java_meteor import JavaMeteor, meteor_directory
 
 Set = tuple[str, list[str], list[list[str]]]
 
@@ -65,7 +65,9 @@ def differences(meteor: JavaMeteor, found: Set) -> int:
         )
     )
     different += abs(ours.corpus - theirs.corpus) > 1e-12 * theirs.corpus
-    print(f"{name}: {len(candidates)} images, corpus {ours.corpus!r}, {different} differ, Java took {seconds:.1f} s")
+    print(
+        f"{name}: {len(candidates)} images, corpus {ours.corpus!r}, {different} differ, Java {seconds:.1f} s"
+    )
     return different
 
 

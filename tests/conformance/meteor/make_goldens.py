@@ -1,6 +1,6 @@
 """Write goldens.json: METEOR 1.5's own answers to the cases. Needs Java and pycocoevalcap 1.2.
 
-python make_goldens.py
+python -m tests.conformance.meteor.make_goldens
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import json
 import subprocess
 from pathlib import Path
 
-from cases import cases
-from java_meteor import COMMAND, JavaMeteor
+from tests.conformance.meteor.cases import cases
+from tests.conformance.meteor.java_meteor import COMMAND, JavaMeteor
 
 GOLDENS = Path(__file__).with_name("goldens.json")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from adapter import reference_statistics, score
-from cases import cases
+from tests.conformance.meteor.adapter import reference_statistics, score
+from tests.conformance.meteor.cases import cases
 
 GOLDENS = json.loads(Path(__file__).with_name("goldens.json").read_text(encoding="utf-8"))
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
-import sys
 from pathlib import Path
-from types import ModuleType
 
-import adapter
+from tests.conformance.meteor import adapter
+from tests.twins import meteor as twin
 
-SYNSETS = {"bike": {1, 7}, "bicycle": {1}, "ride": {2}, "go": {2, 5}, "man": {3}, "guy": {3}, "box": {4}, "carton": {4}}
+SYNSETS = {
+    "bike": {1, 7},
+    "bicycle": {1},
+    "ride": {2},
+    "go": {2, 5},
+    "man": {3},
+    "guy": {3},
+    "box": {4},
+    "carton": {4},
+}
 BASES = {"rode": ["ride"], "ridden": ["ride"], "men": ["man"], "went": ["go"]}
 FUNCTION_WORDS = ["a", "the", "of", "on"]
 PARAPHRASES = [
@@ -36,19 +43,21 @@ STEMS = {
     "guys": "guy",
     "boys": "boy",
 }
-WORDS = [*SYNSETS, *BASES, *FUNCTION_WORDS, *STEMS, "top", "upon", "over", "now", "right", "at", "moment", "then"]
+WORDS = [
+    *SYNSETS,
+    *BASES,
+    *FUNCTION_WORDS,
+    *STEMS,
+    "top",
+    "upon",
+    "over",
+    "now",
+    "right",
+    "at",
+    "moment",
+    "then",
+]
 WORDS += ["boy", "young"]
-
-
-def twin() -> ModuleType:
-    path = Path(__file__).parents[2] / "twins" / "meteor.py"
-    spec = importlib.util.spec_from_file_location("twin_of_meteor", path)
-    if spec is None or spec.loader is None:
-        raise FileNotFoundError(path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
 
 
 def write_sources(directory: Path) -> Path:
@@ -75,8 +84,8 @@ def sentence(rng: random.Random, vocabulary: list[str], longest: int) -> str:
 
 
 def test_random_sentences(tmp_path: Path) -> None:
-    module, rng = twin(), random.Random(1)
-    tables = module.Tables(
+    rng = random.Random(1)
+    tables = twin.Tables(
         synsets=SYNSETS,
         bases=BASES,
         function_words=set(FUNCTION_WORDS),
@@ -91,9 +100,11 @@ def test_random_sentences(tmp_path: Path) -> None:
         references.append([sentence(rng, vocabulary, 10) for _ in range(rng.randrange(1, 4))])
     ours = adapter.score(candidates, references, write_sources(tmp_path))
     total = [0.0] * 23
-    for candidate, image, row, value in zip(candidates, references, ours.statistics, ours.scores, strict=True):
-        expected = module.best_reference(tables, tuple(candidate.split()), [tuple(r.split()) for r in image])
+    for candidate, image, row, value in zip(
+        candidates, references, ours.statistics, ours.scores, strict=True
+    ):
+        expected = twin.best_reference(tables, tuple(candidate.split()), [tuple(r.split()) for r in image])
         assert row == expected, (candidate, image)
-        assert abs(value - module.score(expected)) < 1e-12, (candidate, image)
+        assert abs(value - twin.score(expected)) < 1e-12, (candidate, image)
         total = [one + other for one, other in zip(total, expected, strict=True)]
-    assert abs(ours.corpus - module.score(total)) < 1e-12
+    assert abs(ours.corpus - twin.score(total)) < 1e-12
