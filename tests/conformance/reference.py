@@ -9,6 +9,7 @@ from typing import Any
 from pycocoevalcap.bleu.bleu_scorer import BleuScorer
 from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.rouge.rouge import Rouge
+
 from tests.twins.scoring import Scored
 
 VERSION = version("pycocoevalcap")

@@ -1,11 +1,11 @@
 """All of COCO's val2014, one held-out human caption of each image as candidate."""
 
 import pytest
-from capeval.benchmarks import coco
-from tests.conformance import reference
 
 from capeval import Evaluator, References, Tokenizer, tokenize
+from capeval.benchmarks import coco
 from capeval.types import Candidates
+from tests.conformance import reference
 
 pytestmark = pytest.mark.conformance
 

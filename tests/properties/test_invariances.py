@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.properties.strategies import UNSEEN, WORDS, Corpus, captions, corpora
 
 from capeval import Bleu, Candidates, References, RougeL, RougeN, RougeS, Tokenizer
 from capeval.evaluation import evaluate
 from capeval.metrics import METRICS, Metric, Prepared
+from tests.properties.strategies import UNSEEN, WORDS, Corpus, captions, corpora
 
 TOKENS = Tokenizer(kind="none")
 # There are many names, and each test below tries all.

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
-from tests.properties.strategies import Corpus, corpora
-from tests.twins import cider
-from tests.twins.scoring import TWINS, native, twin
 
 from capeval import Bleu, Cider, CiderD, DocumentFrequencies, References, RougeL, RougeN, RougeS, Tokenizer
 from capeval.metrics import METRICS, Metric
+from tests.properties.strategies import Corpus, corpora
+from tests.twins import cider
+from tests.twins.scoring import TWINS, native, twin
 
 
 def _other_corpus() -> DocumentFrequencies:

@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tests.twins import bleu, cider, rouge
-
 from capeval import Bleu, Candidates, Cider, CiderD, References, RougeL, RougeN, RougeS, Tokenizer
 from capeval.metrics import Metric
+from tests.twins import bleu, cider, rouge
 
 # Stems of the words that tests use, for the twin; the others are their own stems.
 STEMS = {

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tests.properties.strategies import Corpus, corpora
-from tests.twins import significance as twin
 
 from capeval import Cider, RougeL, Tokenizer
 from capeval.errors import MismatchError, OptionError
 from capeval.evaluation import Report, evaluate
 from capeval.metrics import Metric
 from capeval.significance import Method, bootstrap, compare
+from tests.properties.strategies import Corpus, corpora
+from tests.twins import significance as twin
 
 METHODS: list[Method] = ["bootstrap", "randomization"]
 EACH_METHOD = pytest.mark.parametrize("method", METHODS)

@@ -64,30 +64,20 @@ impl ImageIds {
     /// The ids as integers when every one of them is an integer written the usual way (`"391895"`,
     /// not `"+1"` or `"007"`); `None` when one is not.
     ///
-    /// JSON's object keys are always strings: a mapping written from integer ids comes back with
-    /// strings, and this is the explicit way to the integers.
+    /// JSON's object keys are always strings: this is the way back to the integers that a mapping
+    /// was written from.
     pub fn to_integers(&self) -> Option<ImageIds> {
-        let integer = |id: &String| {
-            id.parse::<i64>()
-                .ok()
-                .filter(|value| value.to_string() == *id)
-        };
+        let integer = |id: &String| id.parse::<i64>().ok().filter(|value| value.to_string() == *id);
         match self {
             ImageIds::Integers(_) => Some(self.clone()),
-            ImageIds::Strings(ids) => ids
-                .iter()
-                .map(integer)
-                .collect::<Option<_>>()
-                .map(ImageIds::Integers),
+            ImageIds::Strings(ids) => ids.iter().map(integer).collect::<Option<_>>().map(ImageIds::Integers),
         }
     }
 
     /// The ids at `indices`, all of which must exist.
     pub(crate) fn picked(&self, indices: &[usize]) -> ImageIds {
         match self {
-            ImageIds::Integers(ids) => {
-                ImageIds::Integers(indices.iter().map(|&index| ids[index]).collect())
-            }
+            ImageIds::Integers(ids) => ImageIds::Integers(indices.iter().map(|&index| ids[index]).collect()),
             ImageIds::Strings(ids) => {
                 ImageIds::Strings(indices.iter().map(|&index| ids[index].clone()).collect())
             }
@@ -133,22 +123,18 @@ pub enum CaptionsError {
 impl fmt::Display for CaptionsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CaptionsError::LengthMismatch { ids, captions } => write!(
-                f,
-                "ids and captions must be of one length (got {ids} and {captions})"
-            ),
-            CaptionsError::DuplicateImage { id, first, second } => write!(
-                f,
-                "an image must stand once (got image {id} at {first} and again at {second})"
-            ),
-            CaptionsError::NoCaptions { id, index } => write!(
-                f,
-                "every image must have a caption (image {id} at {index} has none)"
-            ),
-            CaptionsError::OutOfRange { index, images } => write!(
-                f,
-                "an image index must be less than the number of images, {images} (got {index})"
-            ),
+            CaptionsError::LengthMismatch { ids, captions } => {
+                write!(f, "ids and captions must be of one length (got {ids} and {captions})")
+            }
+            CaptionsError::DuplicateImage { id, first, second } => {
+                write!(f, "an image must stand once (got image {id} at {first} and again at {second})")
+            }
+            CaptionsError::NoCaptions { id, index } => {
+                write!(f, "every image must have a caption (image {id} at {index} has none)")
+            }
+            CaptionsError::OutOfRange { index, images } => {
+                write!(f, "an image index must be less than the number of images, {images} (got {index})")
+            }
         }
     }
 }
@@ -175,16 +161,13 @@ impl Captions {
     ///
     /// # Errors
     /// [`CaptionsError::LengthMismatch`].
-    pub fn from_pairs<S: AsRef<str>>(
-        ids: ImageIds,
-        captions: &[S],
-    ) -> Result<Captions, CaptionsError> {
+    pub fn from_pairs<S: AsRef<str>>(ids: ImageIds, captions: &[S]) -> Result<Captions, CaptionsError> {
         same_length(&ids, captions.len())?;
         let mut interner = Interner::default();
         let slots = interner.slots(&ids);
         let mut flat = FlatCaptions::default();
         for (caption, slot) in captions.iter().zip(slots) {
-            flat.push_text(caption.as_ref());
+            flat.push(caption.as_ref());
             flat.give_to(slot);
         }
         Ok(flat.grouped(interner.into_ids()))
@@ -209,7 +192,7 @@ impl Captions {
                 return Err(CaptionsError::NoCaptions { id, index });
             }
             for caption in group.as_ref() {
-                flat.push_text(caption.as_ref());
+                flat.push(caption.as_ref());
             }
             flat.give_to(index);
         }
@@ -271,13 +254,8 @@ impl Captions {
     }
 
     /// The images: each id with its captions.
-    pub fn images(
-        &self,
-    ) -> impl Iterator<Item = (ImageId<'_>, impl ExactSizeIterator<Item = &str> + Clone)> {
-        self.ids
-            .iter()
-            .enumerate()
-            .map(|(image, id)| (id, self.captions_of(image)))
+    pub fn images(&self) -> impl Iterator<Item = (ImageId<'_>, impl ExactSizeIterator<Item = &str> + Clone)> {
+        self.ids.iter().enumerate().map(|(image, id)| (id, self.captions_of(image)))
     }
 
     /// All captions, each with the index of its image.
@@ -299,8 +277,7 @@ impl Captions {
         all_different(&ids)?;
         let mut flat = FlatCaptions::default();
         for (image, &index) in indices.iter().enumerate() {
-            self.captions_of(index)
-                .for_each(|text| flat.push_text(text));
+            self.captions_of(index).for_each(|text| flat.push(text));
             flat.give_to(image);
         }
         Ok(flat.grouped(ids))
@@ -316,26 +293,41 @@ impl Captions {
 }
 
 /// Captions in the order in which they were read, each with the slot of its image.
+///
+/// Captions without escapes stay in the file until they are grouped, so that each is copied once.
 #[derive(Debug, Default)]
-pub(crate) struct FlatCaptions {
-    text: String,
-    /// Where each caption ends in `text`.
-    ends: Vec<usize>,
+pub(crate) struct FlatCaptions<'a> {
+    texts: Vec<Text<'a>>,
+    /// The captions that are nowhere else.
+    decoded: String,
     /// The image of each caption.
     slots: Vec<usize>,
 }
 
-impl FlatCaptions {
+/// The text of a caption: where it came from, or a range of [`FlatCaptions::decoded`].
+#[derive(Clone, Copy, Debug)]
+enum Text<'a> {
+    Borrowed(&'a str),
+    Decoded(usize, usize),
+}
+
+impl<'a> FlatCaptions<'a> {
     /// Appends a caption, whose image follows with [`FlatCaptions::give_to`].
-    pub(crate) fn push_text(&mut self, caption: &str) {
-        self.text.push_str(caption);
-        self.ends.push(self.text.len());
+    pub(crate) fn push(&mut self, caption: &'a str) {
+        self.texts.push(Text::Borrowed(caption));
+    }
+
+    /// Appends a caption that does not last, as [`FlatCaptions::push`] does one that lasts.
+    pub(crate) fn push_copy(&mut self, caption: &str) {
+        let start = self.decoded.len();
+        self.decoded.push_str(caption);
+        self.texts.push(Text::Decoded(start, self.decoded.len()));
     }
 
     /// Says which image the captions since the last call belong to, and how many there are.
     pub(crate) fn give_to(&mut self, slot: usize) -> usize {
-        let orphans = self.ends.len() - self.slots.len();
-        self.slots.resize(self.ends.len(), slot);
+        let orphans = self.texts.len() - self.slots.len();
+        self.slots.resize(self.texts.len(), slot);
         orphans
     }
 
@@ -354,32 +346,21 @@ impl FlatCaptions {
     /// Groups the captions by image. Every slot must be less than the number of `ids`.
     pub(crate) fn grouped(self, ids: ImageIds) -> Captions {
         let image_offsets = offsets_of(&self.slots, ids.len());
-        let mut offsets = Vec::with_capacity(self.ends.len() + 1);
-        offsets.push(0);
-        if self.slots.is_sorted() {
-            offsets.extend_from_slice(&self.ends);
-            let mut text = self.text;
-            text.shrink_to_fit();
-            return Captions {
-                ids,
-                image_offsets,
-                text,
-                text_offsets: offsets,
-            };
-        }
-        let mut text = String::with_capacity(self.text.len());
+        let length = (0..self.texts.len()).map(|at| self.text(at).len()).sum();
+        let mut text = String::with_capacity(length);
+        let mut text_offsets = Vec::with_capacity(self.texts.len() + 1);
+        text_offsets.push(0);
         for caption in sorted_by_slot(&self.slots, &image_offsets) {
-            let start = caption
-                .checked_sub(1)
-                .map_or(0, |previous| self.ends[previous]);
-            text.push_str(&self.text[start..self.ends[caption]]);
-            offsets.push(text.len());
+            text.push_str(self.text(caption));
+            text_offsets.push(text.len());
         }
-        Captions {
-            ids,
-            image_offsets,
-            text,
-            text_offsets: offsets,
+        Captions { ids, image_offsets, text, text_offsets }
+    }
+
+    fn text(&self, caption: usize) -> &str {
+        match self.texts[caption] {
+            Text::Borrowed(text) => text,
+            Text::Decoded(start, end) => &self.decoded[start..end],
         }
     }
 }
@@ -409,27 +390,17 @@ fn sorted_by_slot(slots: &[usize], offsets: &[usize]) -> Vec<usize> {
 
 fn same_length(ids: &ImageIds, captions: usize) -> Result<(), CaptionsError> {
     let ids = ids.len();
-    if ids == captions {
-        Ok(())
-    } else {
-        Err(CaptionsError::LengthMismatch { ids, captions })
-    }
+    if ids == captions { Ok(()) } else { Err(CaptionsError::LengthMismatch { ids, captions }) }
 }
 
 fn all_different(ids: &ImageIds) -> Result<(), CaptionsError> {
     let slots = Interner::default().slots(ids);
     // While all ids are new, slots count up.
-    match slots
-        .iter()
-        .enumerate()
-        .find(|&(index, &slot)| index != slot)
-    {
+    match slots.iter().enumerate().find(|&(index, &slot)| index != slot) {
         None => Ok(()),
-        Some((second, &first)) => Err(CaptionsError::DuplicateImage {
-            id: shown(ids, second),
-            first,
-            second,
-        }),
+        Some((second, &first)) => {
+            Err(CaptionsError::DuplicateImage { id: shown(ids, second), first, second })
+        }
     }
 }
 

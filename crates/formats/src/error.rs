@@ -63,11 +63,7 @@ impl fmt::Display for Place {
         let Some(field) = &self.field else {
             return Ok(());
         };
-        let joint = if self.entry.starts_with("line ") {
-            ": "
-        } else {
-            "."
-        };
+        let joint = if self.entry.starts_with("line ") { ": " } else { "." };
         write!(f, "{joint}{field}")
     }
 }
@@ -105,12 +101,7 @@ pub struct ReadError {
 impl ReadError {
     /// An error of the file as a whole.
     pub(crate) fn of_file(kind: ReadErrorKind, message: impl Into<String>) -> ReadError {
-        ReadError {
-            kind,
-            place: None,
-            position: None,
-            message: message.into(),
-        }
+        ReadError { kind, place: None, position: None, message: message.into() }
     }
 }
 

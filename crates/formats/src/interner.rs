@@ -33,22 +33,15 @@ impl Interner {
         }
         let (table, hasher) = (&mut self.table, &self.hasher);
         match (&mut self.ids, id) {
-            (ImageIds::Integers(ids), ImageId::Integer(id)) => {
-                Some(find_or_add(ids, table, hasher, &id))
-            }
-            (ImageIds::Strings(ids), ImageId::String(id)) => {
-                Some(find_or_add(ids, table, hasher, id))
-            }
+            (ImageIds::Integers(ids), ImageId::Integer(id)) => Some(find_or_add(ids, table, hasher, &id)),
+            (ImageIds::Strings(ids), ImageId::String(id)) => Some(find_or_add(ids, table, hasher, id)),
             _ => None,
         }
     }
 
     /// The slots of many ids of one type, in an interner that is empty.
     pub(crate) fn slots(&mut self, ids: &ImageIds) -> Vec<usize> {
-        ids.iter()
-            .filter_map(|id| self.slot(id))
-            .map(|(slot, _)| slot)
-            .collect()
+        ids.iter().filter_map(|id| self.slot(id)).map(|(slot, _)| slot).collect()
     }
 
     /// The ids so far.

@@ -54,7 +54,7 @@ pub(crate) struct Reader<'de> {
     pub(crate) keys: Vec<Cow<'de, str>>,
     pub(crate) fault: Option<Fault>,
     pub(crate) interner: Interner,
-    pub(crate) captions: FlatCaptions,
+    pub(crate) captions: FlatCaptions<'de>,
     /// The image id read last.
     pub(crate) slot: usize,
     /// Where the first image id stood, and the id: for the message about mixed ids.
@@ -85,13 +85,8 @@ impl<'de> Reader<'de> {
 
     /// The entry and field that the path leads to; `None` at the top.
     pub(crate) fn place(&self) -> Option<Place> {
-        let first_entry = self
-            .path
-            .iter()
-            .position(|segment| !matches!(segment, Segment::Key(_)));
-        let (entry, field) = self
-            .path
-            .split_at(first_entry.map_or(1, |at| at + 1).min(self.path.len()));
+        let first_entry = self.path.iter().position(|segment| !matches!(segment, Segment::Key(_)));
+        let (entry, field) = self.path.split_at(first_entry.map_or(1, |at| at + 1).min(self.path.len()));
         if entry.is_empty() {
             return None;
         }
@@ -103,8 +98,7 @@ impl<'de> Reader<'de> {
 
     /// The place as it stands at the start of a message.
     pub(crate) fn place_in_words(&self) -> String {
-        self.place()
-            .map_or_else(|| "the file".to_owned(), |place| place.to_string())
+        self.place().map_or_else(|| "the file".to_owned(), |place| place.to_string())
     }
 
     pub(crate) fn written(&self, path: &[Segment]) -> String {
@@ -145,6 +139,11 @@ pub(crate) trait Shape<'de>: Sized {
         Err(reader.wrong(Self::EXPECTED, quoted(value)))
     }
 
+    /// Takes a string that stands in the file as it is, without escapes.
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        self.string(reader, value)
+    }
+
     /// Takes an integer.
     fn integer<E: Error>(self, reader: &mut Reader<'de>, value: i64) -> Result<(), E> {
         Err(reader.wrong(Self::EXPECTED, value.to_string()))
@@ -183,6 +182,10 @@ impl<'de, S: Shape<'de>> Visitor<'de> for Read<'_, 'de, S> {
         self.0.string(self.1, value)
     }
 
+    fn visit_borrowed_str<E: Error>(self, value: &'de str) -> Result<(), E> {
+        self.0.borrowed(self.1, value)
+    }
+
     fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
         self.0.integer(self.1, value)
     }
@@ -218,11 +221,7 @@ impl<'de, S: Shape<'de>> Visitor<'de> for Read<'_, 'de, S> {
 }
 
 /// Reads every element of a list.
-pub(crate) fn each_element<'de, A, S>(
-    reader: &mut Reader<'de>,
-    mut list: A,
-    shape: S,
-) -> Result<(), A::Error>
+pub(crate) fn each_element<'de, A, S>(reader: &mut Reader<'de>, mut list: A, shape: S) -> Result<(), A::Error>
 where
     A: SeqAccess<'de>,
     S: Shape<'de> + Copy,
@@ -284,8 +283,7 @@ impl KeyTable {
         }
         for added in self.table.len()..keys.len() {
             let hash = self.hasher.hash_one(&*keys[added]);
-            self.table
-                .insert_unique(hash, added, |&at| self.hasher.hash_one(&*keys[at]));
+            self.table.insert_unique(hash, added, |&at| self.hasher.hash_one(&*keys[at]));
         }
         let hash = self.hasher.hash_one(key);
         self.table.find(hash, |&at| keys[at] == key).is_some()

@@ -32,6 +32,4 @@ mod source;
 
 pub use captions::{Captions, CaptionsError, ImageId, ImageIds};
 pub use error::{Place, Position, ReadError, ReadErrorKind};
-pub use readers::{
-    read_annotations, read_json_lines_references, read_json_lines_results, read_results,
-};
+pub use readers::{read_annotations, read_json_lines_references, read_json_lines_results, read_results};

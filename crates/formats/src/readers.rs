@@ -15,8 +15,9 @@ use crate::source::{Source, text_of};
 ///   `caption` an entry may have a list of them under `caption` (as nocaps files do), `captions` or
 ///   `references`.
 /// - A mapping: `{"391895": ["...", ...], ...}`, a caption also as `{"caption": "..."}` (the form
-///   pycocoevalcap scores). Its ids are strings. An object with a key `annotations` or `images` is
-///   never taken for a mapping.
+///   pycocoevalcap scores). JSON has text alone for keys: where each of them is an integer written
+///   plainly, the ids are integers. An object with a key `annotations` or `images` is never taken
+///   for a mapping.
 ///
 /// Other keys are passed over. Captions stay as they are, empty ones and line breaks included.
 ///
@@ -43,13 +44,14 @@ fn annotations(file: &str) -> Result<Captions, ReadError> {
                 let expected = r#"COCO annotations or lists of captions by image id"#;
                 with_keys(error, source, expected)
             })?;
-            finished(reader)
+            finished(reader).map(with_ids_of_keys)
         }
     }
 }
 
 /// Reads results, one caption an image: `[{"image_id", "caption"}, ...]`, as COCO's server takes
-/// them, or a mapping `{"391895": "...", ...}`, whose ids are strings.
+/// them, or a mapping `{"391895": "...", ...}`, whose ids are those that [`read_annotations`] takes
+/// from a mapping.
 ///
 /// Other keys are passed over. Captions stay as they are, empty ones and line breaks included.
 ///
@@ -66,7 +68,14 @@ fn results(file: &str) -> Result<Captions, ReadError> {
         let expected = r#"a list of {"image_id", "caption"} objects or captions by image id"#;
         with_keys(error, source, expected)
     })?;
-    finished(reader)
+    let captions = finished(reader)?;
+    let is_mapping = file.trim_ascii_start().starts_with('{');
+    if is_mapping { Ok(with_ids_of_keys(captions)) } else { Ok(captions) }
+}
+
+/// Gives captions of a mapping the ids that its keys stand for.
+fn with_ids_of_keys(captions: Captions) -> Captions {
+    captions.with_integer_ids().unwrap_or_else(|strings| strings)
 }
 
 /// Reads references from JSON lines: in each line an entry as in the list that
@@ -102,13 +111,11 @@ fn from_text(
         return Err(broken);
     };
     match (before.kind, before.place.clone()) {
-        (ReadErrorKind::Truncated, Some(place)) if broken.kind == ReadErrorKind::NotUtf8 => {
-            Err(ReadError {
-                message: format!("{} in {place}", broken.message),
-                place: before.place,
-                ..broken
-            })
-        }
+        (ReadErrorKind::Truncated, Some(place)) if broken.kind == ReadErrorKind::NotUtf8 => Err(ReadError {
+            message: format!("{} in {place}", broken.message),
+            place: before.place,
+            ..broken
+        }),
         (ReadErrorKind::Truncated | ReadErrorKind::NoCaptions, None) => Err(broken),
         _ => Err(before),
     }
@@ -124,12 +131,7 @@ fn lines(file: &str, entry: Entry) -> Result<Captions, ReadError> {
         if line.is_empty() {
             continue;
         }
-        let source = Source {
-            file,
-            start,
-            end: start + line.len(),
-            is_line: true,
-        };
+        let source = Source { file, start, end: start + line.len(), is_line: true };
         reader.path = vec![Segment::Line(index + 1)];
         source.read(&mut reader, entry)?;
     }
@@ -138,17 +140,11 @@ fn lines(file: &str, entry: Entry) -> Result<Captions, ReadError> {
 
 /// Adds what the whole file looks like to the error of a value in it.
 fn with_keys(error: ReadError, source: Source<'_>, expected: &str) -> ReadError {
-    let is_of_shape = matches!(
-        error.kind,
-        ReadErrorKind::WrongType | ReadErrorKind::MissingField
-    );
+    let is_of_shape = matches!(error.kind, ReadErrorKind::WrongType | ReadErrorKind::MissingField);
     match top_keys(source).filter(|_| is_of_shape) {
         None => error,
         Some(keys) => {
-            let message = format!(
-                "{}; expected {expected}, found an object with {keys}",
-                error.message
-            );
+            let message = format!("{}; expected {expected}, found an object with {keys}", error.message);
             ReadError { message, ..error }
         }
     }
@@ -185,16 +181,10 @@ fn refuse_unknown_images(reader: &Reader<'_>) -> Result<(), ReadError> {
     let Some(annotation) = slots.iter().position(|&slot| rank_of(slot).is_none()) else {
         return Ok(());
     };
-    let place = Place {
-        entry: format!("annotations[{annotation}]"),
-        field: Some("image_id".to_owned()),
-    };
+    let place = Place { entry: format!("annotations[{annotation}]"), field: Some("image_id".to_owned()) };
     let id = id_in_words(reader, slots[annotation]);
     let message = format!(r#"{place} must be the id of one of "images" (got {id})"#);
-    Err(ReadError {
-        place: Some(place),
-        ..ReadError::of_file(ReadErrorKind::UnknownImage, message)
-    })
+    Err(ReadError { place: Some(place), ..ReadError::of_file(ReadErrorKind::UnknownImage, message) })
 }
 
 fn refuse_images_without_references(reader: &Reader<'_>) -> Result<(), ReadError> {
@@ -208,11 +198,7 @@ fn refuse_images_without_references(reader: &Reader<'_>) -> Result<(), ReadError
     let Some(&first) = without.first() else {
         return Ok(());
     };
-    let shown: Vec<String> = without
-        .iter()
-        .take(SHOWN)
-        .map(|&slot| id_in_words(reader, slot))
-        .collect();
+    let shown: Vec<String> = without.iter().take(SHOWN).map(|&slot| id_in_words(reader, slot)).collect();
     let more = if without.len() > SHOWN { ", ..." } else { "" };
     let message = format!(
         r#"every image of "images" must have an annotation ({} of {} have none: {}{more})"#,

@@ -91,7 +91,12 @@ impl<'de> Shape<'de> for Caption {
     const EXPECTED: &'static str = "a string";
 
     fn string<E: Error>(self, reader: &mut Reader<'de>, value: &str) -> Result<(), E> {
-        reader.captions.push_text(value);
+        reader.captions.push_copy(value);
+        Ok(())
+    }
+
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        reader.captions.push(value);
         Ok(())
     }
 }
@@ -105,6 +110,10 @@ impl<'de> Shape<'de> for CaptionOrList {
 
     fn string<E: Error>(self, reader: &mut Reader<'de>, value: &str) -> Result<(), E> {
         Caption.string(reader, value)
+    }
+
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        Caption.borrowed(reader, value)
     }
 
     fn list<A: SeqAccess<'de>>(self, reader: &mut Reader<'de>, list: A) -> Result<(), A::Error> {
@@ -253,29 +262,22 @@ impl<'de> Shape<'de> for Annotations<'_> {
     fn object<A: MapAccess<'de>>(self, reader: &mut Reader<'de>, map: A) -> Result<(), A::Error> {
         let mut has_annotations = false;
         let mut has_images = false;
-        each_field(
-            reader,
-            map,
-            &["images", "annotations"],
-            |reader, field, map| match field {
-                Some("annotations") => {
-                    has_annotations = true;
-                    map.next_value_seed(Read(List(Entry::Annotation), reader))
-                }
-                Some(_) => {
-                    has_images = true;
-                    map.next_value_seed(Read(List(ListedImage), reader))
-                }
-                None => map.next_value_seed(Skip),
-            },
-        )?;
+        each_field(reader, map, &["images", "annotations"], |reader, field, map| match field {
+            Some("annotations") => {
+                has_annotations = true;
+                map.next_value_seed(Read(List(Entry::Annotation), reader))
+            }
+            Some(_) => {
+                has_images = true;
+                map.next_value_seed(Read(List(ListedImage), reader))
+            }
+            None => map.next_value_seed(Skip),
+        })?;
         if has_images && !has_annotations {
             return Err(missing(reader, 0, "annotations"));
         }
         *self.0 = match has_annotations {
-            true => TopLevel::Coco {
-                lists_images: has_images,
-            },
+            true => TopLevel::Coco { lists_images: has_images },
             false => TopLevel::OtherObject,
         };
         Ok(())
@@ -365,21 +367,20 @@ impl<'de> Shape<'de> for MappedCaption {
         Caption.string(reader, value)
     }
 
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        Caption.borrowed(reader, value)
+    }
+
     fn object<A: MapAccess<'de>>(self, reader: &mut Reader<'de>, map: A) -> Result<(), A::Error> {
         let first_key = reader.keys.len();
         let mut has_caption = false;
-        each_field(
-            reader,
-            map,
-            &["caption"],
-            |reader, field, map| match field {
-                Some(_) => {
-                    has_caption = true;
-                    map.next_value_seed(Read(Caption, reader))
-                }
-                None => map.next_value_seed(Skip),
-            },
-        )?;
+        each_field(reader, map, &["caption"], |reader, field, map| match field {
+            Some(_) => {
+                has_caption = true;
+                map.next_value_seed(Read(Caption, reader))
+            }
+            None => map.next_value_seed(Skip),
+        })?;
         if !has_caption {
             return Err(missing(reader, first_key, "caption"));
         }
@@ -397,6 +398,10 @@ impl<'de> Shape<'de> for MappedResult {
 
     fn string<E: Error>(self, reader: &mut Reader<'de>, value: &str) -> Result<(), E> {
         Caption.string(reader, value)
+    }
+
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        Caption.borrowed(reader, value)
     }
 }
 

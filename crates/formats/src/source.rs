@@ -21,20 +21,11 @@ pub(crate) struct Source<'de> {
 impl<'de> Source<'de> {
     /// The whole file.
     pub(crate) fn whole(file: &'de str) -> Self {
-        Source {
-            file,
-            start: 0,
-            end: file.len(),
-            is_line: false,
-        }
+        Source { file, start: 0, end: file.len(), is_line: false }
     }
 
     /// Reads the text as one value of `shape`, with nothing after it.
-    pub(crate) fn read<S: Shape<'de>>(
-        self,
-        reader: &mut Reader<'de>,
-        shape: S,
-    ) -> Result<(), ReadError> {
+    pub(crate) fn read<S: Shape<'de>>(self, reader: &mut Reader<'de>, shape: S) -> Result<(), ReadError> {
         let mut parser = serde_json::Deserializer::from_str(&self.file[self.start..self.end]);
         Read(shape, reader)
             .deserialize(&mut parser)
@@ -52,12 +43,7 @@ impl<'de> Source<'de> {
             (None, Category::Eof) => self.truncated(reader),
             (None, _) => self.not_json(reader, error),
         };
-        ReadError {
-            kind,
-            place: reader.place(),
-            position,
-            message,
-        }
+        ReadError { kind, place: reader.place(), position, message }
     }
 
     fn wrong_type(
@@ -104,9 +90,7 @@ impl<'de> Source<'de> {
         error: &serde_json::Error,
     ) -> (ReadErrorKind, Option<Position>, String) {
         let reason = error.to_string();
-        let reason = reason
-            .rsplit_once(" at line ")
-            .map_or(reason.as_str(), |parts| parts.0);
+        let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |parts| parts.0);
         let wrong = self.wrong_byte(error);
         let (kind, byte, what) = match reason {
             "recursion limit exceeded" => {
@@ -147,13 +131,11 @@ impl<'de> Source<'de> {
         let number = self.number_before(error);
         let position = position_at(self.file, self.reached(error) - number.len());
         let number = shown_number(number);
-        let is_id = reader
-            .place()
-            .is_some_and(|place| match place.field.as_deref() {
-                Some("image_id") => true,
-                Some("id") => place.entry.starts_with("images["),
-                _ => false,
-            });
+        let is_id = reader.place().is_some_and(|place| match place.field.as_deref() {
+            Some("image_id") => true,
+            Some("id") => place.entry.starts_with("images["),
+            _ => false,
+        });
         let message = if is_id {
             too_large_id(&place, &number)
         } else {
@@ -168,21 +150,14 @@ impl<'de> Source<'de> {
             Some(place) if self.is_line => place.field,
             place => place.map(|place| place.to_string()),
         };
-        place.map_or_else(
-            || position.to_string(),
-            |place| format!("{position} ({place})"),
-        )
+        place.map_or_else(|| position.to_string(), |place| format!("{position} ({place})"))
     }
 
     /// How far serde_json had come: the byte after the last one it looked at.
     fn reached(self, error: &serde_json::Error) -> usize {
         let text = &self.file[self.start..self.end];
         let lines_before = error.line().saturating_sub(1);
-        let line_start: usize = text
-            .split_inclusive('\n')
-            .take(lines_before)
-            .map(str::len)
-            .sum();
+        let line_start: usize = text.split_inclusive('\n').take(lines_before).map(str::len).sum();
         self.start + (line_start + error.column()).min(text.len())
     }
 
@@ -195,10 +170,7 @@ impl<'de> Source<'de> {
     }
 
     fn found(self, byte: usize) -> String {
-        self.file[byte..self.end]
-            .chars()
-            .next()
-            .map_or_else(|| "the end".to_owned(), |c| format!("{c:?}"))
+        self.file[byte..self.end].chars().next().map_or_else(|| "the end".to_owned(), |c| format!("{c:?}"))
     }
 
     /// The number that ends where serde_json stopped.
@@ -212,11 +184,7 @@ impl<'de> Source<'de> {
     /// Where `NaN`, `Infinity` or `-Infinity` starts, when `byte` is in one.
     fn python_number(self, byte: usize) -> Option<(usize, &'static str)> {
         let before = &self.file.as_bytes()[self.start..byte];
-        let length = before
-            .iter()
-            .rev()
-            .take_while(|b| b.is_ascii_alphabetic() || **b == b'-')
-            .count();
+        let length = before.iter().rev().take_while(|b| b.is_ascii_alphabetic() || **b == b'-').count();
         let start = byte - length;
         ["NaN", "Infinity", "-Infinity"]
             .into_iter()
@@ -232,9 +200,7 @@ impl<'de> Source<'de> {
                 && escape[2].eq_ignore_ascii_case(&b'd')
                 && !(b'0'..=b'7').contains(&escape[3])
         };
-        text.windows(4)
-            .rposition(is_surrogate)
-            .map_or(byte, |at| self.start + at)
+        text.windows(4).rposition(is_surrogate).map_or(byte, |at| self.start + at)
     }
 }
 
@@ -243,11 +209,7 @@ fn too_large_id(place: &str, found: &str) -> String {
 }
 
 fn shown_number(number: &str) -> String {
-    if number.len() <= 40 {
-        number.to_owned()
-    } else {
-        format!("a number of {} characters", number.len())
-    }
+    if number.len() <= 40 { number.to_owned() } else { format!("a number of {} characters", number.len()) }
 }
 
 fn position_at(file: &str, byte: usize) -> Position {
@@ -277,20 +239,13 @@ pub(crate) fn text_of(bytes: &[u8]) -> Result<(&str, Option<ReadError>), ReadErr
     let (kind, message) = match error.error_len() {
         Some(_) => (
             ReadErrorKind::NotUtf8,
-            format!(
-                "{position}: the byte 0x{:02x} is not UTF-8 here; expected plain UTF-8",
-                rest[0]
-            ),
+            format!("{position}: the byte 0x{:02x} is not UTF-8 here; expected plain UTF-8", rest[0]),
         ),
-        None => (
-            ReadErrorKind::Truncated,
-            format!("the file ends inside a character at {position} (truncated?)"),
-        ),
+        None => {
+            (ReadErrorKind::Truncated, format!("the file ends inside a character at {position} (truncated?)"))
+        }
     };
-    let error = ReadError {
-        position: Some(position),
-        ..ReadError::of_file(kind, message)
-    };
+    let error = ReadError { position: Some(position), ..ReadError::of_file(kind, message) };
     Ok((text, Some(error)))
 }
 
@@ -301,18 +256,15 @@ fn refuse_other_encodings(bytes: &[u8]) -> Result<(), ReadError> {
             "the file starts with a UTF-8 byte order mark; expected plain UTF-8",
         ),
         // JSON starts with an ASCII character: a zero byte beside it is its other half.
-        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, ..] | [_, 0, ..] => (
-            ReadErrorKind::Utf16,
-            "the file looks like UTF-16 or UTF-32; expected plain UTF-8",
-        ),
-        [0x1F, 0x8B, ..] => (
-            ReadErrorKind::Compressed,
-            "the file looks like gzip; expected the JSON inside it",
-        ),
-        [b'P', b'K', 3, 4, ..] => (
-            ReadErrorKind::Compressed,
-            "the file looks like a zip archive; expected the JSON inside it",
-        ),
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, ..] | [_, 0, ..] => {
+            (ReadErrorKind::Utf16, "the file looks like UTF-16 or UTF-32; expected plain UTF-8")
+        }
+        [0x1F, 0x8B, ..] => {
+            (ReadErrorKind::Compressed, "the file looks like gzip; expected the JSON inside it")
+        }
+        [b'P', b'K', 3, 4, ..] => {
+            (ReadErrorKind::Compressed, "the file looks like a zip archive; expected the JSON inside it")
+        }
         _ => return Ok(()),
     };
     Err(ReadError::of_file(kind, message))

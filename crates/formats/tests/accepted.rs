@@ -1,8 +1,7 @@
 //! The forms that are read, and what comes out of them.
 
 use capeval_formats::{
-    Captions, ImageIds, read_annotations, read_json_lines_references, read_json_lines_results,
-    read_results,
+    Captions, ImageIds, read_annotations, read_json_lines_references, read_json_lines_results, read_results,
 };
 
 fn integers(groups: &[(i64, &[&str])]) -> Captions {
@@ -57,32 +56,32 @@ fn a_list_holds_references_in_four_ways() {
 #[test]
 fn a_mapping_holds_references_as_strings_or_objects() {
     let file = r#"{"391895": ["a", "b"], "7": [{"caption": "c", "id": 4}, "d"]}"#;
-    let expected = strings(&[("391895", &["a", "b"]), ("7", &["c", "d"])]);
-    references(file, &expected);
+    references(file, &integers(&[(391895, &["a", "b"]), (7, &["c", "d"])]));
+}
+
+#[test]
+fn the_ids_of_a_mapping_are_integers_when_all_of_its_keys_are() {
+    let file = r#"{"391895": ["a", "b"], "07": ["c"]}"#;
+    references(file, &strings(&[("391895", &["a", "b"]), ("07", &["c"])]));
+    results(r#" {"5": "a", "-1": "b"}"#, &integers(&[(5, &["a"]), (-1, &["b"])]));
+    results(r#"[{"image_id": "5", "caption": "a"}]"#, &strings(&[("5", &["a"])]));
 }
 
 #[test]
 fn a_mapping_may_have_many_images() {
-    let groups: Vec<String> = (0..1000)
-        .map(|id| format!(r#""{id}": ["c{id}"]"#))
-        .collect();
+    let groups: Vec<String> = (0..1000).map(|id| format!(r#""{id}": ["c{id}"]"#)).collect();
     let captions = read_annotations(format!("{{{}}}", groups.join(",")).as_bytes()).unwrap();
     assert_eq!(captions.len(), 1000);
-    let integers = captions.with_integer_ids().unwrap();
-    assert_eq!(*integers.ids(), ImageIds::Integers((0..1000).collect()));
-    assert_eq!(integers.caption(999), "c999");
+    assert_eq!(*captions.ids(), ImageIds::Integers((0..1000).collect()));
+    assert_eq!(captions.caption(999), "c999");
 }
 
 #[test]
 fn results_are_a_list_or_a_mapping() {
     let expected = integers(&[(5, &["a"]), (-1, &[""])]);
-    let file =
-        r#"[{"caption": "a", "image_id": 5, "score": [0.1]}, {"image_id": -1, "caption": ""}]"#;
+    let file = r#"[{"caption": "a", "image_id": 5, "score": [0.1]}, {"image_id": -1, "caption": ""}]"#;
     results(file, &expected);
-    results(
-        r#"{"5": "a", "x": "b"}"#,
-        &strings(&[("5", &["a"]), ("x", &["b"])]),
-    );
+    results(r#"{"5": "a", "x": "b"}"#, &strings(&[("5", &["a"]), ("x", &["b"])]));
 }
 
 #[test]
@@ -94,8 +93,7 @@ fn the_range_of_ids_is_64_bits() {
 
 #[test]
 fn escapes_are_decoded_and_line_breaks_kept() {
-    let file =
-        r#"[{"image\u005fid": "\u00e9", "caption": "\"\\\/\b\f\n\r\t\u0000\ud83d\ude00 é😀"}]"#;
+    let file = r#"[{"image\u005fid": "\u00e9", "caption": "\"\\\/\b\f\n\r\t\u0000\ud83d\ude00 é😀"}]"#;
     let expected = strings(&[("é", &["\"\\/\u{8}\u{c}\n\r\t\0😀 é😀"])]);
     results(file, &expected);
     references(file, &expected);
@@ -103,8 +101,7 @@ fn escapes_are_decoded_and_line_breaks_kept() {
 
 #[test]
 fn json_lines_may_have_blank_lines_and_any_line_ending() {
-    let file =
-        "\n{\"image_id\": 1, \"caption\": \"a\"}\r\n \t\n {\"image_id\": 2, \"caption\": \"b\"} ";
+    let file = "\n{\"image_id\": 1, \"caption\": \"a\"}\r\n \t\n {\"image_id\": 2, \"caption\": \"b\"} ";
     let expected = integers(&[(1, &["a"]), (2, &["b"])]);
     let read = read_json_lines_results(file.as_bytes());
     assert_eq!(read.as_ref(), Ok(&expected));
@@ -123,10 +120,6 @@ fn json_lines_references_may_be_lists() {
 
 #[test]
 fn passed_over_values_may_be_deep_within_the_limit() {
-    let file = format!(
-        r#"[{{"image_id": 1, "caption": "a", "x": {}{}}}]"#,
-        "[".repeat(125),
-        "]".repeat(125)
-    );
+    let file = format!(r#"[{{"image_id": 1, "caption": "a", "x": {}{}}}]"#, "[".repeat(125), "]".repeat(125));
     results(&file, &integers(&[(1, &["a"])]));
 }

@@ -8,10 +8,7 @@ fn sample() -> Captions {
 }
 
 fn grouped(captions: &Captions) -> Vec<(String, Vec<&str>)> {
-    captions
-        .images()
-        .map(|(id, texts)| (id.to_string(), texts.collect()))
-        .collect()
+    captions.images().map(|(id, texts)| (id.to_string(), texts.collect())).collect()
 }
 
 #[test]
@@ -29,10 +26,7 @@ fn pairs_are_grouped_in_order_of_first_appearance() {
     assert_eq!(captions.caption(3), "a two");
     assert_eq!(captions.captions_of(0).len(), 2);
     let flat: Vec<_> = captions.iter().collect();
-    assert_eq!(
-        flat,
-        [(0, "b one"), (0, ""), (1, "a é"), (1, "a two"), (2, "c")]
-    );
+    assert_eq!(flat, [(0, "b one"), (0, ""), (1, "a é"), (1, "a two"), (2, "c")]);
 }
 
 #[test]
@@ -45,10 +39,7 @@ fn grouping_is_the_same_either_way() {
 #[test]
 fn select_keeps_the_order_asked_for() {
     let selected = sample().select(&[2, 0]).unwrap();
-    let expected = [
-        (r#""c""#.to_owned(), vec!["c"]),
-        (r#""b""#.to_owned(), vec!["b one", ""]),
-    ];
+    let expected = [(r#""c""#.to_owned(), vec!["c"]), (r#""b""#.to_owned(), vec!["b one", ""])];
     assert_eq!(grouped(&selected), expected);
     assert_eq!(sample().select(&[0, 1, 2]), Ok(sample()));
     assert!(sample().select(&[]).unwrap().is_empty());
@@ -57,45 +48,23 @@ fn select_keeps_the_order_asked_for() {
 #[test]
 fn select_refuses_what_is_not_a_subset() {
     let error = sample().select(&[0, 3]).unwrap_err();
-    assert_eq!(
-        error,
-        CaptionsError::OutOfRange {
-            index: 3,
-            images: 3
-        }
-    );
-    assert_eq!(
-        error.to_string(),
-        "an image index must be less than the number of images, 3 (got 3)"
-    );
+    assert_eq!(error, CaptionsError::OutOfRange { index: 3, images: 3 });
+    assert_eq!(error.to_string(), "an image index must be less than the number of images, 3 (got 3)");
     let error = sample().select(&[1, 2, 1]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        r#"an image must stand once (got image "a" at 0 and again at 2)"#
-    );
+    assert_eq!(error.to_string(), r#"an image must stand once (got image "a" at 0 and again at 2)"#);
 }
 
 #[test]
 fn constructors_name_what_is_wrong() {
     let error = Captions::from_pairs(ImageIds::Integers(vec![1]), &["a", "b"]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "ids and captions must be of one length (got 1 and 2)"
-    );
+    assert_eq!(error.to_string(), "ids and captions must be of one length (got 1 and 2)");
     let ids = ImageIds::Integers(vec![1, 2, 1]);
     let error = Captions::from_grouped(ids, &[["a"], ["b"], ["c"]]).unwrap_err();
-    let expected = CaptionsError::DuplicateImage {
-        id: "1".to_owned(),
-        first: 0,
-        second: 2,
-    };
+    let expected = CaptionsError::DuplicateImage { id: "1".to_owned(), first: 0, second: 2 };
     assert_eq!(error, expected);
     let ids = ImageIds::Integers(vec![1, 2]);
     let error = Captions::from_grouped(ids, &[vec!["a"], vec![]]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "every image must have a caption (image 2 at 1 has none)"
-    );
+    assert_eq!(error.to_string(), "every image must have a caption (image 2 at 1 has none)");
 }
 
 #[test]

@@ -31,10 +31,7 @@ fn groups_of(captions: &Captions) -> Groups {
         ImageId::Integer(id) => json!(id),
         ImageId::String(id) => json!(id),
     };
-    captions
-        .images()
-        .map(|(id, texts)| (value(id), texts.map(str::to_owned).collect()))
-        .collect()
+    captions.images().map(|(id, texts)| (value(id), texts.map(str::to_owned).collect())).collect()
 }
 
 /// Ids of one type, few enough that images come again.
@@ -48,10 +45,7 @@ fn ids() -> impl Strategy<Value = Vec<Value>> {
 
 /// Captions of any characters, those that JSON escapes among them.
 fn caption() -> impl Strategy<Value = String> {
-    let character = prop_oneof![
-        any::<char>(),
-        prop::sample::select(vec!['"', '\\', '\n', '\0', 'é', '😀'])
-    ];
+    let character = prop_oneof![any::<char>(), prop::sample::select(vec!['"', '\\', '\n', '\0', 'é', '😀'])];
     vec(character, 0..12).prop_map(String::from_iter)
 }
 
@@ -75,11 +69,7 @@ fn written(value: &Value, is_ascii: bool, is_pretty: bool) -> String {
     let escaped = |c: char| -> String {
         match c.is_ascii() || !is_ascii {
             true => c.to_string(),
-            false => c
-                .encode_utf16(&mut units)
-                .iter()
-                .map(|unit| format!("\\u{unit:04x}"))
-                .collect(),
+            false => c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
         }
     };
     text.chars().map(escaped).collect()
@@ -88,16 +78,9 @@ fn written(value: &Value, is_ascii: bool, is_pretty: bool) -> String {
 /// The entries of different images.
 fn first_of_each(entries: &[Value]) -> Vec<Value> {
     let is_first = |(at, entry): &(usize, &Value)| {
-        entries[..*at]
-            .iter()
-            .all(|before| before["image_id"] != entry["image_id"])
+        entries[..*at].iter().all(|before| before["image_id"] != entry["image_id"])
     };
-    entries
-        .iter()
-        .enumerate()
-        .filter(is_first)
-        .map(|pair| pair.1.clone())
-        .collect()
+    entries.iter().enumerate().filter(is_first).map(|pair| pair.1.clone()).collect()
 }
 
 proptest! {

@@ -7,12 +7,8 @@ use capeval_formats::{
 
 type Reader = fn(&[u8]) -> Result<Captions, ReadError>;
 
-const ALL: [Reader; 4] = [
-    read_annotations,
-    read_results,
-    read_json_lines_references,
-    read_json_lines_results,
-];
+const ALL: [Reader; 4] =
+    [read_annotations, read_results, read_json_lines_references, read_json_lines_results];
 const LISTS: [Reader; 2] = [read_annotations, read_results];
 const LINES: [Reader; 2] = [read_json_lines_references, read_json_lines_results];
 
@@ -33,12 +29,7 @@ fn entry(id: &str, caption: &str) -> String {
 #[test]
 fn empty_files() {
     for file in ["", " ", "\n\r\n\t"] {
-        refused(
-            &ALL,
-            file,
-            Kind::EmptyFile,
-            "the file is empty; expected JSON",
-        );
+        refused(&ALL, file, Kind::EmptyFile, "the file is empty; expected JSON");
     }
 }
 
@@ -48,12 +39,7 @@ fn files_without_captions() {
     refused(&LISTS, "[]", Kind::NoCaptions, message);
     refused(&LISTS, "{}", Kind::NoCaptions, message);
     let annotations = &[read_annotations as Reader];
-    refused(
-        annotations,
-        r#"{"annotations": []}"#,
-        Kind::NoCaptions,
-        message,
-    );
+    refused(annotations, r#"{"annotations": []}"#, Kind::NoCaptions, message);
     let file = r#"{"images": [], "annotations": []}"#;
     refused(annotations, file, Kind::NoCaptions, message);
 }
@@ -68,12 +54,7 @@ fn other_encodings() {
     let message = "the file looks like UTF-16 or UTF-32; expected plain UTF-8";
     let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
-    for file in [
-        &little,
-        &big,
-        &[b"\xFF\xFE", &*little].concat(),
-        &[b"\xFE\xFF", &*big].concat(),
-    ] {
+    for file in [&little, &big, &[b"\xFF\xFE", &*little].concat(), &[b"\xFE\xFF", &*big].concat()] {
         refused(&ALL, file, Kind::Utf16, message);
     }
 
@@ -85,26 +66,18 @@ fn other_encodings() {
 
 #[test]
 fn bytes_that_are_not_utf8() {
-    let message = "line 2 column 30: the byte 0xff is not UTF-8 here; expected plain UTF-8 in entries[0].caption";
+    let message =
+        "line 2 column 30: the byte 0xff is not UTF-8 here; expected plain UTF-8 in entries[0].caption";
     let file = b"[\n{\"image_id\": 1, \"caption\": \"\xc3\xa9\xff\"}]";
     refused(&LISTS, file, Kind::NotUtf8, message);
     // An encoded surrogate, as some writers of "wide" strings leave behind.
-    let message = "line 2 column 14: the byte 0xed is not UTF-8 here; expected plain UTF-8 in line 2: image_id";
-    refused(
-        &LINES,
-        b"\n{\"image_id\":\"\xed\xa0\x80\"}",
-        Kind::NotUtf8,
-        message,
-    );
+    let message =
+        "line 2 column 14: the byte 0xed is not UTF-8 here; expected plain UTF-8 in line 2: image_id";
+    refused(&LINES, b"\n{\"image_id\":\"\xed\xa0\x80\"}", Kind::NotUtf8, message);
     let message = "line 1 column 1: the byte 0x89 is not UTF-8 here; expected plain UTF-8";
     refused(&ALL, b"\x89PNG\r\n", Kind::NotUtf8, message);
     let message = "line 1 column 33: the byte 0xff is not UTF-8 here; expected plain UTF-8";
-    refused(
-        &LISTS,
-        b"[{\"image_id\":1,\"caption\":\"abc\"}]\xff",
-        Kind::NotUtf8,
-        message,
-    );
+    refused(&LISTS, b"[{\"image_id\":1,\"caption\":\"abc\"}]\xff", Kind::NotUtf8, message);
     // What is wrong before the byte comes first.
     let message = "entries[0] must be an object with \"image_id\" and \"caption\" (got 3)";
     refused(&LISTS, b"[3, \"\xff\"]", Kind::WrongType, message);
@@ -113,14 +86,8 @@ fn bytes_that_are_not_utf8() {
 #[test]
 fn text_that_is_not_json() {
     let cases = [
-        (
-            "hello",
-            "line 1 column 1 is not JSON: expected value (found 'h')",
-        ),
-        (
-            "[{'image_id': 1}]",
-            r"line 1 column 3 (entries[0]) is not JSON: key must be a string (found '\'')",
-        ),
+        ("hello", "line 1 column 1 is not JSON: expected value (found 'h')"),
+        ("[{'image_id': 1}]", r"line 1 column 3 (entries[0]) is not JSON: key must be a string (found '\'')"),
         (
             r#"[{"image_id": 01, "caption": ""}]"#,
             "line 1 column 16 (entries[0].image_id) is not JSON: invalid number (found '1')",
@@ -162,30 +129,15 @@ fn numbers_that_only_python_knows() {
     for number in ["NaN", "Infinity", "-Infinity"] {
         let message = |at| format!("{at}: {number} is not JSON; expected a number or null");
         let at = "line 1 column 15 (entries[0].image_id)";
-        refused(
-            &LISTS,
-            entry(number, "\"\""),
-            Kind::NotANumber,
-            &message(at),
-        );
+        refused(&LISTS, entry(number, "\"\""), Kind::NotANumber, &message(at));
         let at = "line 1 column 29 (entries[0].caption)";
         refused(&LISTS, entry("1", number), Kind::NotANumber, &message(at));
         let file = format!("[{{\"image_id\": 1,\n \"x\": [0, {number}]}}]");
         let at = "line 2 column 11 (entries[0].x)";
         refused(&LISTS, file, Kind::NotANumber, &message(at));
-        refused(
-            &LISTS,
-            number,
-            Kind::NotANumber,
-            &message("line 1 column 1"),
-        );
+        refused(&LISTS, number, Kind::NotANumber, &message("line 1 column 1"));
         let file = format!("{{\"image_id\": 1, \"caption\": \"\"}}\n{{\"x\": {number}}}");
-        refused(
-            &LINES,
-            file,
-            Kind::NotANumber,
-            &message("line 2 column 7 (x)"),
-        );
+        refused(&LINES, file, Kind::NotANumber, &message("line 2 column 7 (x)"));
     }
 }
 
@@ -195,24 +147,18 @@ fn numbers_too_large() {
     for (id, found) in [
         ("9223372036854775808", "9223372036854775808"),
         ("-9223372036854775809", "-9223372036854775809"),
-        (
-            "123456789012345678901234567890",
-            "123456789012345678901234567890",
-        ),
+        ("123456789012345678901234567890", "123456789012345678901234567890"),
         (&"7".repeat(100), "a number of 100 characters"),
         (&long, "a number of 5000 characters"),
     ] {
-        let message =
-            format!("entries[0].image_id must be an integer of 64 bits or a string (got {found})");
+        let message = format!("entries[0].image_id must be an integer of 64 bits or a string (got {found})");
         refused(&LISTS, entry(id, "\"\""), Kind::NumberTooLarge, &message);
     }
     let file = format!(r#"{{"images": [{{"id": {long}}}]}}"#);
-    let message =
-        "images[0].id must be an integer of 64 bits or a string (got a number of 5000 characters)";
+    let message = "images[0].id must be an integer of 64 bits or a string (got a number of 5000 characters)";
     refused(&[read_annotations], file, Kind::NumberTooLarge, message);
     let file = format!(r#"[{{"id": {long}, "image_id": 1, "caption": ""}}]"#);
-    let message =
-        "entries[0].id must be within the range of floats (got a number of 5000 characters)";
+    let message = "entries[0].id must be within the range of floats (got a number of 5000 characters)";
     refused(&LISTS, file, Kind::NumberTooLarge, message);
 }
 
@@ -256,30 +202,15 @@ fn captions_of_another_type() {
         (r#"{"a": 1}"#, "an object"),
     ] {
         let message = format!("entries[0].caption must be a string (got {found})");
-        refused(
-            &[read_results],
-            entry("1", caption),
-            Kind::WrongType,
-            &message,
-        );
+        refused(&[read_results], entry("1", caption), Kind::WrongType, &message);
         let file = format!(r#"{{"annotations": {}}}"#, entry("1", caption));
         let message = format!("annotations[0].caption must be a string (got {found})");
         refused(&[read_annotations], file, Kind::WrongType, &message);
     }
     let message = "entries[0].caption must be a string or a list of strings (got null)";
-    refused(
-        &[read_annotations],
-        entry("1", "null"),
-        Kind::WrongType,
-        message,
-    );
+    refused(&[read_annotations], entry("1", "null"), Kind::WrongType, message);
     let message = "entries[0].caption[1] must be a string (got null)";
-    refused(
-        &[read_annotations],
-        entry("1", r#"["a", null]"#),
-        Kind::WrongType,
-        message,
-    );
+    refused(&[read_annotations], entry("1", r#"["a", null]"#), Kind::WrongType, message);
     let message = r#"entries[0].references must be a list of strings (got "a")"#;
     let file = r#"[{"image_id": 1, "references": "a"}]"#;
     refused(&[read_annotations], file, Kind::WrongType, message);
@@ -288,12 +219,7 @@ fn captions_of_another_type() {
 #[test]
 fn missing_fields() {
     let message = r#"entries[0] must have the key "caption" (got keys "image_id", "id")"#;
-    refused(
-        &LISTS,
-        r#"[{"image_id": 1, "id": 2}]"#,
-        Kind::MissingField,
-        message,
-    );
+    refused(&LISTS, r#"[{"image_id": 1, "id": 2}]"#, Kind::MissingField, message);
     let message = r#"entries[0] must have the key "image_id" (got keys "caption")"#;
     refused(&LISTS, r#"[{"caption": ""}]"#, Kind::MissingField, message);
     let message = r#"entries[0] must have the key "image_id" (got no keys)"#;
@@ -301,12 +227,7 @@ fn missing_fields() {
     let message = r#"line 2 must have the key "caption" (got keys "image_id")"#;
     refused(&LINES, "\n{\"image_id\": 1}", Kind::MissingField, message);
     let message = r#"images[0] must have the key "id" (got keys "ID")"#;
-    refused(
-        &[read_annotations],
-        r#"{"images": [{"ID": 1}]}"#,
-        Kind::MissingField,
-        message,
-    );
+    refused(&[read_annotations], r#"{"images": [{"ID": 1}]}"#, Kind::MissingField, message);
     let message = r#"the file must have the key "annotations" (got keys "info", "images")"#;
     let file = r#"{"info": {}, "images": [{"id": 1}]}"#;
     refused(&[read_annotations], file, Kind::MissingField, message);
@@ -315,59 +236,25 @@ fn missing_fields() {
 #[test]
 fn keys_that_stand_twice() {
     let cases = [
-        (
-            r#"[{"image_id": 1, "caption": "a", "caption": "a"}]"#,
-            "caption",
-        ),
-        (
-            r#"[{"image_id": 1, "image\u005fid": 1, "caption": "a"}]"#,
-            "image_id",
-        ),
-        (
-            r#"[{"id": 1, "image_id": 1, "caption": "a", "id": 2}]"#,
-            "id",
-        ),
+        (r#"[{"image_id": 1, "caption": "a", "caption": "a"}]"#, "caption"),
+        (r#"[{"image_id": 1, "image\u005fid": 1, "caption": "a"}]"#, "image_id"),
+        (r#"[{"id": 1, "image_id": 1, "caption": "a", "id": 2}]"#, "id"),
     ];
     for (file, key) in cases {
         let message = format!(r#"entries[0] has the key "{key}" twice"#);
         refused(&LISTS, file, Kind::DuplicateKey, &message);
         let message = format!(r#"line 1 has the key "{key}" twice"#);
-        refused(
-            &LINES,
-            &file[1..file.len() - 1],
-            Kind::DuplicateKey,
-            &message,
-        );
+        refused(&LINES, &file[1..file.len() - 1], Kind::DuplicateKey, &message);
     }
     let annotations = &[read_annotations as Reader];
     let file = r#"{"annotations": [{"image_id": 1, "caption": ""}], "info": 1, "info": 2}"#;
-    refused(
-        annotations,
-        file,
-        Kind::DuplicateKey,
-        r#"the file has the key "info" twice"#,
-    );
+    refused(annotations, file, Kind::DuplicateKey, r#"the file has the key "info" twice"#);
     let file = r#"{"images": [{"x": 1, "id": 1, "x": 1}]}"#;
-    refused(
-        annotations,
-        file,
-        Kind::DuplicateKey,
-        r#"images[0] has the key "x" twice"#,
-    );
+    refused(annotations, file, Kind::DuplicateKey, r#"images[0] has the key "x" twice"#);
     let file = r#"{"7": ["a"], "7": ["b"]}"#;
-    refused(
-        annotations,
-        file,
-        Kind::DuplicateKey,
-        r#"the file has the key "7" twice"#,
-    );
+    refused(annotations, file, Kind::DuplicateKey, r#"the file has the key "7" twice"#);
     let file = r#"{"7": "a", "7": "b"}"#;
-    refused(
-        &[read_results],
-        file,
-        Kind::DuplicateKey,
-        r#"the file has the key "7" twice"#,
-    );
+    refused(&[read_results], file, Kind::DuplicateKey, r#"the file has the key "7" twice"#);
     let file = r#"[{"image_id": 1, "references": ["a"], "caption": "b"}]"#;
     let message = r#"entries[0] must have one of "references" and "caption" (got both)"#;
     refused(annotations, file, Kind::DuplicateKey, message);
@@ -385,18 +272,13 @@ fn a_key_that_stands_twice_among_many() {
 
 #[test]
 fn images_that_stand_twice() {
-    let file = r#"[{"image_id": 8, "caption": ""}, {"image_id": 9, "caption": ""}, {"image_id": 9, "caption": ""}]"#;
+    let file =
+        r#"[{"image_id": 8, "caption": ""}, {"image_id": 9, "caption": ""}, {"image_id": 9, "caption": ""}]"#;
     let message = "entries[2].image_id must be different in every entry (got 9, as in entries[1])";
     refused(&[read_results], file, Kind::DuplicateImage, message);
-    let file =
-        "{\"image_id\": \"a\", \"caption\": \"\"}\n\n{\"image_id\": \"a\", \"caption\": \"\"}";
+    let file = "{\"image_id\": \"a\", \"caption\": \"\"}\n\n{\"image_id\": \"a\", \"caption\": \"\"}";
     let message = r#"line 3: image_id must be different in every entry (got "a", as in line 1)"#;
-    refused(
-        &[read_json_lines_results],
-        file,
-        Kind::DuplicateImage,
-        message,
-    );
+    refused(&[read_json_lines_results], file, Kind::DuplicateImage, message);
     let file = r#"{"images": [{"id": 3}, {"id": 4}, {"id": 3}], "annotations": []}"#;
     let message = "images[2].id must be different in every entry (got 3, as in images[0])";
     refused(&[read_annotations], file, Kind::DuplicateImage, message);
@@ -405,37 +287,20 @@ fn images_that_stand_twice() {
 #[test]
 fn images_and_annotations_that_disagree() {
     let images = r#""images": [{"id": 3}, {"id": 4}]"#;
-    let annotations =
-        r#""annotations": [{"image_id": 4, "caption": ""}, {"image_id": 5, "caption": ""}]"#;
+    let annotations = r#""annotations": [{"image_id": 4, "caption": ""}, {"image_id": 5, "caption": ""}]"#;
     let message = r#"annotations[1].image_id must be the id of one of "images" (got 5)"#;
-    for file in [
-        format!("{{{images}, {annotations}}}"),
-        format!("{{{annotations}, {images}}}"),
-    ] {
+    for file in [format!("{{{images}, {annotations}}}"), format!("{{{annotations}, {images}}}")] {
         refused(&[read_annotations], file, Kind::UnknownImage, message);
     }
     let ids: Vec<String> = (0..9).map(|id| format!(r#"{{"id": {id}}}"#)).collect();
-    let file = format!(
-        r#"{{"images": [{}], "annotations": [{{"image_id": 1, "caption": ""}}]}}"#,
-        ids.join(",")
-    );
-    let message =
-        r#"every image of "images" must have an annotation (8 of 9 have none: 0, 2, 3, 4, 5, ...)"#;
+    let file =
+        format!(r#"{{"images": [{}], "annotations": [{{"image_id": 1, "caption": ""}}]}}"#, ids.join(","));
+    let message = r#"every image of "images" must have an annotation (8 of 9 have none: 0, 2, 3, 4, 5, ...)"#;
     refused(&[read_annotations], file, Kind::NoReferences, message);
     let message = r#""7" must have at least one caption (got an empty list)"#;
-    refused(
-        &[read_annotations],
-        r#"{"7": []}"#,
-        Kind::NoReferences,
-        message,
-    );
+    refused(&[read_annotations], r#"{"7": []}"#, Kind::NoReferences, message);
     let message = "entries[0] must have at least one caption (got an empty list)";
-    refused(
-        &[read_annotations],
-        entry("1", "[]"),
-        Kind::NoReferences,
-        message,
-    );
+    refused(&[read_annotations], entry("1", "[]"), Kind::NoReferences, message);
 }
 
 #[test]
@@ -458,11 +323,7 @@ fn lone_surrogates() {
 fn nesting_without_end() {
     for opening in ["[", r#"{"a":"#] {
         let nested = opening.repeat(200_000);
-        let closed = if opening == "[" {
-            "]".repeat(200_000)
-        } else {
-            "}".repeat(200_000)
-        };
+        let closed = if opening == "[" { "]".repeat(200_000) } else { "}".repeat(200_000) };
         for file in [
             format!(r#"[{{"image_id": 1, "x": {nested}"#),
             format!(r#"[{{"image_id": 1, "caption": "", "x": {nested}0{closed}}}]"#),
@@ -470,17 +331,13 @@ fn nesting_without_end() {
             for reader in LISTS {
                 let error = reader(file.as_bytes()).unwrap_err();
                 assert_eq!(error.kind, Kind::TooDeep);
-                let end =
-                    "(entries[0].x): expected at most 127 lists and objects inside each other";
+                let end = "(entries[0].x): expected at most 127 lists and objects inside each other";
                 assert!(error.message.ends_with(end), "{error}");
             }
         }
         for reader in ALL {
             let error = reader(nested.as_bytes()).unwrap_err();
-            assert!(
-                matches!(error.kind, Kind::TooDeep | Kind::WrongType | Kind::NotJson),
-                "{error}"
-            );
+            assert!(matches!(error.kind, Kind::TooDeep | Kind::WrongType | Kind::NotJson), "{error}");
             let error = reader(entry("1", &nested).as_bytes()).unwrap_err();
             assert_eq!(error.kind, Kind::WrongType, "{error}");
         }
@@ -502,12 +359,7 @@ fn top_levels_of_another_type() {
     let message = r#"the file must be a list of {"image_id", "caption"} objects or an object of captions by image id (got null)"#;
     refused(&[read_results], "null", Kind::WrongType, message);
     let message = "annotations must be a list of objects (got 3)";
-    refused(
-        &[read_annotations],
-        r#"{"annotations": 3}"#,
-        Kind::WrongType,
-        message,
-    );
+    refused(&[read_annotations], r#"{"annotations": 3}"#, Kind::WrongType, message);
 }
 
 #[test]
@@ -539,8 +391,7 @@ fn truncated_lines_name_the_line() {
     let message = "the file ends inside line 2 (truncated?)";
     refused(&LINES, file, Kind::Truncated, message);
     let file = "{\"image_id\": 1,\n\"caption\": \"\"}\n";
-    let message =
-        "line 1 ends inside its JSON (truncated?); expected one whole object in each line";
+    let message = "line 1 ends inside its JSON (truncated?); expected one whole object in each line";
     refused(&LINES, file, Kind::Truncated, message);
 }
 
@@ -548,16 +399,9 @@ fn truncated_lines_name_the_line() {
 fn errors_carry_place_and_position() {
     let file = "[{\"image_id\": 1, \"caption\": \"é\"},\n {\"image_id\": 2, \"caption\": NaN}]";
     let error = read_results(file.as_bytes()).unwrap_err();
-    let place = Place {
-        entry: "entries[1]".to_owned(),
-        field: Some("caption".to_owned()),
-    };
+    let place = Place { entry: "entries[1]".to_owned(), field: Some("caption".to_owned()) };
     assert_eq!(error.place, Some(place));
     let byte = file.find("NaN").unwrap();
-    let position = Position {
-        line: 2,
-        column: 29,
-        byte,
-    };
+    let position = Position { line: 2, column: 29, byte };
     assert_eq!(error.position, Some(position));
 }

@@ -15,8 +15,8 @@ const CHUNK: usize = 8192;
 /// Cuts a caption into tokens; one is made for each parallel task.
 pub trait Split {
     /// Hands every token of `caption` to `sink`, in order. The tokens joined by single spaces are
-    /// the tokenised caption.
-    fn split(&mut self, caption: &str, sink: &mut dyn FnMut(&str));
+    /// the tokenised caption. `following` are the captions after it in its batch.
+    fn split(&mut self, caption: &str, following: &[&str], sink: &mut dyn FnMut(&str));
 }
 
 /// No tokenisation: the caption already is tokens joined by single spaces.
@@ -24,7 +24,7 @@ pub trait Split {
 pub struct Tokenized;
 
 impl Split for Tokenized {
-    fn split(&mut self, caption: &str, sink: &mut dyn FnMut(&str)) {
+    fn split(&mut self, caption: &str, _: &[&str], sink: &mut dyn FnMut(&str)) {
         caption.split(' ').for_each(sink);
     }
 }
@@ -42,7 +42,7 @@ impl Tokenization {
     /// What tokenises in one task.
     pub fn splitter(self) -> Splitter {
         match self {
-            Self::PennTreebank(options) => Splitter::PennTreebank(capeval_ptb::Tokenizer::new(options)),
+            Self::PennTreebank(options) => Splitter::PennTreebank(Box::default(), options),
             Self::None => Splitter::None(Tokenized),
         }
     }
@@ -51,50 +51,60 @@ impl Tokenization {
 /// A tokeniser of one task.
 pub enum Splitter {
     /// As the Penn Treebank does.
-    PennTreebank(capeval_ptb::Tokenizer),
+    PennTreebank(Box<capeval_ptb::Tokenizer>, capeval_ptb::Options),
     /// Not at all.
     None(Tokenized),
 }
 
 impl Split for Splitter {
-    fn split(&mut self, caption: &str, sink: &mut dyn FnMut(&str)) {
+    fn split(&mut self, caption: &str, following: &[&str], sink: &mut dyn FnMut(&str)) {
         match self {
-            Self::PennTreebank(tokenizer) => tokenizer.tokenize_into(caption, sink),
-            Self::None(tokenized) => tokenized.split(caption, sink),
+            // The reference tokenises all captions as the lines of one file and looks past the end of a
+            // line, so the captions that follow can change the last token.
+            Self::PennTreebank(tokenizer, options) => {
+                tokenizer.tokenize_in_batch(caption, following, options, sink);
+            }
+            Self::None(tokenized) => tokenized.split(caption, following, sink),
         }
     }
 }
 
-/// The tokens of each caption.
-pub fn tokenize_all(captions: &[String], tokenization: Tokenization) -> Vec<Vec<String>> {
+/// Tokenises a batch of captions in parallel; `each` makes what is wanted of the tokens of one.
+fn in_batch<T: Send>(
+    captions: &[&str],
+    tokenization: Tokenization,
+    each: impl Fn(&mut dyn FnMut(&mut dyn FnMut(&str))) -> T + Sync,
+) -> Vec<T> {
     let start = || tokenization.splitter();
-    let tokens = captions.par_iter().with_min_len(256).map_init(start, |splitter, caption| {
-        let mut tokens = Vec::new();
-        splitter.split(caption, &mut |token| tokens.push(token.to_owned()));
-        tokens
+    let rows = (0..captions.len()).into_par_iter().with_min_len(256).map_init(start, |splitter, i| {
+        each(&mut |sink| splitter.split(captions[i], &captions[i + 1..], sink))
     });
-    tokens.collect()
+    rows.collect()
+}
+
+/// The tokens of each caption of a batch.
+pub fn tokenize_all(captions: &[&str], tokenization: Tokenization) -> Vec<Vec<String>> {
+    in_batch(captions, tokenization, |split| {
+        let mut tokens = Vec::new();
+        split(&mut |token| tokens.push(token.to_owned()));
+        tokens
+    })
 }
 
 /// A line of tokens joined by single spaces for each line of `lines`.
 pub fn tokenize_lines(lines: &str, tokenization: Tokenization) -> String {
     let lines: Vec<&str> = lines.split_terminator('\n').collect();
-    let chunks = lines.par_chunks(CHUNK).map(|chunk| {
-        let mut splitter = tokenization.splitter();
-        let mut text = String::new();
-        for line in chunk {
-            let start = text.len();
-            splitter.split(line, &mut |token| {
-                if text.len() > start {
-                    text.push(' ');
-                }
-                text.push_str(token);
-            });
-            text.push('\n');
-        }
-        text
+    let tokenized = in_batch(&lines, tokenization, |split| {
+        let mut line = String::new();
+        split(&mut |token| {
+            line.push_str(token);
+            line.push(' ');
+        });
+        line.pop();
+        line.push('\n');
+        line
     });
-    chunks.collect::<Vec<_>>().concat()
+    tokenized.concat()
 }
 
 /// White space as Python's `str.split()` knows it: what BLEU and CIDEr-D of the reference split on.
@@ -133,15 +143,20 @@ impl TokenRows {
         self.ends.is_empty()
     }
 
-    /// All words of all rows.
-    pub fn total_words(&self) -> usize {
-        self.words.len()
+    /// The words of all rows, one row after the other, split on any white space.
+    pub fn all_words(&self) -> &[u32] {
+        &self.words
+    }
+
+    /// Where the words of a row stand in [`Self::all_words`].
+    pub fn range(&self, row: usize) -> std::ops::Range<usize> {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        start..self.ends[row]
     }
 
     /// The words of a row, split on any white space.
     pub fn words(&self, row: usize) -> &[u32] {
-        let start = if row == 0 { 0 } else { self.ends[row - 1] };
-        &self.words[start..self.ends[row]]
+        &self.words[self.range(row)]
     }
 
     /// The words of a row, split on single spaces (an empty caption is one empty word).
@@ -156,8 +171,7 @@ impl TokenRows {
 
     fn push(
         &mut self,
-        caption: &str,
-        split: &mut impl Split,
+        split: impl FnOnce(&mut dyn FnMut(&str)),
         scratch: &mut Vec<u32>,
         mut id: impl FnMut(&str) -> u32,
     ) {
@@ -165,7 +179,7 @@ impl TokenRows {
         let mut differs = false;
         let mut tokens = 0;
         scratch.clear();
-        split.split(caption, &mut |token| {
+        split(&mut |token| {
             tokens += 1;
             let plain = !token.is_empty() && token.bytes().all(|b| b > b' ' && b < 0x80);
             if plain || !(token.is_empty() || token.contains(is_space)) {
@@ -220,17 +234,19 @@ fn tokenize<S: Split>(
     let base = known.len() as u32;
     let parts: Vec<(TokenRows, Vocabulary)> = captions
         .par_chunks(CHUNK)
-        .map(|chunk| {
+        .enumerate()
+        .map(|(number, chunk)| {
             let mut rows = TokenRows::with_capacity(chunk.len());
             let mut new = Vocabulary::default();
             let mut split = splitter();
             let mut scratch = Vec::new();
-            for caption in chunk {
+            for (i, caption) in chunk.iter().enumerate() {
+                let following = &captions[number * CHUNK + i + 1..];
                 let id = |word: &str| match base {
                     0 => new.intern(word),
                     _ => known.id(word).unwrap_or_else(|| base + new.intern(word)),
                 };
-                rows.push(caption, &mut split, &mut scratch, id);
+                rows.push(|sink| split.split(caption, following, sink), &mut scratch, id);
             }
             (rows, new)
         })

@@ -1,7 +1,23 @@
-//! Stand-in until the tokenizer is merged.
-#[derive(Clone,Copy)]
-pub enum Punctuation {Reference,Paper,Keep}
-#[derive(Clone,Copy)]
-pub struct Options {pub lowercase: bool, pub punctuation: Punctuation}
-pub struct Tokenizer(Options);
-impl Tokenizer { pub fn new(o: Options)->Self{Self(o)} pub fn tokenize_into(&mut self, t:&str, sink:&mut dyn FnMut(&str)){ let _=self.0; t.split_whitespace().for_each(sink) } }
+//! The Penn Treebank tokenizer that published image-caption scores are computed on.
+//!
+//! It gives, token for token, what the Stanford tokenizer of CoreNLP 3.4.1 gives for a line
+//! of text, and what the reference evaluation code makes of that.
+//!
+//! ```
+//! use capeval_ptb::{tokenize, Options};
+//!
+//! let tokens = tokenize("A dog can't catch the \"frisbee\".", &Options::default());
+//! assert_eq!(tokens, ["a", "dog", "ca", "n't", "catch", "the", "frisbee"]);
+//! ```
+
+mod automaton;
+mod letters;
+mod lexer;
+mod lowercase;
+mod normalise;
+mod pattern;
+mod rules;
+mod symbols;
+mod tokenizer;
+
+pub use tokenizer::{Options, Punctuation, Tokenizer, tokenize};

@@ -71,14 +71,17 @@ fn image_ids(ids: &Bound<'_, PyList>) -> PyResult<ImageIds> {
     let strings = ids.iter().next().is_some_and(|id| id.is_instance_of::<PyString>());
     if strings {
         let id = |(i, id): (usize, Bound<'_, PyAny>)| match id.cast::<PyString>() {
-            Ok(id) => text(id).ok_or_else(|| caption_error(py, &format!("image id {i} holds a lone surrogate"))),
+            Ok(id) => {
+                text(id).ok_or_else(|| caption_error(py, &format!("image id {i} holds a lone surrogate")))
+            }
             Err(_) => Err(unlike(&id, i, "a string, as the first id is")),
         };
         return ids.iter().enumerate().map(id).collect::<PyResult<_>>().map(ImageIds::Strings);
     }
     let id = |(i, id): (usize, Bound<'_, PyAny>)| {
         // numpy's integers count as integers; a bool is a mistake.
-        let integer = !id.is_instance_of::<PyBool>() && (id.is_instance_of::<PyInt>() || id.hasattr("__index__")?);
+        let integer =
+            !id.is_instance_of::<PyBool>() && (id.is_instance_of::<PyInt>() || id.hasattr("__index__")?);
         match id.extract::<i64>() {
             Ok(id) if integer => Ok(id),
             Err(_) if integer => Err(unlike(&id, i, "an integer of at most 64 bits")),
@@ -96,7 +99,8 @@ fn unlike(id: &Bound<'_, PyAny>, place: usize, expected: &str) -> PyErr {
 }
 
 fn shown(value: &Bound<'_, PyAny>) -> String {
-    let shown = value.repr().map_or_else(|_| "an object".to_owned(), |repr| repr.to_string_lossy().into_owned());
+    let shown =
+        value.repr().map_or_else(|_| "an object".to_owned(), |repr| repr.to_string_lossy().into_owned());
     match shown.char_indices().nth(60) {
         Some((end, _)) => format!("{}...", &shown[..end]),
         None => shown,
@@ -107,7 +111,10 @@ fn texts(ids: &ImageIds, image: usize, group: &Bound<'_, PyAny>) -> PyResult<Vec
     let of = || ids.get(image).map_or_else(|| "?".to_owned(), |id| id.to_string());
     let py = group.py();
     let Ok(group) = group.cast::<PyList>() else {
-        return Err(caption_error(py, &format!("captions of image {} must be a list (got {})", of(), shown(group))));
+        return Err(caption_error(
+            py,
+            &format!("captions of image {} must be a list (got {})", of(), shown(group)),
+        ));
     };
     let caption = |(i, caption): (usize, Bound<'_, PyAny>)| {
         let Ok(caption) = caption.cast::<PyString>() else {
@@ -115,7 +122,8 @@ fn texts(ids: &ImageIds, image: usize, group: &Bound<'_, PyAny>) -> PyResult<Vec
             return Err(caption_error(py, &message));
         };
         text(caption).ok_or_else(|| {
-            let message = format!("caption {i} of image {} holds a lone surrogate, which is no character", of());
+            let message =
+                format!("caption {i} of image {} holds a lone surrogate, which is no character", of());
             caption_error(py, &message)
         })
     };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use capeval_metrics::bleu::{self, ReferenceLength};
 use capeval_metrics::cider::{self, Options, Pooling};
+use capeval_metrics::frequencies;
 use capeval_metrics::tokens::{Candidates, References, Replaced};
 use capeval_metrics::{MAX_ORDER, rouge, stem};
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
@@ -76,6 +77,12 @@ struct CiderReferences {
     stemmed: Option<Replaced>,
 }
 
+/// Where document frequencies come from; `None` weighs every n-gram alike.
+enum Source {
+    References,
+    Given(Option<Arc<frequencies::DocumentFrequencies>>),
+}
+
 #[pymethods]
 impl CiderReferences {
     #[new]
@@ -84,7 +91,7 @@ impl CiderReferences {
     fn new(
         py: Python<'_>,
         references: &TokenizedReferences,
-        frequencies: Option<&DocumentFrequencies>,
+        frequencies: &Bound<'_, PyAny>,
         max_order: usize,
         sigma: Option<f64>,
         clip: bool,
@@ -98,11 +105,19 @@ impl CiderReferences {
             other => return Err(internal(other)),
         };
         let options = Options { max_order: checked(max_order)?, sigma, clip, pooling, relative };
-        let frequencies = frequencies.map(|frequencies| Arc::clone(&frequencies.0));
+        let given = match frequencies.extract::<&str>() {
+            Ok("references") => Source::References,
+            Ok("uniform") => Source::Given(None),
+            _ => Source::Given(Some(Arc::clone(&frequencies.cast::<DocumentFrequencies>()?.get().0))),
+        };
         Ok(py.detach(|| {
             let stemmed = stem.then(|| references.0.replaced(capeval_metrics::stem));
             let references = stemmed.as_ref().map_or(&references.0, |stemmed| &stemmed.references);
-            let prepared = cider::PreparedReferences::new(Arc::clone(references), frequencies, options);
+            let references = Arc::clone(references);
+            let prepared = match given {
+                Source::References => cider::PreparedReferences::new(references, options),
+                Source::Given(given) => cider::PreparedReferences::weighed(references, given, options),
+            };
             Self { prepared, stemmed }
         }))
     }

@@ -111,7 +111,9 @@ impl TokenizedCandidates {
 
     /// The candidates as texts of tokens.
     fn texts(&self) -> Vec<String> {
-        (0..self.candidates.len()).map(|row| self.candidates.text(self.references.vocabulary(), row)).collect()
+        (0..self.candidates.len())
+            .map(|row| self.candidates.text(self.references.vocabulary(), row))
+            .collect()
     }
 }
 
@@ -119,6 +121,7 @@ impl TokenizedCandidates {
 #[pyfunction]
 fn tokenize(py: Python<'_>, captions: Vec<String>, options: &TokenizerOptions) -> PyResult<Vec<Vec<String>>> {
     let tokenization = options.tokenization()?;
+    let captions: Vec<&str> = captions.iter().map(String::as_str).collect();
     Ok(py.detach(|| tokens::tokenize_all(&captions, tokenization)))
 }
 

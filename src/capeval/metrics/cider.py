@@ -48,7 +48,7 @@ class _Cider(MeanMetric):
         given = self.frequencies
         return given.name if isinstance(given, DocumentFrequencies) else given
 
-    def _frequencies(self, references: TokenizedReferences, *, stem: bool) -> _native.DocumentFrequencies | None:
+    def _source(self, *, stem: bool) -> _native.DocumentFrequencies | Literal["references", "uniform"]:
         if isinstance(self.frequencies, DocumentFrequencies):
             if self.frequencies.stem is not stem:
                 kinds = {True: "stems", False: "words as they are"}
@@ -57,9 +57,7 @@ class _Cider(MeanMetric):
                     f" (got {kinds[self.frequencies.stem]})"
                 )
             return self.frequencies.native
-        if self.frequencies == "uniform":
-            return None
-        return _native.DocumentFrequencies.of_references(references.native, self.n, stem)
+        return self.frequencies
 
     def _combined(self, statistics: FloatArray, weights: FloatArray, scale: float) -> FloatArray:
         similarities = statistics[..., :-1] / statistics[..., -1:]
@@ -100,7 +98,7 @@ class CiderD(_Cider):
         """Counts document frequencies and measures the references' vectors."""
         prepared = _native.CiderReferences(
             references.native,
-            self._frequencies(references, stem=False),
+            self._source(stem=False),
             max_order=self.n,
             sigma=float(self.sigma),
             clip=True,
@@ -148,7 +146,7 @@ class Cider(_Cider):
         """Stems the references, counts document frequencies and measures the references' vectors."""
         prepared = _native.CiderReferences(
             references.native,
-            self._frequencies(references, stem=self.stem),
+            self._source(stem=self.stem),
             max_order=self.n,
             sigma=None,
             clip=False,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from capeval import _native
 from capeval.errors import FormatError, OptionError
@@ -69,9 +70,12 @@ class DocumentFrequencies:
         return self.native.images()
 
     def counts(self) -> dict[tuple[str, ...], int]:
-        """Every n-gram with the number of images that have it."""
+        """The n-grams that two or more images have, with the number of images.
+
+        CIDEr weighs n-grams of one image like those of none, so they are not kept.
+        """
         words = self.native.words()
-        counts = {}
+        counts: dict[tuple[str, ...], int] = {}
         for order in _ORDERS:
             rows, frequencies = self.native.of_order(order)
             ngrams = (tuple(words[number] for number in row) for row in rows.tolist())
@@ -81,18 +85,15 @@ class DocumentFrequencies:
     def save(self, path: str | Path) -> None:
         """Writes them to a file that `load` reads: a compressed NumPy archive (.npz).
 
-        Its arrays are `about` (JSON: format, name, images, stem), `words` (UTF-8, joined by line ends)
-        and, for n from 1 to 4, `ngrams_n` (rows of n word numbers) and `counts_n`.
+        Its arrays are `about` (JSON: format, name, images, stem), `words` (a JSON list) and, for n from 1
+        to 4, `ngrams_n` (rows of n word numbers) and `counts_n`.
         """
         about = {"format": _FORMAT, "name": self.name, "images": self.images, "stem": self.stem}
-        arrays = {
-            "about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
-            "words": np.frombuffer("\n".join(self.native.words()).encode(), dtype=np.uint8),
-        }
+        arrays: dict[str, NDArray[Any]] = {"about": _packed(about), "words": _packed(self.native.words())}
         for order in _ORDERS:
             arrays[f"ngrams_{order}"], arrays[f"counts_{order}"] = self.native.of_order(order)
         with written_whole(path) as file:
-            np.savez_compressed(file, **arrays)
+            np.savez_compressed(file, allow_pickle=False, **arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> DocumentFrequencies:
@@ -106,10 +107,8 @@ class DocumentFrequencies:
         data = path.read_bytes()
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-                about = json.loads(archive["about"].tobytes())
-                if about["format"] != _FORMAT:
-                    raise ValueError(f"format {about['format']!r}")
-                words = archive["words"].tobytes().decode().split("\n")
+                about = _about(archive["about"])
+                words = json.loads(archive["words"].tobytes())
                 orders = [_order(archive[f"ngrams_{n}"], archive[f"counts_{n}"], n) for n in _ORDERS]
             native = _native.DocumentFrequencies.from_arrays(words, float(about["images"]), orders)
             return cls(native, name=str(about["name"]), stem=bool(about["stem"]))
@@ -149,6 +148,17 @@ class DocumentFrequencies:
         if not isinstance(content, dict) or not content:
             raise _not_pickle(path, f"found {type(content).__name__}")
         return cls(_from_counts(content, float(images), path), name=path.stem)
+
+
+def _packed(content: object) -> NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
+
+
+def _about(packed: NDArray[np.uint8]) -> dict[str, Any]:
+    about: dict[str, Any] = json.loads(packed.tobytes())
+    if about["format"] != _FORMAT:
+        raise ValueError(f"its format is {about['format']!r}")
+    return about
 
 
 def _order(rows: Any, counts: Any, order: int) -> tuple[Any, Any]:

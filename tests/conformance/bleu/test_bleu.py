@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+
+from capeval import Bleu
 from tests.conformance import reference
 from tests.properties.strategies import Corpus, corpora
 from tests.twins.scoring import Score, native, twin
-
-from capeval import Bleu
 
 BREVITIES = ["closest", "shortest", "average"]
 

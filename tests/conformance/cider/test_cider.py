@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+
+from capeval import CiderD
 from tests.conformance import reference
 from tests.properties.strategies import Corpus, corpora
 from tests.twins.scoring import Score, native, twin
-
-from capeval import CiderD
 
 
 @pytest.mark.parametrize("score", [native, twin])

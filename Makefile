@@ -1,0 +1,58 @@
+# What people and CI both run. Every recipe does its own set-up.
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint test-rust test-python conformance bench bench-kernels docs wheel clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock rustfmt.toml
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_QUIET := 1
+
+help: ## List what there is to make
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+
+# The dependencies, and the native module built from the Rust sources.
+$(VENV)/.dependencies: pyproject.toml constraints.txt scripts/set_up.sh
+	@sh scripts/set_up.sh $(VENV)
+	@touch $@
+
+$(VENV)/.native: $(VENV)/.dependencies $(RUST)
+	@echo "Building the native module (a few minutes the first time)"
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras dev
+	@touch $@
+
+demo: $(VENV)/.native ## Score the held-out human captions of COCO val2014 and write an HTML report
+	@$(BIN)/capeval demo --output demo
+
+test: lint test-rust test-python ## Everything that must hold before a change lands
+
+lint: $(VENV)/.native ## Format, lints and types
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+test-rust: ## The tests of the Rust crates
+	cargo test --workspace --exclude capeval-python --quiet
+
+test-python: $(VENV)/.native ## The tests of the Python package, the command line and the documents
+	$(BIN)/pytest -m "not conformance"
+
+conformance: $(VENV)/.native ## Compare all of the real data with the reference, which takes a while
+	$(BIN)/pytest -m conformance
+
+bench: $(VENV)/.native ## Time capeval and the reference side by side, in one run
+	$(BIN)/python -m benchmarks
+
+bench-kernels: ## Time the Rust kernels with Criterion
+	cargo bench --workspace --exclude capeval-python
+
+docs: $(VENV)/.native ## Build the documents into site/
+	$(BIN)/mkdocs build --strict --quiet
+
+wheel: $(VENV)/.native ## Build one wheel for Python 3.11 and newer into dist/
+	$(BIN)/maturin build --release --out dist
+
+clean: ## Remove what the recipes made
+	rm -rf $(VENV) target dist site demo src/capeval/_native*.so

@@ -1,0 +1,32 @@
+"""Cost per image from 1,000 images to the whole of train2014. Prints one line of JSON."""
+
+from __future__ import annotations
+
+import json
+import time
+from statistics import median
+
+from capeval import evaluate
+from capeval.benchmarks import coco
+
+SIZES = (1_000, 5_000, 20_000, 82_783)
+
+
+def main() -> None:
+    """Evaluates ever more images."""
+    references, candidates = coco.hold_out(coco.captions("train2014"), seed=0)
+    rows = []
+    for size in SIZES:
+        ids = references.image_ids[:size]
+        some, captions = references.select(ids), candidates.select(ids)
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            evaluate(some, captions)
+            times.append(time.perf_counter() - start)
+        rows.append({"images": size, "seconds": median(times)})
+    print(json.dumps(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,11 @@
+"""capeval as a script uses it: `library.py REFERENCES RESULTS METRIC...`. Prints the corpus scores."""
+
+import sys
+
+import capeval
+
+references, results, *metrics = sys.argv[1:]
+report = capeval.evaluate(
+    capeval.load_references(references), capeval.load_candidates(results), metrics=metrics
+)
+print(dict(report.corpus))

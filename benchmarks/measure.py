@@ -1,0 +1,83 @@
+"""Running whole processes and reading their clocks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process: wall seconds, its largest resident memory in MB, and what it printed."""
+
+    seconds: float
+    megabytes: float
+    output: str
+
+
+def run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Run:
+    """Runs a command to its end.
+
+    Raises:
+        subprocess.CalledProcessError: It failed.
+    """
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
+    )
+    assert process.stdout is not None
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stdout.close()
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command, output)
+    return Run(seconds, usage.ru_maxrss / 1024, output)
+
+
+def python(*arguments: str) -> list[str]:
+    """A command of this interpreter."""
+    return [sys.executable, *arguments]
+
+
+def alternating(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, list[Run]]:
+    """Runs several commands in turn, so that whatever else the machine does falls on all of them."""
+    runs: dict[str, list[Run]] = {name: [] for name in commands}
+    for number in range(rounds):
+        for name, command in commands.items():
+            print(f"  round {number + 1} of {rounds}: {name}", file=sys.stderr, flush=True)
+            runs[name].append(run(command))
+    return runs
+
+
+def seconds(runs: Sequence[Run]) -> float:
+    """The median of the wall seconds."""
+    return median(one.seconds for one in runs)
+
+
+def megabytes(runs: Sequence[Run]) -> float:
+    """The largest resident memory of any run."""
+    return max(one.megabytes for one in runs)
+
+
+def machine() -> str:
+    """The processor, and how many of its cores may be used."""
+    model = "unknown processor"
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        lines = [line for line in info.read_text().splitlines() if line.startswith("model name")]
+        model = lines[0].split(":", 1)[1].strip() if lines else model
+    return f"{model}, {len(os.sched_getaffinity(0))} cores"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

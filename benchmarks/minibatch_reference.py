@@ -1,0 +1,35 @@
+"""The same minibatches with pycocoevalcap's scorer, which counts document frequencies in every call.
+
+Takes captions split on white space, and prints one line of JSON: milliseconds of each batch.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+
+from pycocoevalcap.cider.cider import Cider
+
+from benchmarks.minibatch import IMAGES, SAMPLES
+from capeval.benchmarks import coco
+
+
+def main() -> None:
+    """Scores a few minibatches of samples."""
+    references = coco.captions("val2014")
+    rng = random.Random(0)
+    images = rng.sample(references.image_ids, IMAGES)
+    pairs = [(image, sample) for image in images for sample in range(SAMPLES)]
+    gts = {pair: [caption.lower() for caption in references[pair[0]]] for pair in pairs}
+    res = {pair: [rng.choice(gts[pair])] for pair in pairs}
+    times = []
+    for _ in range(10):
+        start = time.perf_counter()
+        Cider().compute_score(gts, res)
+        times.append(1000 * (time.perf_counter() - start))
+    print(json.dumps({"milliseconds": times}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+//! The longest match at a position of a line.
+
+use crate::automaton::{Automaton, State, States};
+use crate::rules::{self, Action, End, is_apostrophe, is_white_space};
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+
+/// Gives the symbols after the line, line end first, one by one until told to stop.
+pub(crate) type Following<'a> = &'a dyn Fn(&mut dyn FnMut(u8) -> ControlFlow<()>);
+
+/// A token, or a stretch that makes none: it starts where the one before ended.
+pub(crate) struct Lexeme {
+    pub(crate) end: usize,
+    /// The end of the token's text: after the next lexeme's period for an abbreviation that
+    /// ends a sentence.
+    pub(crate) text_end: usize,
+    pub(crate) action: Action,
+}
+
+struct Rules {
+    automaton: Automaton,
+    outcomes: Vec<(End, Action)>,
+}
+
+fn compiled() -> &'static Rules {
+    static RULES: OnceLock<Rules> = OnceLock::new();
+    RULES.get_or_init(|| {
+        let rules = rules::all();
+        Rules {
+            automaton: Automaton::new(rules.iter().map(|rule| &rule.pattern)),
+            outcomes: rules.iter().map(|rule| (rule.end, rule.action)).collect(),
+        }
+    })
+}
+
+pub(crate) struct Lexer {
+    states: States,
+    outcomes: &'static [(End, Action)],
+}
+
+impl Lexer {
+    pub(crate) fn new() -> Lexer {
+        let rules = compiled();
+        Lexer { states: States::new(&rules.automaton), outcomes: &rules.outcomes }
+    }
+
+    /// The lexeme at `start`, which must be inside the line.
+    pub(crate) fn next(&mut self, line: &[u8], start: usize, following: Following) -> Lexeme {
+        let mut state = self.states.start();
+        let mut best = None;
+        for (index, &symbol) in line.iter().enumerate().skip(start) {
+            state = self.states.next(state, symbol);
+            if state == State::DEAD {
+                break;
+            }
+            if state.accepts() {
+                best = Some((state, index + 1));
+            }
+        }
+        let within = best.and_then(|(state, end)| self.lexeme(state, line, start, end));
+        if state == State::DEAD { within } else { self.beyond(state, line, start, following).or(within) }
+            // Every symbol is a match by itself, of the last rule if of no other.
+            .unwrap_or(Lexeme { end: start + 1, text_end: start + 1, action: Action::Skip })
+    }
+
+    /// The longest match that ends after the line, though its token is inside.
+    ///
+    /// The reference lets a tag with a line end between quotes swallow the next line. A line
+    /// is kept to itself here: such a match does not count.
+    #[cold]
+    fn beyond(
+        &mut self,
+        mut state: State,
+        line: &[u8],
+        start: usize,
+        following: Following,
+    ) -> Option<Lexeme> {
+        let mut best = None;
+        let mut end = line.len();
+        following(&mut |symbol| {
+            state = self.states.next(state, symbol);
+            end += 1;
+            if state == State::DEAD {
+                return ControlFlow::Break(());
+            }
+            if state.accepts() {
+                best = self.lexeme(state, line, start, end).or(best.take());
+            }
+            ControlFlow::Continue(())
+        });
+        best
+    }
+
+    /// What the rule that matched from `start` to `end` makes of it, if the token is inside.
+    fn lexeme(&self, state: State, line: &[u8], start: usize, end: usize) -> Option<Lexeme> {
+        let (rule_end, action) = self.outcomes[self.states.rule(state)?];
+        let inside = &line[start..end.min(line.len())];
+        let end = match rule_end {
+            End::Match => end,
+            End::Before(count) => end - count,
+            End::First => start + 1,
+            End::Space(otherwise) => match inside.iter().position(|&s| is_white_space(s)) {
+                Some(offset) => start + offset,
+                None if end > line.len() => line.len(),
+                None => end - otherwise,
+            },
+            End::Apostrophe(before) => start + last_apostrophe(inside) - before,
+        };
+        let (end, text_end) = match action {
+            Action::FinalAcronym if end == start + 2 => (end - 1, end - 1),
+            Action::FinalAcronym | Action::FinalAbbreviation => (end - 1, end),
+            _ => (end, end),
+        };
+        (text_end <= line.len()).then_some(Lexeme { end, text_end, action })
+    }
+}
+
+/// Where the last apostrophe starts: a character, or an entity of six that ends with `;`.
+fn last_apostrophe(symbols: &[u8]) -> usize {
+    match symbols.iter().rposition(|&symbol| is_apostrophe(symbol)) {
+        Some(index) if symbols[index] == b';' => index - 5,
+        Some(index) => index,
+        None => symbols.len(),
+    }
+}

@@ -1,0 +1,148 @@
+//! Lower case as Java has it.
+//!
+//! Two things differ from Rust's `to_lowercase`. Letters that got a lower case after
+//! Unicode 13, the version of Java 17, keep their case. And whether a capital sigma ends its
+//! word is found with Java's own notion of a word, in which hyphens, periods and quotes join
+//! letters: the sigma of "ΟΔΟΣ-A" is not final.
+
+use crate::symbols::{MARK, symbols_of};
+
+/// Appends the text in lower case.
+pub(crate) fn push_lowercase(text: &str, out: &mut String) {
+    if text.is_ascii() {
+        let start = out.len();
+        out.push_str(text);
+        out[start..].make_ascii_lowercase();
+        return;
+    }
+    for (offset, character) in text.char_indices() {
+        match character {
+            'Σ' if is_final(text, offset) => out.push('ς'),
+            _ if is_newer(character) => out.push(character),
+            _ => out.extend(character.to_lowercase()),
+        }
+    }
+}
+
+/// Whether an upper-case letter is paired with a lower-case one only since Unicode 14.
+fn is_newer(character: char) -> bool {
+    matches!(
+        character,
+        '\u{1c89}' | '\u{2c2f}' | '\u{a7c0}' | '\u{a7cb}'..='\u{a7dc}'
+            | '\u{10570}'..='\u{10595}' | '\u{10d50}'..='\u{10d65}' | '\u{16ea0}'..='\u{16eb8}'
+    )
+}
+
+/// Whether the capital sigma at `offset` has a cased letter before it in its word, and none
+/// after it.
+fn is_final(text: &str, offset: usize) -> bool {
+    let before: Vec<char> = text[..offset].chars().rev().collect();
+    let after: Vec<char> = text[offset + 'Σ'.len_utf8()..].chars().collect();
+    has_cased(&before, true) && !has_cased(&after, false)
+}
+
+/// The part a character plays in a word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Letter,
+    Number,
+    /// Marks and invisible characters belong to what they follow.
+    Mark,
+    /// Joins letters.
+    Joint,
+    /// Joins letters, and numbers as well.
+    AnyJoint,
+    /// Joins numbers.
+    NumberJoint,
+    /// A full stop of Indic scripts: it ends a word, unless a number follows.
+    Danda,
+    Other,
+}
+
+/// Whether a word goes on from a sigma, through the characters given in the order in which
+/// one meets them, to a cased letter.
+fn has_cased(characters: &[char], backwards: bool) -> bool {
+    let mut last = Part::Letter;
+    let mut joint = None;
+    for &character in characters {
+        let part = part_of(character);
+        let goes_on = match (joint, last, part) {
+            (_, _, Part::Mark) => true,
+            (None, Part::Letter | Part::Number, Part::Letter | Part::Number) => true,
+            (Some(Part::Joint | Part::AnyJoint), Part::Letter, Part::Letter) => true,
+            (Some(Part::AnyJoint | Part::NumberJoint), Part::Number, Part::Number) => true,
+            (Some(Part::Danda), Part::Letter, Part::Number) => !backwards,
+            (Some(Part::Danda), Part::Number, Part::Letter) => backwards,
+            (None, _, Part::Other) | (Some(_), ..) => false,
+            (None, ..) => true,
+        };
+        if !goes_on {
+            return false;
+        }
+        match part {
+            Part::Mark => {}
+            Part::Letter | Part::Number => (last, joint) = (part, None),
+            _ => joint = Some(part),
+        }
+        if matches!(part, Part::Letter | Part::Number | Part::Mark) && is_cased(character) {
+            return true;
+        }
+    }
+    false
+}
+
+fn part_of(character: char) -> Part {
+    match character {
+        '"' | '\'' | '.' => Part::AnyJoint,
+        // Punctuation and signs that the tokenizer takes for parts of words, though not Java.
+        '\u{2c2}'..='\u{2c5}' | '\u{2d2}'..='\u{2df}' | '\u{2e5}'..='\u{2eb}' => Part::Other,
+        '\u{2ed}' | '\u{2ef}'..='\u{2ff}' | '\u{375}' | '\u{378}' | '\u{379}' | '\u{384}' => Part::Other,
+        '\u{385}' | '\u{3f6}' | '\u{55a}'..='\u{55f}' | '\u{6de}' | '\u{6e9}' | '\u{6fd}' | '\u{6fe}' => {
+            Part::Other
+        }
+        '-' | '_' | '\u{58a}' | '\u{5be}' | '\u{1400}' | '\u{1806}' | '\u{2010}'..='\u{2015}' => Part::Joint,
+        '\u{2e17}' | '\u{2e1a}' | '\u{301c}' | '\u{3030}' | '\u{ff0d}' | '\u{ff3f}' => Part::Joint,
+        '\u{ad}' | '\u{2027}' | '\u{203f}' | '\u{2040}' | '\u{2054}' => Part::Joint,
+        ',' | '\u{66b}' => Part::NumberJoint,
+        '\u{964}' | '\u{965}' => Part::Danda,
+        _ if is_ideographic(character) => Part::Other,
+        _ if is_mark(character) => Part::Mark,
+        _ if character.is_numeric() => Part::Number,
+        _ if character.is_alphabetic() => Part::Letter,
+        _ => Part::Other,
+    }
+}
+
+/// Scripts without spaces, whose signs are words of their own to Java.
+fn is_ideographic(character: char) -> bool {
+    matches!(
+        character,
+        '\u{3005}' | '\u{3041}'..='\u{3094}' | '\u{3099}'..='\u{309e}' | '\u{30a1}'..='\u{30fe}'
+            | '\u{4e00}'..='\u{9fa5}' | '\u{f900}'..='\u{fa2d}'
+    )
+}
+
+fn is_mark(character: char) -> bool {
+    let (symbol, _) = symbols_of(character);
+    symbol == MARK
+        || matches!(
+            character,
+            '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+                | '\u{1ab0}'..='\u{1abe}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20f0}'
+                | '\u{fe00}'..='\u{fe0f}' | '\u{fe20}'..='\u{fe2f}'
+        )
+}
+
+/// Upper, lower or title case; of the letters that only look like one of these, Java counts
+/// some and not others.
+fn is_cased(character: char) -> bool {
+    match character {
+        'ª' | 'º' | '\u{10fc}' | '\u{1d62}'..='\u{1d6a}' | '\u{1d78}' => false,
+        '\u{1d9b}'..='\u{1dbf}' | '\u{2071}' | '\u{207f}' | '\u{2090}'..='\u{209c}' => false,
+        '\u{2c7c}' | '\u{2c7d}' | '\u{a69c}' | '\u{a69d}' | '\u{a770}' => false,
+        '\u{a7f2}'..='\u{a7f9}' | '\u{ab5c}'..='\u{ab5f}' | '\u{ab69}' => false,
+        '\u{1c5}' | '\u{1c8}' | '\u{1cb}' | '\u{1f2}' | '\u{295}' => true,
+        '\u{1f88}'..='\u{1faf}' | '\u{1fbc}' | '\u{1fcc}' | '\u{1ffc}' => true,
+        _ => character.is_lowercase() || character.is_uppercase(),
+    }
+}

@@ -1,0 +1,91 @@
+//! Abbreviations and the period after them: part of the token, a token of its own, or both.
+
+use super::contractions::short_year;
+use super::shapes::{digit, latin, space, space_or_line_end, upper};
+use super::{Action, End, Rule, rule, verbatim, web};
+use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, seq};
+
+/// Usually followed by a lower-case word; before an upper-case one they end a sentence.
+/// (A letter after `=` counts in that case only: many states are ordinary words as well.)
+const INNER: &str = "
+    jan feb mar apr jun jul aug sep sept oct nov dec
+    mon tue tues wed thu thurs fri
+    ala ariz =Az =Ark calif colo conn ct dak =Del fla ga =Ill ind kan kans ky =La =Mass md mich
+    minn =Miss mo mont neb nev okla =Ore =Pa penn tenn =Tex va vt =Wash wis wisc wyo
+    inc co cos corp pt=y pt=ys pt=e pt=es ppt=y ppt=ys ppt=e ppt=es ltd plc rt bancorp bhd assn
+    univ intl sys
+    tel est ext sq
+    jr sr bros ed.d ph.d blvd rd esq
+    etc al seq bldg";
+
+/// Usually followed by a name: taken never to end a sentence.
+const LEADING: &str = "
+    mr mrs ms =Miss dr drs prof profs sen sens rep reps atty attys lt col gen messrs gov govs
+    adm rev maj sgt cpl pvt capt st ste ave pres lieut hon brig cmdr comdr pfc spc supt supts
+    det mt ft adj adv asst assoc ens insp mlle mme msgr sfc
+    vs alex wm jos cie a.k.a cf treas ph
+    invt elec natl m=fg m=tg dept";
+
+/// Abbreviations before numbers only.
+const NUMBERED: &str = "ca. fig. figs. prop. no. nos. art. bldg. pp. op.";
+
+/// Words that, written with a capital after an acronym, show that a sentence ended there.
+const SENTENCE_OPENERS: &str = "
+    =About =According =Additionally =After =An =A =As =At =But =Earlier =He =Her =Here =However
+    =If =In =It =Last =Many =More =Mr. =Ms. =Now =Once =One =Other =Our =She =Since =So =Some
+    =Such =That =The =Their =Then =There =These =They =This =We =When =While =What =Yet =You";
+
+/// Letters with periods between them, not counting the last period; or a country after a
+/// hyphen or before one.
+fn acronym(letters: Pattern) -> Pattern {
+    choice![
+        letters,
+        seq![any_word("canada sino korean eu japan non"), "-u.s"],
+        any_word("u.s.-u.k u.s.-u.s.s.r"),
+    ]
+}
+
+fn letters_and_dots() -> Pattern {
+    seq![".", latin()]
+}
+
+/// At least two letters.
+pub(super) fn dotted_letters() -> Pattern {
+    acronym(seq![latin(), letters_and_dots().at_least_once()])
+}
+
+/// Also a single letter.
+fn initials() -> Pattern {
+    acronym(seq![latin(), letters_and_dots().any_number()])
+}
+
+fn sentence_start() -> Pattern {
+    let next = choice![space_or_line_end(), upper(), web::tag()];
+    seq![space_or_line_end(), next]
+}
+
+pub(super) fn abbreviations() -> Vec<Rule> {
+    let opener = seq![
+        space_or_line_end().at_least_once(),
+        choice![any_word(SENTENCE_OPENERS), web::tag()],
+        space_or_line_end(),
+    ];
+    let numbered = seq![any_word(NUMBERED), space_or_line_end().optional(), digit()];
+    let company = seq![any_word("pt=e pt=E pt=y pt=Y co"), ".", space(), any_word("ltd lim")];
+    let inner = || seq![any_word(INNER), "."];
+    let leading = || choice![any_word(LEADING), initials()];
+    let anything = || !Set::EMPTY;
+    vec![
+        rule(seq![initials(), ".", opener], End::Space(0), Action::FinalAcronym),
+        rule(numbered, End::Space(1), Action::Keep),
+        rule(company, End::Space(0), Action::Keep),
+        rule(seq![inner(), sentence_start()], End::Space(0), Action::FinalAbbreviation),
+        rule(seq![inner(), anything(), anything()], End::Before(2), Action::Keep),
+        // Only the end of the text leaves fewer than two symbols.
+        rule(inner(), End::Match, Action::FinalAbbreviation),
+        verbatim(seq![leading(), literal(".")]),
+        rule(seq![leading(), space()], End::Before(1), Action::Keep),
+        rule(seq![initials(), space_or_line_end()], End::Space(0), Action::Keep),
+        rule(seq![short_year(), space_or_line_end()], End::Space(0), Action::Keep),
+    ]
+}

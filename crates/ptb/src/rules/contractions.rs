@@ -1,0 +1,85 @@
+//! Apostrophes: contractions that are split, words that hold an apostrophe, elisions.
+
+use super::shapes::{latin, latin_digit, latin_upper, letter};
+use super::{Action, End, Rule, rule, verbatim};
+use crate::pattern::{Pattern, Repeat, Set, any_word, choice, exact, literal, one_of, seq};
+use crate::symbols::{APOSTROPHE, NO_BREAK_SPACE, OPEN_QUOTE};
+
+pub(super) fn apostrophe() -> Pattern {
+    choice![one_of("'") | Set::of(&[APOSTROPHE]), "&apos;"]
+}
+
+/// An apostrophe, or a sign found in its place inside words.
+pub(super) fn apostrophe_like() -> Pattern {
+    choice![apostrophe(), one_of("`") | Set::of(&[OPEN_QUOTE])]
+}
+
+/// "'s", "'m", "'d", "'re", "'ve", "'ll".
+pub(super) fn ending() -> Pattern {
+    seq![apostrophe(), choice![one_of("msdMSD"), any_word("re ve ll")]]
+}
+
+/// "n't".
+pub(super) fn negation() -> Pattern {
+    seq!["n", apostrophe_like(), "t"]
+}
+
+/// Two words written as one: the second is given back.
+pub(super) fn joined_words() -> Vec<Rule> {
+    vec![
+        rule("cannot", End::Before(3), Action::Keep),
+        rule("'twas", End::Before(3), Action::Keep),
+        rule("'tis", End::Before(2), Action::Keep),
+        rule(any_word("gonna gotta lemme gimme wanna"), End::Before(2), Action::Keep),
+    ]
+}
+
+pub(super) fn apostrophe_words() -> Vec<Rule> {
+    let letters = || letter().any_number();
+    let whole_words = any_word("cont'd cont'd. 'twas nor'easter c'mon e'er s'mores ev'ry li'l nat'l");
+    // One consonant and an apostrophe before two letters or more: O'Neil's kind, but neither
+    // I nor Y, which are pronouns there ("I'll", "y'all").
+    let clan = (latin_upper() - one_of("IY")) | one_of("n");
+    let vowel_before = seq![letter(), letters(), one_of("aeiouyAEIOUY")];
+    let with_apostrophe = choice![
+        seq![apostrophe(), "n", apostrophe().optional()],
+        seq![one_of("lLdDjJ"), apostrophe()],
+        seq![any_word("dunkin somethin ol"), apostrophe()],
+        seq![apostrophe(), any_word("em til till cause")],
+        seq![clan, apostrophe_like(), letter(), letter(), letters()],
+        seq![apostrophe(), Set::range(b'2', b'9'), "0s"],
+        seq![vowel_before, apostrophe_like(), one_of("aeiou") | latin_upper(), letters()],
+        seq!["o", apostrophe_like(), "o"],
+        whole_words,
+    ];
+    vec![verbatim(with_apostrophe), rule(seq!["y", apostrophe(), letter()], End::Before(1), Action::Keep)]
+}
+
+/// The endings as tokens of their own, before anything but a Latin letter.
+pub(super) fn endings() -> Vec<Rule> {
+    let closing = Action::Quotes { opening: false };
+    vec![
+        rule(seq![ending(), !latin()], End::Before(1), closing),
+        rule(seq![negation(), !latin()], End::Before(1), closing),
+    ]
+}
+
+pub(super) fn leading_and_final_apostrophes() -> Vec<Rule> {
+    let closing = Action::Quotes { opening: false };
+    let blank = one_of(" \t\n\r") | Set::of(&[NO_BREAK_SPACE]);
+    vec![
+        // Often, though not always, an opening quote.
+        rule(seq![exact('\''), latin(), !blank], End::First, Action::Quotes { opening: true }),
+        rule(ending(), End::Match, closing),
+        rule(negation(), End::Match, closing),
+    ]
+}
+
+/// "'98".
+pub(super) fn short_year() -> Pattern {
+    seq![apostrophe(), latin_digit(), latin_digit()]
+}
+
+pub(super) fn two_apostrophes() -> Pattern {
+    literal("''")
+}

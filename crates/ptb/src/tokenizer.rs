@@ -1,0 +1,301 @@
+//! From a caption to its tokens.
+
+use crate::lexer::{Following, Lexer};
+use crate::lowercase::push_lowercase;
+use crate::normalise::normalise;
+use crate::rules::{Action, is_space};
+use crate::symbols::{ends_line, symbols_of};
+use std::ops::ControlFlow;
+
+/// Which tokens are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Punctuation {
+    /// All of them, exactly as the Stanford tokenizer writes them.
+    Keep,
+    /// As in the evaluation code of COCO: without `'' ' `` ` . ? ! , : - -- ... ;` and the
+    /// upper-case bracket names `-LRB- -RRB- -LCB- -RCB-`.
+    ///
+    /// Names of brackets stay when tokens are lower-cased, since they are compared after
+    /// that. White space at the end of the last token is dropped.
+    #[default]
+    Reference,
+    /// As the reference says it does: without the names of brackets in lower case as well.
+    Paper,
+}
+
+/// What to do with tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Write tokens in lower case.
+    pub lowercase: bool,
+    /// Which tokens to drop.
+    pub punctuation: Punctuation,
+}
+
+impl Default for Options {
+    /// What published scores are computed on: lower case, punctuation of the reference.
+    fn default() -> Options {
+        Options { lowercase: true, punctuation: Punctuation::Reference }
+    }
+}
+
+/// The tokens of one caption. For many captions, keep a [`Tokenizer`].
+pub fn tokenize(text: &str, options: &Options) -> Vec<String> {
+    let mut tokens = Vec::new();
+    Tokenizer::new().tokenize_into(text, options, |token| tokens.push(token.to_owned()));
+    tokens
+}
+
+/// A tokenizer with its working memory. Use one a thread, for any number of captions.
+pub struct Tokenizer {
+    lexer: Lexer,
+    line: Line,
+    writer: Writer,
+}
+
+impl Default for Tokenizer {
+    fn default() -> Tokenizer {
+        Tokenizer::new()
+    }
+}
+
+impl Tokenizer {
+    /// A tokenizer that has seen no text yet.
+    pub fn new() -> Tokenizer {
+        Tokenizer { lexer: Lexer::new(), line: Line::default(), writer: Writer::default() }
+    }
+
+    /// Passes the tokens of a caption to `sink`, in order. The caption stands alone, as the
+    /// only line of its file.
+    ///
+    /// Line ends inside the caption (`\n`, `\r`, U+000B, U+000C, U+2028, U+2029) each count
+    /// as one space.
+    pub fn tokenize_into(&mut self, text: &str, options: &Options, sink: impl FnMut(&str)) {
+        self.tokenize_in_batch::<&str>(text, &[], options, sink);
+    }
+
+    /// Like [`tokenize_into`](Self::tokenize_into), for a caption with others after it in the
+    /// same file, one a line.
+    ///
+    /// The Stanford tokenizer looks past the end of a line: after an abbreviation ("section
+    /// B.") a capital on the next line makes its period a token of its own, and a face
+    /// (":)") is one only if anything follows. The tokens of a caption so depend a little on
+    /// the captions after it; to repeat the reference exactly, pass them.
+    pub fn tokenize_in_batch<S: AsRef<str>>(
+        &mut self,
+        text: &str,
+        following: &[S],
+        options: &Options,
+        mut sink: impl FnMut(&str),
+    ) {
+        let following = |visit: &mut dyn FnMut(u8) -> ControlFlow<()>| {
+            let _ = visit_lines(following, visit);
+        };
+        let Tokenizer { lexer, line, writer } = self;
+        writer.start(*options);
+        if is_plain(text) {
+            lex(lexer, text.as_bytes(), &following, |start, end, action| {
+                writer.write(&text[start..end], action, &mut sink);
+            });
+        } else {
+            line.read(text);
+            lex(lexer, &line.symbols, &following, |start, end, action| {
+                writer.write(&text[line.offsets[start]..line.offsets[end]], action, &mut sink);
+            });
+        }
+        writer.finish(&mut sink);
+    }
+}
+
+/// Whether a text is its own line of symbols: ASCII without line ends.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii() && !matches!(byte, b'\n'..=b'\r'))
+}
+
+/// Passes on where each token of a line starts and ends.
+fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl FnMut(usize, usize, Action)) {
+    let mut start = 0;
+    while start < symbols.len() {
+        if symbols[start] == b' ' {
+            // No token starts with it, but the run of spaces may hold rarer ones, which by
+            // themselves could start an address.
+            start += symbols[start..].iter().take_while(|&&symbol| is_space(symbol)).count();
+            continue;
+        }
+        if let Some(end) = plain_word(symbols, start) {
+            emit(start, end, Action::Keep);
+            start = end;
+            continue;
+        }
+        let lexeme = lexer.next(symbols, start, following);
+        if lexeme.action != Action::Skip {
+            emit(start, lexeme.text_end, lexeme.action);
+        }
+        start = lexeme.end;
+    }
+}
+
+/// The end of the Latin word at `start` if a space or nothing comes after it.
+///
+/// Most of a caption is such words, and no rule but those of joined words makes anything else
+/// of them; the automaton would say the same, more slowly.
+#[inline]
+fn plain_word(symbols: &[u8], start: usize) -> Option<usize> {
+    let length = symbols[start..].iter().take_while(|s| s.is_ascii_alphabetic()).count();
+    let end = start + length;
+    let alone = symbols.get(end).is_none_or(|&symbol| symbol == b' ');
+    (length > 0 && alone && !(matches!(length, 5 | 6) && is_joined(&symbols[start..end]))).then_some(end)
+}
+
+fn is_joined(word: &[u8]) -> bool {
+    const JOINED: [&[u8]; 6] = [b"cannot", b"gonna", b"gotta", b"lemme", b"gimme", b"wanna"];
+    matches!(word[0] | 0x20, b'c' | b'g' | b'l' | b'w')
+        && JOINED.iter().any(|joined| word.eq_ignore_ascii_case(joined))
+}
+
+fn visit_lines<S: AsRef<str>>(lines: &[S], visit: &mut dyn FnMut(u8) -> ControlFlow<()>) -> ControlFlow<()> {
+    for line in lines {
+        visit(b'\n')?;
+        for character in line.as_ref().chars() {
+            let (first, second) = line_symbols(character);
+            visit(first)?;
+            second.map_or(ControlFlow::Continue(()), &mut *visit)?;
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+fn line_symbols(character: char) -> (u8, Option<u8>) {
+    if ends_line(character) { (b' ', None) } else { symbols_of(character) }
+}
+
+/// A line as symbols, for text that is not plain.
+#[derive(Default)]
+struct Line {
+    symbols: Vec<u8>,
+    /// The byte at which each symbol's character starts, and the length of the text.
+    offsets: Vec<usize>,
+}
+
+impl Line {
+    fn read(&mut self, text: &str) {
+        self.symbols.clear();
+        self.offsets.clear();
+        for (offset, character) in text.char_indices() {
+            let (first, second) = line_symbols(character);
+            for symbol in std::iter::once(first).chain(second) {
+                self.symbols.push(symbol);
+                self.offsets.push(offset);
+            }
+        }
+        self.offsets.push(text.len());
+    }
+}
+
+/// Writes tokens in their final form and passes on those to keep.
+#[derive(Default)]
+struct Writer {
+    options: Options,
+    normalised: String,
+    lowered: String,
+    /// A token that ends in white space, which is dropped if no token follows.
+    held: Option<String>,
+}
+
+impl Writer {
+    fn start(&mut self, options: Options) {
+        self.options = options;
+        self.held = None;
+    }
+
+    fn write(&mut self, text: &str, action: Action, sink: &mut impl FnMut(&str)) {
+        if let Some(held) = self.held.take() {
+            sink(&held);
+        }
+        let mut token = normalise(action, text, &mut self.normalised);
+        if self.options.lowercase && token.bytes().any(|byte| !byte.is_ascii() || byte.is_ascii_uppercase()) {
+            self.lowered.clear();
+            push_lowercase(token, &mut self.lowered);
+            token = &self.lowered;
+        }
+        match self.options.punctuation {
+            Punctuation::Keep => sink(token),
+            mode if is_dropped(token, mode) => {}
+            _ if ends_in_white_space(token) => self.held = Some(token.to_owned()),
+            _ => sink(token),
+        }
+    }
+
+    fn finish(&mut self, sink: &mut impl FnMut(&str)) {
+        if let Some(held) = self.held.take() {
+            sink(held.trim_end_matches(is_python_space));
+        }
+    }
+}
+
+fn is_dropped(token: &str, punctuation: Punctuation) -> bool {
+    match token {
+        "''" | "'" | "``" | "`" | "." | "?" | "!" | "," | ":" | "-" | "--" | "..." | ";" => true,
+        "-LRB-" | "-RRB-" | "-LCB-" | "-RCB-" => true,
+        "-lrb-" | "-rrb-" | "-lcb-" | "-rcb-" => punctuation == Punctuation::Paper,
+        _ => false,
+    }
+}
+
+fn ends_in_white_space(token: &str) -> bool {
+    match token.as_bytes().last() {
+        Some(b'!'..=b'~') | None => false,
+        Some(_) => token.ends_with(is_python_space),
+    }
+}
+
+/// White space to Python's `str.rstrip`: that of Unicode and the four separators of ASCII.
+fn is_python_space(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Every lexeme of a line, by the automaton alone.
+    fn lex_slowly(lexer: &mut Lexer, symbols: &[u8]) -> Vec<(usize, usize, Action)> {
+        let mut found = Vec::new();
+        let mut start = 0;
+        while start < symbols.len() {
+            let lexeme = lexer.next(symbols, start, &|_| {});
+            assert!(start < lexeme.end && lexeme.end <= lexeme.text_end);
+            assert!(lexeme.text_end <= symbols.len());
+            found.push((start, lexeme.text_end, lexeme.action));
+            start = lexeme.end;
+        }
+        found.retain(|&(_, _, action)| action != Action::Skip);
+        found
+    }
+
+    fn check_short_cuts(text: &str) {
+        let mut line = Line::default();
+        line.read(text);
+        let mut lexer = Lexer::new();
+        let slow = lex_slowly(&mut lexer, &line.symbols);
+        let mut spans = Vec::new();
+        lex(&mut lexer, &line.symbols, &|_| {}, |start, end, _| spans.push((start, end)));
+        let expected: Vec<_> = slow.iter().map(|&(start, end, _)| (start, end)).collect();
+        assert_eq!(spans, expected, "for {text:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn short_cuts_change_nothing(text in any::<String>()) {
+            check_short_cuts(&text);
+        }
+
+        #[test]
+        fn short_cuts_change_nothing_in_captions(
+            text in "((cannot|Gonna|wanna|can|a|dog|Mr|c|etc|don't|x-y|5)[ .,\u{a0}\u{3000}]{1,2}){1,8}"
+        ) {
+            check_short_cuts(&text);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Makes the virtual environment with everything that the recipes need, or says plainly what is missing.
+# Usage: set_up.sh FOLDER
+set -eu
+venv=$1
+missing() {
+    echo "capeval: missing: $1" >&2
+    exit 1
+}
+
+command -v python3 >/dev/null || missing "python3, version 3.11 or newer"
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    missing "python3 of version 3.11 or newer (found $(python3 --version 2>&1))"
+python3 -c 'import venv, ensurepip' 2>/dev/null ||
+    missing "Python's venv module (Debian: apt-get install python3-venv)"
+command -v cargo >/dev/null || missing "cargo, the Rust toolchain: see https://rustup.rs"
+command -v cc >/dev/null || missing "a C linker, cc (Debian: apt-get install gcc)"
+command -v java >/dev/null ||
+    echo "capeval: note: no java here: comparisons with the reference's Java tools will be left out" >&2
+
+echo "Installing dependencies into $venv"
+[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+"$venv/bin/python" -m pip install --quiet --constraint constraints.txt maturin numpy

@@ -1,0 +1,310 @@
+"""The native module: whole batches in, flat arrays out.
+
+Private to capeval: arguments are checked by the Python above, and a wrong one is a `ValueError` without
+much explanation. Every call that works on a batch releases the interpreter and uses all threads of
+rayon's pool (`RAYON_NUM_THREADS`).
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Captions",
+    "CiderReferences",
+    "DocumentFrequencies",
+    "MeteorOptions",
+    "MeteorReferences",
+    "MeteorTables",
+    "TokenizedCandidates",
+    "TokenizedReferences",
+    "TokenizerOptions",
+    "__version__",
+    "bleu_statistics",
+    "compile_meteor_tables",
+    "meteor_align",
+    "meteor_scores",
+    "read_annotations",
+    "read_json_lines_references",
+    "read_json_lines_results",
+    "read_results",
+    "rouge_l_statistics",
+    "rouge_n_statistics",
+    "rouge_s_statistics",
+    "tokenize",
+    "tokenize_lines",
+]
+
+__version__: str
+
+@final
+class Captions:
+    """Captions grouped by image: text in one block, image ids all integers or all strings."""
+
+    @staticmethod
+    def from_groups(ids: list[int | str], groups: list[list[str]]) -> Captions:
+        """Takes `groups[i]` as the captions of image `ids[i]`.
+
+        Raises:
+            CaptionError: Ids of different types, out of 64 bits or twice; a caption that is no string of
+                characters; an image without captions.
+        """
+
+    def __len__(self) -> int:
+        """The number of images."""
+
+    def count(self) -> int:
+        """The number of captions of all images."""
+
+    def ids(self) -> list[int | str]:
+        """The image ids, in order."""
+
+    def of(self, image: int) -> list[str]:
+        """The captions of the image at a position.
+
+        Raises:
+            IndexError: There is no such position.
+        """
+
+    def counts(self) -> NDArray[np.int64]:
+        """The number of captions of each image."""
+
+    def select(self, images: list[int]) -> Captions:
+        """The images at some positions, each at most once."""
+
+    def positions_in(self, other: Captions) -> NDArray[np.int64]:
+        """For each image here, its position in `other`; -1 where it has no such image."""
+
+def read_annotations(data: bytes) -> Captions:
+    """Reads references from JSON: COCO annotations, a list of entries, or a mapping.
+
+    Raises:
+        FormatError: The data is something else.
+    """
+
+def read_results(data: bytes) -> Captions:
+    """Reads results, one caption an image, from JSON: a list of entries, or a mapping.
+
+    Raises:
+        FormatError: The data is something else.
+    """
+
+def read_json_lines_references(data: bytes) -> Captions:
+    """Reads references from JSON lines.
+
+    Raises:
+        FormatError: The data is something else.
+    """
+
+def read_json_lines_results(data: bytes) -> Captions:
+    """Reads results, one caption an image, from JSON lines.
+
+    Raises:
+        FormatError: The data is something else.
+    """
+
+@final
+class TokenizerOptions:
+    """How captions become tokens."""
+
+    def __new__(cls, *, penn_treebank: bool, lowercase: bool, punctuation: str) -> TokenizerOptions: ...
+    @property
+    def penn_treebank(self) -> bool:
+        """Whether captions are tokenised, rather than split on single spaces."""
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether tokens are lower-cased."""
+
+    @property
+    def punctuation(self) -> str:
+        """`reference`, `paper` or `keep`."""
+
+@final
+class TokenizedReferences:
+    """References as rows of numbered words."""
+
+    def __new__(cls, captions: Captions, options: TokenizerOptions) -> TokenizedReferences: ...
+    def __len__(self) -> int:
+        """The number of images."""
+
+    def of(self, image: int) -> list[str]:
+        """The references of the image at a position, as tokens joined by single spaces."""
+
+@final
+class TokenizedCandidates:
+    """Candidates as rows of words, numbered as in their references."""
+
+    def __new__(
+        cls,
+        references: TokenizedReferences,
+        captions: Captions,
+        images: NDArray[np.int64],
+        options: TokenizerOptions,
+    ) -> TokenizedCandidates:
+        """Tokenises captions; `images` are the positions of their images among the references."""
+
+    def __len__(self) -> int:
+        """The number of candidates."""
+
+    def images(self) -> NDArray[np.int64]:
+        """The position, among the references, of each candidate's image."""
+
+    def texts(self) -> list[str]:
+        """The candidates as tokens joined by single spaces."""
+
+def tokenize(captions: list[str], options: TokenizerOptions) -> list[list[str]]:
+    """The tokens of each caption."""
+
+def tokenize_lines(lines: str, options: TokenizerOptions) -> bytes:
+    r"""A line of tokens, in UTF-8, for each line of text; only `\n` ends a line."""
+
+@final
+class DocumentFrequencies:
+    """The number of images that have each n-gram, counted from two images on for two or more words."""
+
+    @staticmethod
+    def of_references(references: TokenizedReferences, max_order: int, stem: bool) -> DocumentFrequencies:
+        """Counts the n-grams of one to `max_order` words."""
+
+    @staticmethod
+    def from_arrays(
+        words: list[str], images: float, orders: list[tuple[NDArray[np.uint32], NDArray[np.uint32]]]
+    ) -> DocumentFrequencies:
+        """Takes n-grams, for each length a row of word numbers each, and their counts."""
+
+    def words(self) -> list[str]:
+        """The words that n-grams are made of."""
+
+    def images(self) -> float:
+        """The number of images counted."""
+
+    def of_order(self, order: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """The n-grams of `order` words that two or more images have: rows of word numbers, counts."""
+
+def bleu_statistics(
+    candidates: TokenizedCandidates,
+    max_order: int,
+    reference_length: Literal["closest", "shortest", "average"],
+) -> NDArray[np.float64]:
+    """Rows of candidate length, reference length, matched n-grams by order, n-grams by order."""
+
+def rouge_l_statistics(candidates: TokenizedCandidates, beta: float) -> NDArray[np.float64]:
+    """Rows of ROUGE-L and 1."""
+
+def rouge_n_statistics(candidates: TokenizedCandidates, order: int) -> NDArray[np.float64]:
+    """Rows of ROUGE-N and 1."""
+
+def rouge_s_statistics(
+    candidates: TokenizedCandidates, distance: int | None, beta: float
+) -> NDArray[np.float64]:
+    """Rows of ROUGE-S and 1."""
+
+@final
+class CiderReferences:
+    """References prepared for CIDEr or CIDEr-D."""
+
+    def __new__(
+        cls,
+        references: TokenizedReferences,
+        frequencies: DocumentFrequencies | Literal["references", "uniform"],
+        *,
+        max_order: int,
+        sigma: float | None,
+        clip: bool,
+        pooling: Literal["mean", "max"],
+        relative: bool,
+        stem: bool,
+    ) -> CiderReferences: ...
+    def statistics(self, candidates: TokenizedCandidates) -> NDArray[np.float64]:
+        """Rows of the pooled cosine similarity for n-grams of each order, and 1."""
+
+@final
+class MeteorOptions:
+    """METEOR's options."""
+
+    def __new__(
+        cls,
+        *,
+        stages: list[tuple[str, float]],
+        alpha: float,
+        beta: float,
+        gamma: float,
+        delta: float,
+        beam_size: int,
+        normalise: bool,
+        penalise_perfect: bool,
+    ) -> MeteorOptions:
+        """Takes the stages in the order in which they are tried, each with its weight.
+
+        Raises:
+            OptionError: An option is out of its range.
+        """
+
+@final
+class MeteorTables:
+    """METEOR's word tables, mapped into memory."""
+
+    @staticmethod
+    def open(path: Path) -> MeteorTables:
+        """Maps a file and reads its header only.
+
+        Raises:
+            OSError: The file can't be read.
+            ResourceError: It is no such file, of another version, or not whole.
+        """
+
+    def verify(self) -> None:
+        """Reads all of the tables and compares their checksum.
+
+        Raises:
+            ResourceError: It differs.
+        """
+
+def compile_meteor_tables(
+    *,
+    synsets: bytes,
+    exceptions: bytes,
+    function_words: bytes,
+    prefixes: bytes,
+    paraphrases: Path,
+    progress: Callable[[int], object],
+) -> bytes:
+    """Compiles METEOR's texts; `progress` hears the number of paraphrases read, now and then.
+
+    Raises:
+        OSError: `paraphrases` can't be read.
+        ResourceError: A text is not what it must be.
+    """
+
+@final
+class MeteorReferences:
+    """References prepared for METEOR."""
+
+    def __new__(
+        cls, references: TokenizedReferences, tables: MeteorTables, options: MeteorOptions
+    ) -> MeteorReferences: ...
+    def statistics(self, candidates: TokenizedCandidates) -> NDArray[np.float64]:
+        """Rows of METEOR's counts against the best reference."""
+
+def meteor_scores(statistics: NDArray[np.float64], options: MeteorOptions) -> NDArray[np.float64]:
+    """The score of each row of counts."""
+
+def meteor_align(
+    tables: MeteorTables, options: MeteorOptions, candidate: str, reference: str
+) -> tuple[
+    list[str],
+    list[str],
+    list[tuple[int, int, int, int, str, float]],
+    int,
+    tuple[float, float, float, float, float],
+]:
+    """Aligns two tokenised captions.
+
+    Returns:
+        The words of both, the matches (start and length in the candidate, start and length in the
+        reference, stage, weight), the number of chunks, and precision, recall, F mean, penalty and score.
+    """

@@ -1,0 +1,1 @@
+"""Benchmarks: their data, splits and rules."""

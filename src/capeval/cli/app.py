@@ -1,0 +1,58 @@
+"""The commands, and what happens when one fails."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from capeval import __version__
+from capeval.cli import check, compare, data, demo, metrics, score, tokenize
+from capeval.errors import CapevalError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="capeval",
+    help="Scores image captions: BLEU, ROUGE and CIDEr as the COCO reference computes them, without Java.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"capeval {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+for command in (score, compare, check, tokenize, data, demo, metrics):
+    app.command(command.NAME, epilog=command.EXAMPLES)(command.run)
+
+
+def main() -> None:
+    """Runs the command line; bad input is one line on standard error and exit code 2."""
+    try:
+        app(prog_name="capeval")
+    except CapevalError as error:
+        _fail(str(error))
+    except OSError as error:
+        named = f"{error.filename}: " if error.filename is not None else ""
+        _fail(f"{named}{error.strerror or error}")
+
+
+def _fail(message: str) -> None:
+    print(f"capeval: error: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(2)

@@ -1,0 +1,72 @@
+"""`capeval compare`: two systems, and whether they differ."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from capeval.cli.console import Steps, deliver, examples, render, system_names
+from capeval.cli.options import (
+    Format,
+    FormatOption,
+    Level,
+    Metrics,
+    Output,
+    ReferencesFile,
+    Samples,
+    Seed,
+    metric_names,
+)
+from capeval.cli.score import prepared, scored
+from capeval.report import comparison
+from capeval.report.texts import comparison_to_json
+from capeval.tokenization import Tokenizer
+
+__all__ = ["EXAMPLES", "NAME", "run"]
+
+NAME = "compare"
+EXAMPLES = examples(
+    "capeval compare references.json a.json b.json",
+    "capeval compare references.json a.json b.json --method randomization --samples 10000",
+)
+
+
+class Method(StrEnum):
+    """How chance is measured."""
+
+    BOOTSTRAP = "bootstrap"
+    RANDOMIZATION = "randomization"
+
+
+def run(
+    references: ReferencesFile,
+    a: Annotated[Path, typer.Argument(metavar="A", help="Results of one system.", show_default=False)],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Results of another.", show_default=False)],
+    metrics: Metrics = None,
+    method: Annotated[Method, typer.Option(help="Paired test.")] = Method.BOOTSTRAP,
+    samples: Samples = 1000,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    form: FormatOption = Format.TABLE,
+    output: Output = None,
+) -> None:
+    """Compares two systems: for each score the difference B - A, its interval and a p-value."""
+    from capeval.significance import compare
+
+    names = system_names([a, b])
+    with Steps(4) as steps:
+        steps.next("Reading and preparing references")
+        _, evaluator, candidates = prepared(references, [a, b], metric_names(metrics), Tokenizer())
+        reports = []
+        for name, path, captions in zip(names, (a, b), candidates, strict=True):
+            steps.next(f"Scoring {name}")
+            reports.append(scored(evaluator, path, captions))
+        steps.next("Resampling")
+        compared = compare(*reports, method=method.value, samples=samples, level=level, seed=seed)
+    if form is Format.JSON:
+        deliver(comparison_to_json(compared, *names), output)
+    else:
+        render(comparison(compared, *names), form, output)

@@ -1,0 +1,138 @@
+"""What the commands share: writing results, and progress on work that takes its time."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from capeval.files import written_whole
+from capeval.report import Grid, to_csv, to_latex, to_markdown
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.progress import Progress, TaskID
+
+__all__ = ["FORMATS", "Steps", "deliver", "examples", "render", "system_names"]
+
+FORMATS = ("table", "json", "csv", "markdown", "latex")
+
+_ENDINGS = (".gz", ".zip", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
+
+
+def examples(*lines: str) -> str:
+    """Examples at the end of a command's help."""
+    return "[bold]Examples[/bold]\n\n" + "\n\n".join(f"  {line}" for line in lines)
+
+
+def deliver(text: str | bytes, output: Path | None) -> None:
+    """Writes a result to a file, whole or not at all, or to standard output; as UTF-8."""
+    data = text.encode() if isinstance(text, str) else text
+    if output is not None:
+        with written_whole(output) as file:
+            file.write(data)
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def render(grid: Grid, form: str, output: Path | None, title: str | None = None) -> None:
+    """Writes a table in one of the formats that tables have."""
+    texts = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}
+    if form in texts:
+        deliver(texts[form](grid), output)
+    else:
+        _render_table(grid, output, title)
+
+
+def _render_table(grid: Grid, output: Path | None, title: str | None) -> None:
+    import io
+
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    from capeval.report.terminal import table
+
+    made = table(grid, title)
+    text = io.StringIO()
+    terminal = output is None and sys.stdout.isatty()
+    console = Console(file=text, force_terminal=terminal, highlight=False, width=10_000)
+    # All of the table, however narrow the terminal: a score cut short would be another score.
+    console.width = Measurement.get(console, console.options, made).maximum
+    console.print(made)
+    lines = (line.rstrip() for line in text.getvalue().splitlines())
+    deliver("".join(f"{line}\n" for line in lines), output)
+
+
+def system_names(paths: Sequence[Path]) -> list[str]:
+    """What to call the systems of some files: the file names, or the paths where those are the same."""
+    names = [_stem(path.name) for path in paths]
+    return [
+        name if names.count(name) == 1 else _characters(str(path))
+        for name, path in zip(names, paths, strict=True)
+    ]
+
+
+def _stem(name: str) -> str:
+    stem = name
+    for ending in _ENDINGS:
+        stem = stem.removesuffix(ending)
+    return _characters(stem or name)
+
+
+def _characters(name: str) -> str:
+    # File names on Linux are bytes, and need not be UTF-8.
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+class Steps:
+    """A progress bar on standard error, from the second second on, where that is a terminal."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = -1
+        self._text = ""
+        self._lock = threading.Lock()
+        self._bar: tuple[Progress, TaskID] | None = None
+        self._timer = threading.Timer(1.0, self._show)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Steps:
+        if sys.stderr.isatty():
+            self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._done = self._total
+            if self._bar is not None:
+                self._bar[0].stop()
+
+    def next(self, text: str) -> None:
+        """Says what is done now."""
+        with self._lock:
+            self._done += 1
+            self._text = text
+            if self._bar is not None:
+                self._bar[0].update(self._bar[1], completed=self._done, description=text)
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        text = TextColumn("{task.description}", markup=False)
+        bar = Progress(
+            text, BarColumn(), TimeElapsedColumn(), console=Console(file=sys.stderr), transient=True
+        )
+        with self._lock:
+            if self._done < self._total:
+                self._bar = (bar, bar.add_task(self._text, total=self._total, completed=self._done))
+                bar.start()

@@ -1,0 +1,56 @@
+"""`capeval data`: real files to try things on."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from capeval.cli.console import Steps, examples
+from capeval.cli.options import Seed
+from capeval.errors import OptionError
+
+__all__ = ["EXAMPLES", "NAME", "run"]
+
+NAME = "data"
+EXAMPLES = examples("capeval data coco", "capeval data coco --split train2014 --seed 7")
+
+
+class Split(StrEnum):
+    """The splits of COCO Captions 2014."""
+
+    VAL = "val2014"
+    TRAIN = "train2014"
+
+
+def run(
+    folder: Annotated[
+        Path, typer.Argument(help="Where to write; made if it is not there.", show_default=False)
+    ],
+    split: Annotated[Split, typer.Option(help="Which images.")] = Split.VAL,
+    seed: Seed = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+) -> None:
+    """Writes captions of COCO 2014 as files: references, and human results to score.
+
+    One caption of each image, chosen by the seed, is the result; the others are its references. The
+    captions come from the installed pycocoevalcap.
+    """
+    from capeval.benchmarks import coco
+    from capeval.formats import write_candidates, write_references
+
+    paths = [folder / f"captions_{split}_{what}.json" for what in ("references", "human_results")]
+    for path in paths:
+        if path.exists() and not force:
+            raise OptionError(f"{path} is there already; --force replaces it")
+    with Steps(3) as steps:
+        steps.next("Reading captions")
+        references, candidates = coco.hold_out(coco.captions(split.value), seed=seed)
+        folder.mkdir(parents=True, exist_ok=True)
+        steps.next("Writing references")
+        write_references(references, paths[0])
+        steps.next("Writing results")
+        write_candidates(candidates, paths[1])
+    print(*paths, sep="\n")

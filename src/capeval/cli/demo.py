@@ -1,0 +1,67 @@
+"""`capeval demo`: the metrics of 40,504 real images."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from capeval.cli.console import Steps, deliver, examples, render
+from capeval.cli.options import Seed
+
+__all__ = ["EXAMPLES", "NAME", "run"]
+
+NAME = "demo"
+EXAMPLES = examples("capeval demo", "capeval demo --output reports --seed 7")
+
+
+def run(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the report goes.")
+    ] = Path("capeval-demo"),
+    seed: Seed = 0,
+) -> None:
+    """Scores human captions of the 40,504 images of COCO val2014, and writes an HTML report.
+
+    One caption of each image, chosen by the seed, is scored against the others.
+    """
+    from capeval.benchmarks import coco
+    from capeval.evaluation import Evaluator
+    from capeval.report import System, scores, to_html
+
+    seconds = [time.perf_counter()]
+    with Steps(4) as steps:
+        steps.next("Reading the captions of COCO val2014")
+        references, candidates = coco.hold_out(coco.captions("val2014"), seed=seed)
+        seconds.append(time.perf_counter())
+        steps.next("Tokenising and preparing references")
+        evaluator = Evaluator(references)
+        seconds.append(time.perf_counter())
+        steps.next("Tokenising and scoring candidates")
+        report = evaluator.evaluate(candidates)
+        seconds.append(time.perf_counter())
+        system = System(name="One human caption (val2014)", report=report)
+        published = {"Paper's human row (test, c5)": coco.HUMAN}
+        render(scores([system], published), "table", None, "COCO Captions 2014")
+        steps.next("Writing the report")
+        path = output / "report.html"
+        page = to_html(
+            [system],
+            title="Human captions of COCO val2014",
+            published=published,
+            references=references,
+            candidates={system.name: candidates},
+        )
+        output.mkdir(parents=True, exist_ok=True)
+        deliver(page, path)
+    read, prepared, scored = (end - start for start, end in itertools.pairwise(seconds))
+    print(
+        f"\n{len(candidates):,} candidates and {int(references.counts.sum()):,} references of "
+        f"{len(references):,} images in {read + prepared + scored:.2f} s: reading {read:.2f}, "
+        f"references (tokens, frequencies) {prepared:.2f}, candidates (tokens, scores) {scored:.2f}.\n"
+        f"The paper's row is of other images: {coco.HUMAN_SOURCE}.\n"
+        f"Report: {path}"
+    )

@@ -1,0 +1,64 @@
+"""Arguments and options that several commands have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from capeval.metrics import DEFAULT
+
+__all__ = [
+    "Format",
+    "FormatOption",
+    "Level",
+    "Metrics",
+    "Output",
+    "ReferencesFile",
+    "Samples",
+    "Seed",
+    "metric_names",
+]
+
+
+class Format(StrEnum):
+    """The forms of a result."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+
+
+ReferencesFile = Annotated[
+    Path, typer.Argument(metavar="REFERENCES", help="File of references.", show_default=False)
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metrics",
+        "-m",
+        metavar="NAME,...",
+        help="Metrics, by comma or repeated; 'capeval metrics' lists them.",
+        show_default=",".join(DEFAULT),
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False),
+]
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="Form of the result.")]
+Samples = Annotated[int, typer.Option(min=1, help="Resamples of the images.")]
+Level = Annotated[float, typer.Option(min=0.0, max=1.0, help="How sure intervals are.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of what depends on chance.")]
+
+
+def metric_names(given: Sequence[str] | None) -> tuple[str, ...]:
+    """The names in `--metrics`."""
+    if not given:
+        return tuple(DEFAULT)
+    return tuple(name.strip() for part in given for name in part.split(","))

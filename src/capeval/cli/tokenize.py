@@ -1,0 +1,60 @@
+"""`capeval tokenize`: the tokens of each line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from capeval import _native
+from capeval.cli.console import deliver, examples
+from capeval.cli.options import Output
+from capeval.errors import FormatError
+from capeval.tokenization import Tokenizer
+
+__all__ = ["EXAMPLES", "NAME", "run"]
+
+NAME = "tokenize"
+EXAMPLES = examples(
+    "capeval tokenize captions.txt",
+    'echo "A man\'s best friend." | capeval tokenize -',
+    "capeval tokenize captions.txt --keep-punctuation --keep-case -o tokens.txt",
+)
+
+
+def run(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A caption in each line; - is standard input.", show_default=False
+        ),
+    ],
+    keep_punctuation: Annotated[
+        bool, typer.Option("--keep-punctuation", help="Leave punctuation in: the tokenizer's own output.")
+    ] = False,
+    keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not turn tokens to lower case.")] = False,
+    output: Output = None,
+) -> None:
+    """Writes the tokens of each caption: a caption a line in, its tokens a line out, as UTF-8.
+
+    A line ends at a line feed; any other line end in it is white space.
+    """
+    data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    tokenizer = Tokenizer(lowercase=not keep_case, punctuation="keep" if keep_punctuation else "reference")
+    deliver(_native.tokenize_lines(_text(data, file), tokenizer.native), output)
+
+
+def _text(data: bytes, file: Path) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = 1 + data.count(b"\n", 0, error.start)
+        column = 1 + len(data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode())
+        message = (
+            f"line {line} column {column}: the byte 0x{data[error.start]:02x} is not UTF-8 here; "
+            "expected plain UTF-8"
+        )
+        path = "standard input" if str(file) == "-" else file
+        raise FormatError(message, kind="NotUtf8", line=line, column=column, path=path) from None

@@ -1,0 +1,123 @@
+"""The bytes of a file: read up to a limit, out of gzip or zip where it is one."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from capeval.errors import FormatError
+
+if TYPE_CHECKING:
+    import gzip
+    import zipfile
+
+__all__ = ["LIMIT", "Source", "read_source"]
+
+LIMIT = 2**31
+"""The most bytes that a file may have, unpacked: 2 GiB, 32 times the largest file of COCO."""
+
+_CHUNK = 2**20
+_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_EMPTY_ZIP = b"PK\x05\x06"
+
+
+class Source:
+    """What is in a file.
+
+    Attributes:
+        data: The bytes, unpacked.
+        name: The name that says what they are: of the file, or of the one file in a zip archive.
+    """
+
+    def __init__(self, data: bytes, name: str) -> None:
+        self.data = data
+        self.name = name
+
+
+def read_source(path: str | Path, limit: int = LIMIT) -> Source:
+    """Reads a file, out of gzip or zip where its first bytes say that it is one.
+
+    Raises:
+        FormatError: The archive is damaged, encrypted or holds something else than one JSON file, or
+            there are more than `limit` bytes.
+        OSError: The file can't be read.
+    """
+    path = Path(path)
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno())
+        # One read of a file of known size takes half the time of many.
+        first = min(size.st_size, limit) + 1 if stat.S_ISREG(size.st_mode) else _CHUNK
+        data = _bounded(file, limit, "the file", first)
+    if data.startswith(_GZIP):
+        return Source(_gunzipped(data, limit), path.name.removesuffix(".gz"))
+    if data.startswith((_ZIP, _EMPTY_ZIP)):
+        return _unzipped(data, limit)
+    return Source(data, path.name)
+
+
+def _bounded(file: IO[bytes] | gzip.GzipFile, limit: int, what: str, first: int = _CHUNK) -> bytes:
+    """All of a file. Bytes are counted as they come: what an archive says of its size may be a lie."""
+    chunks = []
+    total, size = 0, first
+    while chunk := file.read(size):
+        total, size = total + len(chunk), _CHUNK
+        if total > limit:
+            message = f"{what} must have at most {limit:,} bytes (got more)"
+            raise FormatError(message, kind="TooLarge")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _gunzipped(data: bytes, limit: int) -> bytes:
+    import gzip
+    import io
+    import zlib
+
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            return _bounded(file, limit, "the unpacked file")
+    except EOFError:
+        raise FormatError("the gzip file ends too early (truncated?)", kind="Truncated") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise FormatError(f"the gzip file is damaged ({error})", kind="Damaged") from None
+
+
+def _unzipped(data: bytes, limit: int) -> Source:
+    import io
+    import lzma
+    import zipfile
+    import zlib
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            member = _only_member(archive)
+            with archive.open(member) as file:
+                unpacked = _bounded(file, limit, f"the file {member.filename!r} in the archive")
+    except NotImplementedError as error:
+        raise FormatError(f"the zip archive can't be unpacked ({error})", kind="Unsupported") from None
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
+        raise FormatError(f"the zip archive is damaged ({error})", kind="Damaged") from None
+    if unpacked.startswith((_GZIP, _ZIP)):
+        message = f"the file {member.filename!r} in the archive must be JSON itself (got another archive)"
+        raise FormatError(message, kind="Nested")
+    return Source(unpacked, member.filename)
+
+
+def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+    members = [
+        member
+        for member in archive.infolist()
+        # What macOS adds to archives beside the files.
+        if not member.is_dir() and not member.filename.startswith("__MACOSX/")
+    ]
+    names = [member.filename for member in members]
+    if len(members) != 1 or not names[0].endswith((".json", ".jsonl")):
+        found = ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
+        message = f"the zip archive must hold one JSON file and nothing else (got {found or 'nothing'})"
+        raise FormatError(message, kind="WrongMembers")
+    if members[0].flag_bits & 1:
+        message = f"the file {names[0]!r} in the archive must not be encrypted"
+        raise FormatError(message, kind="Encrypted")
+    return members[0]

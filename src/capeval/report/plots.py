@@ -1,0 +1,134 @@
+"""Plots as SVG to put in a page."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from capeval.report.grids import System
+
+__all__ = ["bars", "spread"]
+
+# Okabe and Ito's colours, which people who confuse red and green can tell apart.
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+_PUBLISHED = "#9a9a9a"
+_STYLE: dict[Any, Any] = {
+    # Text stays text: it can be searched, and has the fonts of the page.
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.edgecolor": "#888888",
+    "xtick.color": "#555555",
+    "ytick.color": "#555555",
+}
+_COLUMNS = 4
+_BINS = 40
+
+
+def bars(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]) -> Markup:
+    """The corpus scores: a panel for each score, a bar for each system, with its interval."""
+    with mpl.rc_context(_STYLE):
+        names = tuple(systems[0].report.corpus)
+        count = len(systems) + len(published)
+        figure, panels = _panels(len(names), 0.9 + 0.24 * count)
+        for name, panel in zip(names, panels, strict=True):
+            _bars_of(panel, name, systems, published)
+        _legend(figure, panels[0], [*(system.name for system in systems), *published])
+        return _svg(figure, "bars")
+
+
+def _bars_of(
+    panel: Axes, name: str, systems: Sequence[System], published: Mapping[str, Mapping[str, float]]
+) -> None:
+    for place, system in enumerate(systems):
+        score, interval = system.report.corpus[name], system.intervals.get(name)
+        ends = None if interval is None else [[score - interval.low], [interval.high - score]]
+        panel.barh(
+            place,
+            score,
+            xerr=ends,
+            height=0.72,
+            color=_COLOURS[place % len(_COLOURS)],
+            error_kw={"elinewidth": 1, "capsize": 2},
+        )
+        panel.annotate(
+            f"{score:.3f}",
+            (score if interval is None else interval.high, place),
+            (3, 0),
+            textcoords="offset points",
+            va="center",
+        )
+    for place, values in enumerate(published.values(), start=len(systems)):
+        score = values.get(name, 0.0)
+        panel.barh(place, score, height=0.72, color=_PUBLISHED)
+        label = f"{score:.3f}" if name in values else "not given"
+        panel.annotate(label, (score, place), (3, 0), textcoords="offset points", va="center")
+    panel.set_title(name, loc="left")
+    panel.set_yticks([])
+    panel.margins(x=0.28)
+    panel.set_xlim(left=0)
+    panel.invert_yaxis()
+
+
+def spread(systems: Sequence[System]) -> Markup:
+    """How the scores of images are spread: a panel for each score, a line for each system."""
+    with mpl.rc_context(_STYLE):
+        names = tuple(systems[0].report.corpus)
+        figure, panels = _panels(len(names), 1.8)
+        for name, panel in zip(names, panels, strict=True):
+            highest = max(float(system.report.per_image[name].max()) for system in systems)
+            edges = np.linspace(0.0, highest if highest > 0 else 1.0, _BINS + 1)
+            for place, system in enumerate(systems):
+                counts, _ = np.histogram(system.report.per_image[name], edges)
+                colour = _COLOURS[place % len(_COLOURS)]
+                panel.stairs(counts / counts.sum(), edges, color=colour, linewidth=1.2)
+                panel.stairs(counts / counts.sum(), edges, color=colour, alpha=0.12, fill=True)
+            panel.set_title(name, loc="left")
+            panel.set_xlim(edges[0], edges[-1])
+            panel.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}%")
+        if len(systems) > 1:
+            _legend(figure, panels[0], [system.name for system in systems], lines=True)
+        return _svg(figure, "spread")
+
+
+def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
+    columns = min(_COLUMNS, count)
+    rows = -(-count // columns)
+    figure = Figure(figsize=(10, 0.5 + height * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    panels = list(grid.flat)
+    for unused in panels[count:]:
+        unused.set_visible(False)
+    return figure, panels[:count]
+
+
+def _legend(figure: Figure, panel: Axes, names: Sequence[str], *, lines: bool = False) -> None:
+    handles = panel.patches[::2] if lines else panel.patches
+    # A dollar sign would start a formula, and a leading underscore hide the name.
+    labels = [name.replace("$", r"\$") for name in names]
+    figure.legend(handles, labels, loc="outside upper left", ncols=min(4, len(names)), frameon=False)
+
+
+def _svg(figure: Figure, salt: str) -> Markup:
+    text = io.StringIO()
+    # The same scores give the same file: no date, and ids that depend on the plot alone.
+    with mpl.rc_context({"svg.hashsalt": salt}):
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    # Two plots in one page: what matplotlib numbers would stand twice.
+    svg = re.sub(r'\bid="(?=[a-z]+_\d)', f'id="{salt}-', svg)
+    return Markup(re.sub(r'width="[\d.]+pt" height="[\d.]+pt"', 'role="img"', svg, count=1))  # noqa: S704

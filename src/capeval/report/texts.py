@@ -1,0 +1,143 @@
+"""Tables and scores as JSON, CSV, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from capeval.report.grids import Cell, Grid, System
+
+if TYPE_CHECKING:
+    from capeval.significance import Comparison
+
+__all__ = ["comparison_to_json", "shown", "to_csv", "to_json", "to_latex", "to_markdown"]
+
+# A spreadsheet takes text that starts with one of these for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def to_json(systems: Sequence[System], *, per_image: bool = False) -> str:
+    """One object for one system, a list of objects for several; scores in full precision.
+
+    Args:
+        systems: The systems.
+        per_image: Whether to add the scores of each image.
+    """
+    objects = [_object(system, per_image=per_image) for system in systems]
+    return _json(objects[0] if len(objects) == 1 else objects, lines=not per_image)
+
+
+def _object(system: System, *, per_image: bool) -> dict[str, Any]:
+    made: dict[str, Any] = {"system": system.name, **system.report.to_dict(per_image=per_image)}
+    if system.intervals:
+        made["intervals"] = {name: asdict(interval) for name, interval in system.intervals.items()}
+    return made
+
+
+def comparison_to_json(comparisons: Mapping[str, Comparison], a: str, b: str) -> str:
+    """One object: the names of the systems, and the comparison of each score."""
+    metrics = {name: asdict(each) for name, each in comparisons.items()}
+    return _json({"systems": {"a": a, "b": b}, "metrics": metrics}, lines=True)
+
+
+def _json(content: object, *, lines: bool) -> str:
+    # Python writes indented JSON ten times slower, which tells with tens of thousands of images.
+    return json.dumps(content, indent=2 if lines else None, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def to_csv(grid: Grid) -> str:
+    """CSV with numbers in full precision; the ends of intervals have columns of their own.
+
+    Text that a spreadsheet would run as a formula has an apostrophe put before it.
+    """
+    import csv
+    import io
+
+    with_ends = {
+        column for column in range(len(grid.columns)) if any(row[column].low is not None for row in grid.rows)
+    }
+    header = []
+    for column, name in enumerate(grid.columns):
+        header += [name, f"{name} low", f"{name} high"] if column in with_ends else [name]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([_inert(name) for name in header])
+    for row in grid.rows:
+        values: list[object] = []
+        for column, cell in enumerate(row):
+            values += [cell.value, cell.low, cell.high] if column in with_ends else [cell.value]
+        writer.writerow([_inert(value) for value in values])
+    return text.getvalue()
+
+
+def _inert(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def to_markdown(grid: Grid) -> str:
+    """A Markdown table (GitHub's form), the best of each column in bold."""
+    numeric = _numeric(grid)
+    rule = ["---:" if column in numeric else "---" for column in range(len(grid.columns))]
+    body = [[_bold(_markdown(shown(cell)), cell) for cell in row] for row in grid.rows]
+    rows = [[_markdown(name) for name in grid.columns], rule, *body]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _bold(text: str, cell: Cell) -> str:
+    return f"**{text}**" if cell.best else text
+
+
+def _markdown(text: str) -> str:
+    for character in "\\`*_[]<>|~#":
+        text = text.replace(character, f"\\{character}")
+    return " ".join(text.split())
+
+
+def to_latex(grid: Grid) -> str:
+    r"""A LaTeX table for the `booktabs` package, the best of each column in bold."""
+    numeric = _numeric(grid)
+    alignment = "".join("r" if column in numeric else "l" for column in range(len(grid.columns)))
+    lines = ["% \\usepackage{booktabs}", f"\\begin{{tabular}}{{{alignment}}}", "\\toprule"]
+    lines += [" & ".join(_latex(name) for name in grid.columns) + r" \\", "\\midrule"]
+    for row in grid.rows:
+        cells = [rf"\textbf{{{_latex(shown(cell))}}}" if cell.best else _latex(shown(cell)) for cell in row]
+        # A bracket at the start of a row would be taken for an argument of the row before it.
+        lines.append(("{}" if cells[0].startswith("[") else "") + " & ".join(cells) + r" \\")
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+}
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+
+
+def _numeric(grid: Grid) -> set[int]:
+    """The columns that hold numbers, which stand to the right."""
+    return {
+        column
+        for column in range(len(grid.columns))
+        if any(isinstance(row[column].value, float) for row in grid.rows)
+    }
+
+
+def shown(cell: Cell) -> str:
+    """A cell for people: `0.435`, or `0.435 [0.431, 0.439]`, to three decimals by default."""
+    if cell.value is None:
+        return ""
+    if not isinstance(cell.value, float):
+        return str(cell.value)
+    number, low, high = (
+        "" if value is None else f"{value:.{cell.digits}f}" for value in (cell.value, cell.low, cell.high)
+    )
+    return f"{number} [{low}, {high}]" if low else number
