@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 
 from capeval import __version__
-from capeval.cli import check, compare, data, demo, metrics, score, tokenize
+from capeval.cli import align, check, compare, data, demo, metrics, score, tokenize
 from capeval.errors import CapevalError
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="capeval",
-    help="Scores image captions: BLEU, ROUGE and CIDEr as the COCO reference computes them, without Java.",
+    help="Scores image captions: BLEU, METEOR, ROUGE and CIDEr as the COCO reference computes them, without Java.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -39,7 +39,7 @@ def _options(
     pass
 
 
-for command in (score, compare, check, tokenize, data, demo, metrics):
+for command in (score, compare, check, tokenize, align, data, demo, metrics):
     app.command(command.NAME, epilog=command.EXAMPLES)(command.run)
 
 
