@@ -3,7 +3,7 @@
 from capeval._native import __version__
 from capeval.evaluation import Evaluator, Report, evaluate
 from capeval.formats import load_candidates, load_references
-from capeval.metrics import Bleu, Cider, CiderD, RougeL, RougeN, RougeS
+from capeval.metrics import Bleu, Cider, CiderD, Meteor, RougeL, RougeN, RougeS, align
 from capeval.resources import DocumentFrequencies
 from capeval.tokenization import Tokenizer, tokenize
 from capeval.types import Candidates, References, Scores, Signature
@@ -15,6 +15,7 @@ __all__ = [
     "CiderD",
     "DocumentFrequencies",
     "Evaluator",
+    "Meteor",
     "References",
     "Report",
     "RougeL",
@@ -24,6 +25,7 @@ __all__ = [
     "Signature",
     "Tokenizer",
     "__version__",
+    "align",
     "evaluate",
     "load_candidates",
     "load_references",

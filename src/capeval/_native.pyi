@@ -5,6 +5,8 @@ much explanation. Every call that works on a batch releases the interpreter and 
 rayon's pool (`RAYON_NUM_THREADS`).
 """
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Literal, final
 
 import numpy as np
@@ -14,11 +16,17 @@ __all__ = [
     "Captions",
     "CiderReferences",
     "DocumentFrequencies",
+    "MeteorOptions",
+    "MeteorReferences",
+    "MeteorTables",
     "TokenizedCandidates",
     "TokenizedReferences",
     "TokenizerOptions",
     "__version__",
     "bleu_statistics",
+    "compile_meteor_tables",
+    "meteor_align",
+    "meteor_scores",
     "read_annotations",
     "read_json_lines_references",
     "read_json_lines_results",
@@ -213,3 +221,90 @@ class CiderReferences:
     ) -> CiderReferences: ...
     def statistics(self, candidates: TokenizedCandidates) -> NDArray[np.float64]:
         """Rows of the pooled cosine similarity for n-grams of each order, and 1."""
+
+@final
+class MeteorOptions:
+    """METEOR's options."""
+
+    def __new__(
+        cls,
+        *,
+        stages: list[tuple[str, float]],
+        alpha: float,
+        beta: float,
+        gamma: float,
+        delta: float,
+        beam_size: int,
+        normalise: bool,
+        penalise_perfect: bool,
+    ) -> MeteorOptions:
+        """Takes the stages in the order in which they are tried, each with its weight.
+
+        Raises:
+            OptionError: An option is out of its range.
+        """
+
+@final
+class MeteorTables:
+    """METEOR's word tables, mapped into memory."""
+
+    @staticmethod
+    def open(path: Path) -> MeteorTables:
+        """Maps a file and reads its header only.
+
+        Raises:
+            OSError: The file can't be read.
+            ResourceError: It is no such file, of another version, or not whole.
+        """
+
+    def verify(self) -> None:
+        """Reads all of the tables and compares their checksum.
+
+        Raises:
+            ResourceError: It differs.
+        """
+
+def compile_meteor_tables(
+    *,
+    synsets: bytes,
+    exceptions: bytes,
+    function_words: bytes,
+    prefixes: bytes,
+    paraphrases: Path,
+    progress: Callable[[int], object],
+) -> bytes:
+    """Compiles METEOR's texts; `progress` hears the number of paraphrases read, now and then.
+
+    Raises:
+        OSError: `paraphrases` can't be read.
+        ResourceError: A text is not what it must be.
+    """
+
+@final
+class MeteorReferences:
+    """References prepared for METEOR."""
+
+    def __new__(
+        cls, references: TokenizedReferences, tables: MeteorTables, options: MeteorOptions
+    ) -> MeteorReferences: ...
+    def statistics(self, candidates: TokenizedCandidates) -> NDArray[np.float64]:
+        """Rows of METEOR's counts against the best reference."""
+
+def meteor_scores(statistics: NDArray[np.float64], options: MeteorOptions) -> NDArray[np.float64]:
+    """The score of each row of counts."""
+
+def meteor_align(
+    tables: MeteorTables, options: MeteorOptions, candidate: str, reference: str
+) -> tuple[
+    list[str],
+    list[str],
+    list[tuple[int, int, int, int, str, float]],
+    int,
+    tuple[float, float, float, float, float],
+]:
+    """Aligns two tokenised captions.
+
+    Returns:
+        The words of both, the matches (start and length in the candidate, start and length in the
+        reference, stage, weight), the number of chunks, and precision, recall, F mean, penalty and score.
+    """

@@ -15,14 +15,23 @@ from capeval.files import written_whole
 from capeval.metrics.base import Metric, Prepared, make_scores
 from capeval.metrics.registry import DEFAULT, resolve
 from capeval.tokenization import TokenizedReferences, Tokenizer, first_few, unknown_images
-from capeval.types import Candidates, FloatArray, ImageId, References, Scores, Signature
+from capeval.types import (
+    Candidates,
+    CandidatesLike,
+    FloatArray,
+    ImageId,
+    References,
+    ReferencesLike,
+    Scores,
+    Signature,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Evaluator", "Report", "evaluate"]
 
-Subsets = Mapping[str, Iterable[ImageId]]
+Subsets = Mapping[str, Iterable[int]] | Mapping[str, Iterable[str]] | Mapping[str, Iterable[ImageId]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -101,7 +110,7 @@ class Evaluator:
 
     def __init__(
         self,
-        references: References | Mapping[ImageId, Sequence[str]],
+        references: ReferencesLike,
         metrics: Iterable[str | Metric] = DEFAULT,
         *,
         tokenizer: Tokenizer | None = None,
@@ -115,7 +124,7 @@ class Evaluator:
 
     def evaluate(
         self,
-        candidates: Candidates | Mapping[ImageId, str],
+        candidates: CandidatesLike,
         *,
         subsets: Subsets | None = None,
     ) -> Report:
@@ -164,8 +173,8 @@ class Evaluator:
 
 
 def evaluate(
-    references: References | Mapping[ImageId, Sequence[str]],
-    candidates: Candidates | Mapping[ImageId, str],
+    references: ReferencesLike,
+    candidates: CandidatesLike,
     metrics: Iterable[str | Metric] = DEFAULT,
     *,
     subsets: Subsets | None = None,

@@ -13,10 +13,23 @@ from numpy.typing import NDArray
 from capeval import _native
 from capeval.errors import CaptionError
 
-__all__ = ["Candidates", "FloatArray", "ImageId", "References", "Scores", "Signature"]
+__all__ = [
+    "Candidates",
+    "CandidatesLike",
+    "FloatArray",
+    "ImageId",
+    "References",
+    "ReferencesLike",
+    "Scores",
+    "Signature",
+]
 
 ImageId = int | str
 FloatArray = NDArray[np.float64]
+
+# A mapping's type says of which type all its keys are: ids that may be either are neither of these two.
+_Groups = Mapping[int, Sequence[str]] | Mapping[str, Sequence[str]] | Mapping[ImageId, Sequence[str]]
+_Singles = Mapping[int, str] | Mapping[str, str] | Mapping[ImageId, str]
 
 
 class _Captions(Mapping[ImageId, list[str]]):
@@ -28,7 +41,7 @@ class _Captions(Mapping[ImageId, list[str]]):
 
     _kind = "captions"
 
-    def __init__(self, captions: Mapping[ImageId, Sequence[str]]) -> None:
+    def __init__(self, captions: _Groups | _Singles) -> None:
         if not isinstance(captions, Mapping):
             raise CaptionError(
                 f"{self._kind} must be a mapping of image ids to captions (got {type(captions).__name__})"
@@ -126,6 +139,9 @@ class References(_Captions):
 
     _kind = "references"
 
+    def __init__(self, captions: _Groups) -> None:
+        super().__init__(captions)
+
 
 class Candidates(_Captions):
     """The captions to score: one for each image, or several samples of it.
@@ -140,12 +156,16 @@ class Candidates(_Captions):
 
     _kind = "candidates"
 
-    def __init__(self, captions: Mapping[ImageId, str] | Mapping[ImageId, Sequence[str]]) -> None:
-        super().__init__(captions)
-
     @classmethod
     def _group(cls, image: ImageId, value: object) -> list[str]:
         return [value] if isinstance(value, str) else super()._group(image, value)
+
+
+ReferencesLike = References | _Groups
+"""References, or a mapping of image ids to lists of captions."""
+
+CandidatesLike = Candidates | _Groups | _Singles
+"""Candidates, or a mapping of image ids to a caption or to a list of captions."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@
 pub mod bleu;
 pub mod cider;
 pub mod frequencies;
+pub mod meteor;
 mod ngrams;
 pub mod rouge;
 pub mod tokens;

@@ -27,9 +27,7 @@ fn tokenize(criterion: &mut Criterion) {
     let lines: Vec<&str> = text.lines().collect();
     let options = Options::default();
     let mut group = criterion.benchmark_group("tokenize");
-    group
-        .throughput(Throughput::Elements(lines.len() as u64))
-        .sample_size(20);
+    group.throughput(Throughput::Elements(lines.len() as u64)).sample_size(20);
     group.bench_function("captions", |bencher| {
         bencher.iter(|| {
             let mut tokenizer = Tokenizer::new();

@@ -7,10 +7,7 @@ use capeval_ptb::{Options, Punctuation, Tokenizer};
 use std::io::{Read, Write};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut options = Options {
-        punctuation: Punctuation::Keep,
-        ..Options::default()
-    };
+    let mut options = Options { punctuation: Punctuation::Keep, ..Options::default() };
     let mut alone = false;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {

@@ -28,12 +28,7 @@ pub(crate) struct Automaton {
 
 impl Automaton {
     pub(crate) fn new<'a>(rules: impl Iterator<Item = &'a Pattern>) -> Automaton {
-        let mut automaton = Automaton {
-            nodes: Vec::new(),
-            start: 0,
-            classes: [0; 256],
-            samples: Vec::new(),
-        };
+        let mut automaton = Automaton { nodes: Vec::new(), start: 0, classes: [0; 256], samples: Vec::new() };
         let mut starts = Vec::new();
         for (number, pattern) in rules.enumerate() {
             let accept = automaton.add(Node::Accept(number));
@@ -53,10 +48,7 @@ impl Automaton {
     fn compile(&mut self, pattern: &Pattern, next: usize) -> usize {
         match pattern {
             Pattern::One(set) => self.add(Node::Step(*set, next)),
-            Pattern::Sequence(parts) => parts
-                .iter()
-                .rev()
-                .fold(next, |next, part| self.compile(part, next)),
+            Pattern::Sequence(parts) => parts.iter().rev().fold(next, |next, part| self.compile(part, next)),
             Pattern::Choice(parts) => {
                 let starts = parts.iter().map(|part| self.compile(part, next)).collect();
                 self.add(Node::Fork(starts))
@@ -227,11 +219,7 @@ impl States {
             return row;
         }
         let row = self.transitions.len();
-        let unknown = if members.0.is_empty() {
-            State::DEAD
-        } else {
-            State::UNKNOWN
-        };
+        let unknown = if members.0.is_empty() { State::DEAD } else { State::UNKNOWN };
         let width = self.automaton.samples.len();
         self.transitions.resize(row + width, unknown);
         self.known.insert(members.clone(), row);

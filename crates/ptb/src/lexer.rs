@@ -41,10 +41,7 @@ pub(crate) struct Lexer {
 impl Lexer {
     pub(crate) fn new() -> Lexer {
         let rules = compiled();
-        Lexer {
-            states: States::new(&rules.automaton),
-            outcomes: &rules.outcomes,
-        }
+        Lexer { states: States::new(&rules.automaton), outcomes: &rules.outcomes }
     }
 
     /// The lexeme at `start`, which must be inside the line.
@@ -61,17 +58,9 @@ impl Lexer {
             }
         }
         let within = best.and_then(|(state, end)| self.lexeme(state, line, start, end));
-        if state == State::DEAD {
-            within
-        } else {
-            self.beyond(state, line, start, following).or(within)
-        }
-        // Every symbol is a match by itself, of the last rule if of no other.
-        .unwrap_or(Lexeme {
-            end: start + 1,
-            text_end: start + 1,
-            action: Action::Skip,
-        })
+        if state == State::DEAD { within } else { self.beyond(state, line, start, following).or(within) }
+            // Every symbol is a match by itself, of the last rule if of no other.
+            .unwrap_or(Lexeme { end: start + 1, text_end: start + 1, action: Action::Skip })
     }
 
     /// The longest match that ends after the line, though its token is inside.
@@ -122,11 +111,7 @@ impl Lexer {
             Action::FinalAcronym | Action::FinalAbbreviation => (end - 1, end),
             _ => (end, end),
         };
-        (text_end <= line.len()).then_some(Lexeme {
-            end,
-            text_end,
-            action,
-        })
+        (text_end <= line.len()).then_some(Lexeme { end, text_end, action })
     }
 }
 

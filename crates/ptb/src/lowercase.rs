@@ -10,10 +10,9 @@ use crate::symbols::{MARK, symbols_of};
 /// Appends the text in lower case.
 pub(crate) fn push_lowercase(text: &str, out: &mut String) {
     if text.is_ascii() {
-        out.extend(
-            text.bytes()
-                .map(|byte| char::from(byte.to_ascii_lowercase())),
-        );
+        let start = out.len();
+        out.push_str(text);
+        out[start..].make_ascii_lowercase();
         return;
     }
     for (offset, character) in text.char_indices() {
@@ -97,19 +96,11 @@ fn part_of(character: char) -> Part {
         '"' | '\'' | '.' => Part::AnyJoint,
         // Punctuation and signs that the tokenizer takes for parts of words, though not Java.
         '\u{2c2}'..='\u{2c5}' | '\u{2d2}'..='\u{2df}' | '\u{2e5}'..='\u{2eb}' => Part::Other,
-        '\u{2ed}' | '\u{2ef}'..='\u{2ff}' | '\u{375}' | '\u{378}' | '\u{379}' | '\u{384}' => {
+        '\u{2ed}' | '\u{2ef}'..='\u{2ff}' | '\u{375}' | '\u{378}' | '\u{379}' | '\u{384}' => Part::Other,
+        '\u{385}' | '\u{3f6}' | '\u{55a}'..='\u{55f}' | '\u{6de}' | '\u{6e9}' | '\u{6fd}' | '\u{6fe}' => {
             Part::Other
         }
-        '\u{385}'
-        | '\u{3f6}'
-        | '\u{55a}'..='\u{55f}'
-        | '\u{6de}'
-        | '\u{6e9}'
-        | '\u{6fd}'
-        | '\u{6fe}' => Part::Other,
-        '-' | '_' | '\u{58a}' | '\u{5be}' | '\u{1400}' | '\u{1806}' | '\u{2010}'..='\u{2015}' => {
-            Part::Joint
-        }
+        '-' | '_' | '\u{58a}' | '\u{5be}' | '\u{1400}' | '\u{1806}' | '\u{2010}'..='\u{2015}' => Part::Joint,
         '\u{2e17}' | '\u{2e1a}' | '\u{301c}' | '\u{3030}' | '\u{ff0d}' | '\u{ff3f}' => Part::Joint,
         '\u{ad}' | '\u{2027}' | '\u{203f}' | '\u{2040}' | '\u{2054}' => Part::Joint,
         ',' | '\u{66b}' => Part::NumberJoint,

@@ -49,14 +49,8 @@ fn ampersands(text: &str, out: &mut String) {
     const ENTITY: &str = "&amp;";
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let is_entity = rest
-            .get(..ENTITY.len())
-            .is_some_and(|s| s.eq_ignore_ascii_case(ENTITY));
-        let taken = if is_entity {
-            ENTITY.len()
-        } else {
-            first.len_utf8()
-        };
+        let is_entity = rest.get(..ENTITY.len()).is_some_and(|s| s.eq_ignore_ascii_case(ENTITY));
+        let taken = if is_entity { ENTITY.len() } else { first.len_utf8() };
         out.push(first);
         rest = &rest[taken..];
     }

@@ -60,11 +60,7 @@ pub(crate) enum Pattern {
     One(Set),
     Sequence(Vec<Pattern>),
     Choice(Vec<Pattern>),
-    Repeat {
-        inner: Box<Pattern>,
-        min: u32,
-        max: Option<u32>,
-    },
+    Repeat { inner: Box<Pattern>, min: u32, max: Option<u32> },
 }
 
 impl From<Set> for Pattern {
@@ -99,11 +95,7 @@ pub(crate) trait Repeat: Into<Pattern> {
     }
 
     fn repeated(self, min: u32, max: Option<u32>) -> Pattern {
-        Pattern::Repeat {
-            inner: Box::new(self.into()),
-            min,
-            max,
-        }
+        Pattern::Repeat { inner: Box::new(self.into()), min, max }
     }
 }
 
@@ -129,10 +121,7 @@ pub(crate) fn literal(text: &str) -> Pattern {
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
         parts.push(match byte {
-            b'=' => bytes
-                .next()
-                .map_or(Set::of(b"="), |next| Set::of(&[next]))
-                .into(),
+            b'=' => bytes.next().map_or(Set::of(b"="), |next| Set::of(&[next])).into(),
             _ => any_case(byte).into(),
         });
     }

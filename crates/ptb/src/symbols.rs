@@ -61,10 +61,7 @@ pub(crate) fn symbols_of(character: char) -> (u8, Option<u8>) {
 ///
 /// U+0085 is not among them: it is read as the ellipsis of Windows-1252.
 pub(crate) fn ends_line(character: char) -> bool {
-    matches!(
-        character,
-        '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{2028}' | '\u{2029}'
-    )
+    matches!(character, '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{2028}' | '\u{2029}')
 }
 
 fn symbol(unit: u16) -> u8 {

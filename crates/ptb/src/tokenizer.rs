@@ -35,10 +35,7 @@ pub struct Options {
 impl Default for Options {
     /// What published scores are computed on: lower case, punctuation of the reference.
     fn default() -> Options {
-        Options {
-            lowercase: true,
-            punctuation: Punctuation::Reference,
-        }
+        Options { lowercase: true, punctuation: Punctuation::Reference }
     }
 }
 
@@ -65,11 +62,7 @@ impl Default for Tokenizer {
 impl Tokenizer {
     /// A tokenizer that has seen no text yet.
     pub fn new() -> Tokenizer {
-        Tokenizer {
-            lexer: Lexer::new(),
-            line: Line::default(),
-            writer: Writer::default(),
-        }
+        Tokenizer { lexer: Lexer::new(), line: Line::default(), writer: Writer::default() }
     }
 
     /// Passes the tokens of a caption to `sink`, in order. The caption stands alone, as the
@@ -98,11 +91,7 @@ impl Tokenizer {
         let following = |visit: &mut dyn FnMut(u8) -> ControlFlow<()>| {
             let _ = visit_lines(following, visit);
         };
-        let Tokenizer {
-            lexer,
-            line,
-            writer,
-        } = self;
+        let Tokenizer { lexer, line, writer } = self;
         writer.start(*options);
         if is_plain(text) {
             lex(lexer, text.as_bytes(), &following, |start, end, action| {
@@ -111,11 +100,7 @@ impl Tokenizer {
         } else {
             line.read(text);
             lex(lexer, &line.symbols, &following, |start, end, action| {
-                writer.write(
-                    &text[line.offsets[start]..line.offsets[end]],
-                    action,
-                    &mut sink,
-                );
+                writer.write(&text[line.offsets[start]..line.offsets[end]], action, &mut sink);
             });
         }
         writer.finish(&mut sink);
@@ -124,26 +109,17 @@ impl Tokenizer {
 
 /// Whether a text is its own line of symbols: ASCII without line ends.
 fn is_plain(text: &str) -> bool {
-    text.bytes()
-        .all(|byte| byte.is_ascii() && !matches!(byte, b'\n'..=b'\r'))
+    text.bytes().all(|byte| byte.is_ascii() && !matches!(byte, b'\n'..=b'\r'))
 }
 
 /// Passes on where each token of a line starts and ends.
-fn lex(
-    lexer: &mut Lexer,
-    symbols: &[u8],
-    following: Following,
-    mut emit: impl FnMut(usize, usize, Action),
-) {
+fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl FnMut(usize, usize, Action)) {
     let mut start = 0;
     while start < symbols.len() {
         if symbols[start] == b' ' {
             // No token starts with it, but the run of spaces may hold rarer ones, which by
             // themselves could start an address.
-            start += symbols[start..]
-                .iter()
-                .take_while(|&&symbol| is_space(symbol))
-                .count();
+            start += symbols[start..].iter().take_while(|&&symbol| is_space(symbol)).count();
             continue;
         }
         if let Some(end) = plain_word(symbols, start) {
@@ -165,28 +141,19 @@ fn lex(
 /// of them; the automaton would say the same, more slowly.
 #[inline]
 fn plain_word(symbols: &[u8], start: usize) -> Option<usize> {
-    let length = symbols[start..]
-        .iter()
-        .take_while(|s| s.is_ascii_alphabetic())
-        .count();
+    let length = symbols[start..].iter().take_while(|s| s.is_ascii_alphabetic()).count();
     let end = start + length;
     let alone = symbols.get(end).is_none_or(|&symbol| symbol == b' ');
-    (length > 0 && alone && !(matches!(length, 5 | 6) && is_joined(&symbols[start..end])))
-        .then_some(end)
+    (length > 0 && alone && !(matches!(length, 5 | 6) && is_joined(&symbols[start..end]))).then_some(end)
 }
 
 fn is_joined(word: &[u8]) -> bool {
     const JOINED: [&[u8]; 6] = [b"cannot", b"gonna", b"gotta", b"lemme", b"gimme", b"wanna"];
     matches!(word[0] | 0x20, b'c' | b'g' | b'l' | b'w')
-        && JOINED
-            .iter()
-            .any(|joined| word.eq_ignore_ascii_case(joined))
+        && JOINED.iter().any(|joined| word.eq_ignore_ascii_case(joined))
 }
 
-fn visit_lines<S: AsRef<str>>(
-    lines: &[S],
-    visit: &mut dyn FnMut(u8) -> ControlFlow<()>,
-) -> ControlFlow<()> {
+fn visit_lines<S: AsRef<str>>(lines: &[S], visit: &mut dyn FnMut(u8) -> ControlFlow<()>) -> ControlFlow<()> {
     for line in lines {
         visit(b'\n')?;
         for character in line.as_ref().chars() {
@@ -199,11 +166,7 @@ fn visit_lines<S: AsRef<str>>(
 }
 
 fn line_symbols(character: char) -> (u8, Option<u8>) {
-    if ends_line(character) {
-        (b' ', None)
-    } else {
-        symbols_of(character)
-    }
+    if ends_line(character) { (b' ', None) } else { symbols_of(character) }
 }
 
 /// A line as symbols, for text that is not plain.
@@ -250,11 +213,7 @@ impl Writer {
             sink(&held);
         }
         let mut token = normalise(action, text, &mut self.normalised);
-        if self.options.lowercase
-            && !token
-                .bytes()
-                .all(|b| b.is_ascii() && !b.is_ascii_uppercase())
-        {
+        if self.options.lowercase && token.bytes().any(|byte| !byte.is_ascii() || byte.is_ascii_uppercase()) {
             self.lowered.clear();
             push_lowercase(token, &mut self.lowered);
             token = &self.lowered;
@@ -321,9 +280,7 @@ mod tests {
         let mut lexer = Lexer::new();
         let slow = lex_slowly(&mut lexer, &line.symbols);
         let mut spans = Vec::new();
-        lex(&mut lexer, &line.symbols, &|_| {}, |start, end, _| {
-            spans.push((start, end))
-        });
+        lex(&mut lexer, &line.symbols, &|_| {}, |start, end, _| spans.push((start, end)));
         let expected: Vec<_> = slow.iter().map(|&(start, end, _)| (start, end)).collect();
         assert_eq!(spans, expected, "for {text:?}");
     }

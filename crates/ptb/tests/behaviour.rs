@@ -3,16 +3,10 @@
 use capeval_ptb::{Options, Punctuation, Tokenizer, tokenize};
 use proptest::prelude::*;
 
-const KEEP: Options = Options {
-    lowercase: false,
-    punctuation: Punctuation::Keep,
-};
+const KEEP: Options = Options { lowercase: false, punctuation: Punctuation::Keep };
 
 fn with(punctuation: Punctuation) -> Options {
-    Options {
-        punctuation,
-        ..Options::default()
-    }
+    Options { punctuation, ..Options::default() }
 }
 
 fn followed(text: &str, following: &[&str]) -> Vec<String> {
@@ -23,34 +17,18 @@ fn followed(text: &str, following: &[&str]) -> Vec<String> {
 
 #[test]
 fn the_default_is_what_scores_are_computed_on() {
-    let tokens = tokenize(
-        "A \"Red\" bus (No. 7) can't stop -- ever.",
-        &Options::default(),
-    );
-    assert_eq!(
-        tokens,
-        [
-            "a", "red", "bus", "-lrb-", "no.", "7", "-rrb-", "ca", "n't", "stop", "ever"
-        ]
-    );
+    let tokens = tokenize("A \"Red\" bus (No. 7) can't stop -- ever.", &Options::default());
+    assert_eq!(tokens, ["a", "red", "bus", "-lrb-", "no.", "7", "-rrb-", "ca", "n't", "stop", "ever"]);
 }
 
 #[test]
 fn punctuation_modes_differ_in_brackets() {
     let text = "(A) {B} [C].";
-    let keep = [
-        "-lrb-", "a", "-rrb-", "-lcb-", "b", "-rcb-", "-lsb-", "c", "-rsb-", ".",
-    ];
+    let keep = ["-lrb-", "a", "-rrb-", "-lcb-", "b", "-rcb-", "-lsb-", "c", "-rsb-", "."];
     assert_eq!(tokenize(text, &with(Punctuation::Keep)), keep);
     assert_eq!(tokenize(text, &with(Punctuation::Reference)), keep[..9]);
-    assert_eq!(
-        tokenize(text, &with(Punctuation::Paper)),
-        ["a", "b", "-lsb-", "c", "-rsb-"]
-    );
-    let cased = Options {
-        lowercase: false,
-        punctuation: Punctuation::Reference,
-    };
+    assert_eq!(tokenize(text, &with(Punctuation::Paper)), ["a", "b", "-lsb-", "c", "-rsb-"]);
+    let cased = Options { lowercase: false, punctuation: Punctuation::Reference };
     assert_eq!(tokenize(text, &cased), ["A", "B", "-LSB-", "C", "-RSB-"]);
 }
 
@@ -58,38 +36,23 @@ fn punctuation_modes_differ_in_brackets() {
 fn dropped_punctuation_is_that_of_the_reference() {
     let dropped = "'' ' `` ` . ? ! , : - -- ... ;";
     assert!(tokenize(dropped, &Options::default()).is_empty());
-    assert_eq!(
-        tokenize("?! !! ----- / * & _", &Options::default()).len(),
-        7
-    );
+    assert_eq!(tokenize("?! !! ----- / * & _", &Options::default()).len(), 7);
 }
 
 #[test]
 fn white_space_after_the_last_token_is_dropped() {
     // The last character of an address may be a no-break space.
     let text = "see http://a.b/c\u{a0}";
-    assert_eq!(
-        tokenize(text, &with(Punctuation::Keep)),
-        ["see", "http://a.b/c\u{a0}"]
-    );
-    assert_eq!(
-        tokenize(text, &with(Punctuation::Reference)),
-        ["see", "http://a.b/c"]
-    );
+    assert_eq!(tokenize(text, &with(Punctuation::Keep)), ["see", "http://a.b/c\u{a0}"]);
+    assert_eq!(tokenize(text, &with(Punctuation::Reference)), ["see", "http://a.b/c"]);
     let inside = "http://a.b/c\u{a0} .";
-    assert_eq!(
-        tokenize(inside, &with(Punctuation::Reference)),
-        ["http://a.b/c\u{a0}"]
-    );
+    assert_eq!(tokenize(inside, &with(Punctuation::Reference)), ["http://a.b/c\u{a0}"]);
 }
 
 #[test]
 fn empty_captions_have_no_tokens() {
     for text in ["", "  \t ", "\u{a0}", "\n", "...", "\u{1f600}"] {
-        assert!(
-            tokenize(text, &Options::default()).is_empty(),
-            "for {text:?}"
-        );
+        assert!(tokenize(text, &Options::default()).is_empty(), "for {text:?}");
     }
 }
 
@@ -106,10 +69,7 @@ fn lower_case_is_that_of_java() {
 fn a_line_sees_what_follows_it() {
     assert_eq!(followed("section B.", &["A man"]), ["section", "B", "."]);
     assert_eq!(followed("section B.", &["a man"]), ["section", "B."]);
-    assert_eq!(
-        followed("section B.", &["", "The end", "x"]),
-        ["section", "B", "."]
-    );
+    assert_eq!(followed("section B.", &["", "The end", "x"]), ["section", "B", "."]);
     assert_eq!(followed("section B.", &[]), ["section", "B."]);
     assert_eq!(followed("hi :)", &["x"]), ["hi", ":-RRB-"]);
     assert_eq!(followed("hi :)", &[]), ["hi", ":", "-RRB-"]);
@@ -120,10 +80,7 @@ fn a_line_sees_what_follows_it() {
 
 #[test]
 fn a_token_never_reaches_into_the_next_line() {
-    assert_eq!(
-        followed("<a b='x", &["y'> z"]),
-        ["<", "a", "b", "=", "'", "x"]
-    );
+    assert_eq!(followed("<a b='x", &["y'> z"]), ["<", "a", "b", "=", "'", "x"]);
 }
 
 /// Text that reaches many rules.

@@ -36,6 +36,16 @@ pub fn caption_error(py: Python<'_>, message: &str) -> PyErr {
     raise(py, "CaptionError", message, None)
 }
 
+/// An `OptionError`: an option is out of its range.
+pub fn option_error(py: Python<'_>, message: &str) -> PyErr {
+    raise(py, "OptionError", message, None)
+}
+
+/// A `ResourceError`: tables are damaged, or can't be made.
+pub fn resource_error(py: Python<'_>, message: &str) -> PyErr {
+    raise(py, "ResourceError", message, None)
+}
+
 /// For arguments that only a mistake in `capeval` itself can make wrong.
 pub fn internal(message: &str) -> PyErr {
     PyValueError::new_err(message.to_owned())

@@ -6,6 +6,7 @@
 mod captions;
 mod errors;
 mod frequencies;
+mod meteor;
 mod metrics;
 mod tokens;
 
@@ -17,5 +18,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     captions::add(module)?;
     tokens::add(module)?;
     frequencies::add(module)?;
+    meteor::add(module)?;
     metrics::add(module)
 }

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
 import zipfile
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
 from capeval import _native
 from capeval.errors import FormatError, MismatchError, OptionError, ResourceError
+from capeval.resources.installed import INSTALL, installed_file
 from capeval.types import Candidates, ImageId, References
 
 __all__ = ["HUMAN", "HUMAN_SOURCE", "Split", "captions", "hold_out"]
@@ -34,8 +33,7 @@ HUMAN: Mapping[str, float] = MappingProxyType(
 
 HUMAN_SOURCE = "Chen et al. 2015, Microsoft COCO Captions, Table 1 (c5)"
 
-_ARCHIVE = Path("spice", "spice-1.0.jar")
-_INSTALL = 'pip install "capeval[coco]"'
+_ARCHIVE = "spice/spice-1.0.jar"
 
 
 def captions(split: Split = "val2014") -> References:
@@ -50,31 +48,15 @@ def captions(split: Split = "val2014") -> References:
     """
     if split not in get_args(Split):
         raise OptionError(f"'split' must be one of {', '.join(get_args(Split))} (got {split!r})")
-    path = _archive()
+    path = installed_file(_ARCHIVE, "the captions of COCO")
     member = f"coco/annotations/captions_{split}.json"
     try:
         with zipfile.ZipFile(path) as archive:
             data = archive.read(member)
         return References.from_native(_native.read_annotations(data))
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError, FormatError) as error:
-        reason = f"{path} must hold {member} ({error}); to install it again: {_INSTALL} --force-reinstall"
+        reason = f"{path} must hold {member} ({error}); to install it again: {INSTALL} --force-reinstall"
         raise ResourceError(reason) from None
-
-
-def _archive() -> Path:
-    # pycocoevalcap has no __init__.py, so its spec has places but no origin. It is not imported:
-    # that would need Java's wrappers and pycocotools.
-    spec = importlib.util.find_spec("pycocoevalcap")
-    places = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
-    for place in places:
-        if (place / _ARCHIVE).is_file():
-            return place / _ARCHIVE
-    if not places:
-        raise ResourceError(f"the captions of COCO come with pycocoevalcap, which is missing: {_INSTALL}")
-    raise ResourceError(
-        f"{places[0]} must have {_ARCHIVE} in it (got no such file); to install it again: "
-        f"{_INSTALL} --force-reinstall"
-    )
 
 
 def hold_out(references: References, *, seed: int = 0) -> tuple[References, Candidates]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -45,12 +46,25 @@ for command in (score, compare, check, tokenize, data, demo, metrics):
 def main() -> None:
     """Runs the command line; bad input is one line on standard error and exit code 2."""
     try:
-        app(prog_name="capeval")
+        try:
+            app(prog_name="capeval")
+        finally:
+            # Here, where it can still be told that the disk is full.
+            sys.stdout.flush()
     except CapevalError as error:
         _fail(str(error))
+    except BrokenPipeError:
+        _drop_output()
+        sys.exit(1)
     except OSError as error:
+        _drop_output()
         named = f"{error.filename}: " if error.filename is not None else ""
         _fail(f"{named}{error.strerror or error}")
+
+
+def _drop_output() -> None:
+    """Sends what standard output did not take nowhere, so that Python does not try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from capeval.errors import OptionError
 from capeval.files import written_whole
 from capeval.report import Grid, to_csv, to_latex, to_markdown
 
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress, TaskID
 
-__all__ = ["FORMATS", "Steps", "deliver", "examples", "render", "system_names"]
-
-FORMATS = ("table", "json", "csv", "markdown", "latex")
+__all__ = ["Steps", "deliver", "examples", "render", "system_names"]
 
 _ENDINGS = (".gz", ".zip", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
 
@@ -70,7 +69,14 @@ def _render_table(grid: Grid, output: Path | None, title: str | None) -> None:
 
 
 def system_names(paths: Sequence[Path]) -> list[str]:
-    """What to call the systems of some files: the file names, or the paths where those are the same."""
+    """What to call the systems of some files: the file names, or the paths where those are the same.
+
+    Raises:
+        OptionError: A file is given twice.
+    """
+    for path in paths:
+        if paths.count(path) > 1:
+            raise OptionError(f"files of results must be different (got {path} twice)")
     names = [_stem(path.name) for path in paths]
     return [
         name if names.count(name) == 1 else _characters(str(path))

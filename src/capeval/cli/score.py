@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +23,7 @@ from capeval.errors import MismatchError
 from capeval.evaluation import Evaluator, Report
 from capeval.formats import load_candidates, load_references, load_subsets
 from capeval.report import System, per_image, scores, to_html, to_json
-from capeval.tokenization import Tokenizer
+from capeval.tokenization import Tokenizer, first_few
 from capeval.types import Candidates, ImageId, References
 
 __all__ = ["EXAMPLES", "NAME", "prepared", "run", "scored"]
@@ -72,8 +71,8 @@ def run(
     total = 1 + len(results) * (2 if bootstrap else 1) + (report is not None)
     with Steps(total) as steps:
         steps.next("Reading and preparing references")
-        subsets = load_subsets(subset) if subset is not None else None
         given, evaluator, candidates = prepared(references, results, metric_names(metrics), tokenizer)
+        subsets = _subsets(subset, given) if subset is not None else None
         systems = []
         for name, path, captions in zip(names, results, candidates, strict=True):
             steps.next(f"Scoring {name}")
@@ -96,16 +95,20 @@ def prepared(
     references: Path, results: list[Path], metrics: tuple[str, ...], tokenizer: Tokenizer
 ) -> tuple[References, Evaluator, list[Candidates]]:
     """The references, prepared, and the candidates of each file."""
-    # Reading results takes no time of its own while references are tokenised on the other processors.
-    with ThreadPoolExecutor(1) as reader:
-        given = load_references(references)
-        reading = [reader.submit(load_candidates, path) for path in results]
-        try:
-            evaluator = Evaluator(given, metrics, tokenizer=tokenizer)
-            return given, evaluator, [future.result() for future in reading]
-        finally:
-            for future in reading:
-                future.cancel()
+    given = load_references(references)
+    # Before the references are prepared, so that a wrong file is told at once. Reading the files in
+    # a thread meanwhile was measured: it is no faster, since both processors have enough to do.
+    candidates = [load_candidates(path) for path in results]
+    return given, Evaluator(given, metrics, tokenizer=tokenizer), candidates
+
+
+def _subsets(path: Path, references: References) -> dict[str, list[ImageId]]:
+    subsets = load_subsets(path)
+    for name, images in subsets.items():
+        unknown = [image for image in images if image not in references]
+        if unknown:
+            raise MismatchError(f"{path}: subset {name!r}: {first_few(unknown)} not among the references")
+    return subsets
 
 
 def scored(

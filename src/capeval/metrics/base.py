@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import ClassVar
 
@@ -12,7 +12,16 @@ import numpy as np
 from capeval import _native
 from capeval.errors import OptionError
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer
-from capeval.types import Candidates, FloatArray, ImageId, References, Scores, Signature
+from capeval.types import (
+    Candidates,
+    CandidatesLike,
+    FloatArray,
+    ImageId,
+    References,
+    ReferencesLike,
+    Scores,
+    Signature,
+)
 
 __all__ = [
     "Kernel",
@@ -68,7 +77,7 @@ class Metric(ABC):
 
     def prepare(
         self,
-        references: References | Mapping[ImageId, Sequence[str]] | TokenizedReferences,
+        references: ReferencesLike | TokenizedReferences,
         *,
         tokenizer: Tokenizer | None = None,
     ) -> Prepared:
@@ -135,10 +144,7 @@ class Prepared:
 
     def score(
         self,
-        candidates: Candidates
-        | Mapping[ImageId, str]
-        | Mapping[ImageId, Sequence[str]]
-        | TokenizedCandidates,
+        candidates: CandidatesLike | TokenizedCandidates,
     ) -> Scores:
         """Scores candidates of some or all of the images.
 

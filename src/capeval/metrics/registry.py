@@ -9,6 +9,7 @@ from capeval.errors import OptionError
 from capeval.metrics.base import Metric
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
+from capeval.metrics.meteor import Meteor
 from capeval.metrics.rouge import RougeL, RougeN, RougeS
 
 __all__ = ["DEFAULT", "METRICS", "named", "resolve"]
@@ -20,6 +21,7 @@ def _registered() -> dict[str, Callable[[], Metric]]:
     metrics: dict[str, Callable[[], Metric]] = {"BLEU": Bleu}
     for n in _ORDERS:
         metrics[f"BLEU-{n}"] = lambda n=n: Bleu(orders=(n,))  # type: ignore[misc]
+    metrics["METEOR"] = Meteor
     metrics["ROUGE-L"] = RougeL
     for n in _ORDERS:
         metrics[f"ROUGE-{n}"] = lambda n=n: RougeN(n=n)  # type: ignore[misc]
@@ -36,7 +38,7 @@ def _registered() -> dict[str, Callable[[], Metric]]:
 METRICS: Mapping[str, Callable[[], Metric]] = MappingProxyType(_registered())
 """What makes each metric with its default options, by name."""
 
-DEFAULT = ("BLEU", "ROUGE-L", "CIDEr-D")
+DEFAULT = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
 """The metrics of the COCO Captions server."""
 
 

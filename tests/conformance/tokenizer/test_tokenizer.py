@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import shutil
 
-import capeval
 import pytest
+
+import capeval
+from capeval.tokenization import Punctuation
 from tests.conformance.tokenizer import compare, generate
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="runs the reference's jar")
 
 
-def tokens(lines: list[str], *, lowercase: bool, punctuation: str) -> list[list[str]]:
+def tokens(lines: list[str], *, lowercase: bool, punctuation: Punctuation) -> list[list[str]]:
     """The one place that knows how capeval's tokenizer is called.
 
     The captions of one call are taken for the lines of one file, in this order: the reference
     looks at what follows a caption (see docs/tokenizer.md).
     """
-    return capeval.tokenize(lines, lowercase=lowercase, punctuation=punctuation)
+    tokenizer = capeval.Tokenizer(lowercase=lowercase, punctuation=punctuation)
+    return capeval.tokenize(lines, tokenizer)
 
 
 def check(lines: list[str], expected: list[str], *, lowercase: bool) -> None:

@@ -71,46 +71,21 @@ pub(super) fn abbreviations() -> Vec<Rule> {
         space_or_line_end(),
     ];
     let numbered = seq![any_word(NUMBERED), space_or_line_end().optional(), digit()];
-    let company = seq![
-        any_word("pt=e pt=E pt=y pt=Y co"),
-        ".",
-        space(),
-        any_word("ltd lim")
-    ];
+    let company = seq![any_word("pt=e pt=E pt=y pt=Y co"), ".", space(), any_word("ltd lim")];
     let inner = || seq![any_word(INNER), "."];
     let leading = || choice![any_word(LEADING), initials()];
     let anything = || !Set::EMPTY;
     vec![
-        rule(
-            seq![initials(), ".", opener],
-            End::Space(0),
-            Action::FinalAcronym,
-        ),
+        rule(seq![initials(), ".", opener], End::Space(0), Action::FinalAcronym),
         rule(numbered, End::Space(1), Action::Keep),
         rule(company, End::Space(0), Action::Keep),
-        rule(
-            seq![inner(), sentence_start()],
-            End::Space(0),
-            Action::FinalAbbreviation,
-        ),
-        rule(
-            seq![inner(), anything(), anything()],
-            End::Before(2),
-            Action::Keep,
-        ),
+        rule(seq![inner(), sentence_start()], End::Space(0), Action::FinalAbbreviation),
+        rule(seq![inner(), anything(), anything()], End::Before(2), Action::Keep),
         // Only the end of the text leaves fewer than two symbols.
         rule(inner(), End::Match, Action::FinalAbbreviation),
         verbatim(seq![leading(), literal(".")]),
         rule(seq![leading(), space()], End::Before(1), Action::Keep),
-        rule(
-            seq![initials(), space_or_line_end()],
-            End::Space(0),
-            Action::Keep,
-        ),
-        rule(
-            seq![short_year(), space_or_line_end()],
-            End::Space(0),
-            Action::Keep,
-        ),
+        rule(seq![initials(), space_or_line_end()], End::Space(0), Action::Keep),
+        rule(seq![short_year(), space_or_line_end()], End::Space(0), Action::Keep),
     ]
 }

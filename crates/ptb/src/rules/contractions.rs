@@ -16,10 +16,7 @@ pub(super) fn apostrophe_like() -> Pattern {
 
 /// "'s", "'m", "'d", "'re", "'ve", "'ll".
 pub(super) fn ending() -> Pattern {
-    seq![
-        apostrophe(),
-        choice![one_of("msdMSD"), any_word("re ve ll")]
-    ]
+    seq![apostrophe(), choice![one_of("msdMSD"), any_word("re ve ll")]]
 }
 
 /// "n't".
@@ -33,18 +30,13 @@ pub(super) fn joined_words() -> Vec<Rule> {
         rule("cannot", End::Before(3), Action::Keep),
         rule("'twas", End::Before(3), Action::Keep),
         rule("'tis", End::Before(2), Action::Keep),
-        rule(
-            any_word("gonna gotta lemme gimme wanna"),
-            End::Before(2),
-            Action::Keep,
-        ),
+        rule(any_word("gonna gotta lemme gimme wanna"), End::Before(2), Action::Keep),
     ]
 }
 
 pub(super) fn apostrophe_words() -> Vec<Rule> {
     let letters = || letter().any_number();
-    let whole_words =
-        any_word("cont'd cont'd. 'twas nor'easter c'mon e'er s'mores ev'ry li'l nat'l");
+    let whole_words = any_word("cont'd cont'd. 'twas nor'easter c'mon e'er s'mores ev'ry li'l nat'l");
     // One consonant and an apostrophe before two letters or more: O'Neil's kind, but neither
     // I nor Y, which are pronouns there ("I'll", "y'all").
     let clan = (latin_upper() - one_of("IY")) | one_of("n");
@@ -56,23 +48,11 @@ pub(super) fn apostrophe_words() -> Vec<Rule> {
         seq![apostrophe(), any_word("em til till cause")],
         seq![clan, apostrophe_like(), letter(), letter(), letters()],
         seq![apostrophe(), Set::range(b'2', b'9'), "0s"],
-        seq![
-            vowel_before,
-            apostrophe_like(),
-            one_of("aeiou") | latin_upper(),
-            letters()
-        ],
+        seq![vowel_before, apostrophe_like(), one_of("aeiou") | latin_upper(), letters()],
         seq!["o", apostrophe_like(), "o"],
         whole_words,
     ];
-    vec![
-        verbatim(with_apostrophe),
-        rule(
-            seq!["y", apostrophe(), letter()],
-            End::Before(1),
-            Action::Keep,
-        ),
-    ]
+    vec![verbatim(with_apostrophe), rule(seq!["y", apostrophe(), letter()], End::Before(1), Action::Keep)]
 }
 
 /// The endings as tokens of their own, before anything but a Latin letter.
@@ -89,11 +69,7 @@ pub(super) fn leading_and_final_apostrophes() -> Vec<Rule> {
     let blank = one_of(" \t\n\r") | Set::of(&[NO_BREAK_SPACE]);
     vec![
         // Often, though not always, an opening quote.
-        rule(
-            seq![exact('\''), latin(), !blank],
-            End::First,
-            Action::Quotes { opening: true },
-        ),
+        rule(seq![exact('\''), latin(), !blank], End::First, Action::Quotes { opening: true }),
         rule(ending(), End::Match, closing),
         rule(negation(), End::Match, closing),
     ]

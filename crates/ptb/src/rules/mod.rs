@@ -69,11 +69,7 @@ pub(crate) struct Rule {
 }
 
 fn rule(pattern: impl Into<Pattern>, end: End, action: Action) -> Rule {
-    Rule {
-        pattern: pattern.into(),
-        end,
-        action,
-    }
+    Rule { pattern: pattern.into(), end, action }
 }
 
 /// The token is the whole match, as it stands.

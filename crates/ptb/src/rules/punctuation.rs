@@ -5,31 +5,23 @@ use super::shapes::{latin, latin_digit, line_end, space};
 use super::{Action, End, Rule, rule, verbatim};
 use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, one_of, seq};
 use crate::symbols::{
-    APOSTROPHE, COMMA, ELLIPSIS, FRACTION_SLASH, IGNORED, NEXT_LINE, NO_BREAK_SPACE, OPEN_QUOTE,
-    QUOTE, SMALL_SIGN, SUPERSCRIPT, SYMBOL, UPPER_SYMBOL,
+    APOSTROPHE, COMMA, ELLIPSIS, FRACTION_SLASH, IGNORED, NEXT_LINE, NO_BREAK_SPACE, OPEN_QUOTE, QUOTE,
+    SMALL_SIGN, SUPERSCRIPT, SYMBOL, UPPER_SYMBOL,
 };
 
 pub(super) fn double_quotes() -> Vec<Rule> {
     let quote = || any_word("\" &quot;");
     let opens = latin() | latin_digit() | one_of("$");
     vec![
-        rule(
-            seq![quote(), opens],
-            End::Before(1),
-            Action::Quotes { opening: true },
-        ),
+        rule(seq![quote(), opens], End::Before(1), Action::Quotes { opening: true }),
         rule(quote(), End::Match, Action::Quotes { opening: false }),
         rule(Set::of(&[0x7f]), End::Match, Action::Skip),
     ]
 }
 
 pub(super) fn faces_and_brackets() -> Vec<Rule> {
-    let face = seq![
-        one_of("<>").optional(),
-        one_of(":;="),
-        one_of("-o*'").optional(),
-        one_of("()DPdpO\\{@|[]"),
-    ];
+    let face =
+        seq![one_of("<>").optional(), one_of(":;="), one_of("-o*'").optional(), one_of("()DPdpO\\{@|[]"),];
     let outside = !(latin() | latin_digit());
     vec![
         rule(any_word("< &lt;"), End::Match, Action::Write("<")),
@@ -52,12 +44,7 @@ fn eastern_face() -> Pattern {
     let wink = || eye() | one_of("'");
     let mouth = one_of("_.").optional();
     // Meant as a face with a dot for a mouth, but this is what the reference matches.
-    let dotted = seq![
-        eye(),
-        literal(".[^x="),
-        (!one_of("<")).any_number(),
-        literal("<>]"),
-    ];
+    let dotted = seq![eye(), literal(".[^x="), (!one_of("<")).any_number(), literal("<>]"),];
     choice![
         dotted,
         seq![slit(), "_", slit()],
@@ -87,14 +74,8 @@ pub(super) fn marks() -> Vec<Rule> {
 pub(super) fn quotes_and_symbols() -> Vec<Rule> {
     let curly = one_of("`") | Set::of(&[OPEN_QUOTE, APOSTROPHE, QUOTE]);
     let quotes = choice![apostrophe(), two_apostrophes(), curly.between(1, 2)];
-    let symbol = one_of("+%&~^|\\")
-        | Set::of(&[
-            SYMBOL,
-            UPPER_SYMBOL,
-            SUPERSCRIPT,
-            SMALL_SIGN,
-            FRACTION_SLASH,
-        ]);
+    let symbol =
+        one_of("+%&~^|\\") | Set::of(&[SYMBOL, UPPER_SYMBOL, SUPERSCRIPT, SMALL_SIGN, FRACTION_SLASH]);
     vec![
         rule(quotes, End::Match, Action::Quotes { opening: false }),
         verbatim(any_word("<< >>")),
@@ -105,11 +86,7 @@ pub(super) fn quotes_and_symbols() -> Vec<Rule> {
 pub(super) fn spaces_and_unknown() -> Vec<Rule> {
     let ignored = Set::of(&[0, IGNORED]);
     vec![
-        rule(
-            choice![ignored, space().at_least_once(), line_end(), "&nbsp;"],
-            End::Match,
-            Action::Skip,
-        ),
+        rule(choice![ignored, space().at_least_once(), line_end(), "&nbsp;"], End::Match, Action::Skip),
         rule(!Set::EMPTY, End::Match, Action::Skip),
     ]
 }

@@ -4,8 +4,8 @@ use super::contractions::{apostrophe, apostrophe_like};
 use super::{Action, End, Rule, abbreviations, rule, verbatim};
 use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, one_of, seq};
 use crate::symbols::{
-    APOSTROPHE, COMMA, DIGIT, DOTLESS_I, DOTTED_I, HYPHEN, KELVIN, LETTER, LINE_END, LONG_S, MARK,
-    NEXT_LINE, NO_BREAK_SPACE, SOFT_HYPHEN, SPACE, UPPER, UPPER_NUMERAL, UPPER_SYMBOL,
+    APOSTROPHE, COMMA, DIGIT, DOTLESS_I, DOTTED_I, HYPHEN, KELVIN, LETTER, LINE_END, LONG_S, MARK, NEXT_LINE,
+    NO_BREAK_SPACE, SOFT_HYPHEN, SPACE, UPPER, UPPER_NUMERAL, UPPER_SYMBOL,
 };
 
 pub(super) fn latin_upper() -> Set {
@@ -78,16 +78,8 @@ pub(super) fn words() -> Vec<Rule> {
         Set::of(&[SOFT_HYPHEN]).any_number(),
     ];
     vec![
-        rule(
-            seq![word(), super::contractions::ending()],
-            End::Apostrophe(0),
-            Action::DropSoftHyphens,
-        ),
-        rule(
-            seq![negated, super::contractions::negation()],
-            End::Apostrophe(1),
-            Action::DropSoftHyphens,
-        ),
+        rule(seq![word(), super::contractions::ending()], End::Apostrophe(0), Action::DropSoftHyphens),
+        rule(seq![negated, super::contractions::negation()], End::Apostrophe(1), Action::DropSoftHyphens),
         rule(word(), End::Match, Action::DropSoftHyphens),
     ]
 }
@@ -109,10 +101,7 @@ pub(super) fn treebank_compounds() -> Vec<Rule> {
     };
     let slash = seq![literal("\\").optional(), "/"];
     let slashed = seq![hyphenated(), seq![slash, hyphenated()].between(1, 2)];
-    vec![
-        rule(special, End::Match, Action::Ampersand),
-        verbatim(slashed),
-    ]
+    vec![rule(special, End::Match, Action::Ampersand), verbatim(slashed)]
 }
 
 /// File names and abbreviated words, told by what comes after them.
@@ -124,16 +113,8 @@ pub(super) fn before_punctuation() -> Vec<Rule> {
     let stem = || alphanumeric().at_least_once();
     let file_name = seq![stem(), seq![".", stem()].any_number(), ".", extension];
     vec![
-        rule(
-            seq![file_name, choice![space_or_line_end(), one_of(".?!,")]],
-            End::Space(1),
-            Action::Keep,
-        ),
-        rule(
-            seq![word(), ".", inner_punctuation()],
-            End::Before(1),
-            Action::DropSoftHyphens,
-        ),
+        rule(seq![file_name, choice![space_or_line_end(), one_of(".?!,")]], End::Space(1), Action::Keep),
+        rule(seq![word(), ".", inner_punctuation()], End::Before(1), Action::DropSoftHyphens),
     ]
 }
 
@@ -148,10 +129,7 @@ pub(super) fn compounds() -> Vec<Rule> {
         .into_iter()
         .flat_map(|(form, action)| {
             let before_comma = seq![form.clone(), ".", inner_punctuation()];
-            [
-                rule(before_comma, End::Before(1), action),
-                rule(form, End::Match, action),
-            ]
+            [rule(before_comma, End::Before(1), action), rule(form, End::Match, action)]
         })
         .collect()
 }
@@ -160,15 +138,8 @@ pub(super) fn compounds() -> Vec<Rule> {
 fn hyphenated_with_dots() -> Pattern {
     let plain = latin() | latin_digit();
     let soft = Set::of(&[SOFT_HYPHEN]);
-    let tail = choice![
-        (plain | soft).at_least_once(),
-        seq![abbreviations::dotted_letters(), "."],
-    ];
-    seq![
-        plain,
-        (plain | one_of(".,") | soft).any_number(),
-        seq!["-", tail].at_least_once(),
-    ]
+    let tail = choice![(plain | soft).at_least_once(), seq![abbreviations::dotted_letters(), "."],];
+    seq![plain, (plain | one_of(".,") | soft).any_number(), seq!["-", tail].at_least_once(),]
 }
 
 /// Letters and digits of any script joined by hyphens or low lines, with French elisions.
@@ -199,8 +170,5 @@ pub(crate) fn is_white_space(symbol: u8) -> bool {
 
 /// Whether a symbol can be the apostrophe of a contraction; a semicolon ends its entity.
 pub(crate) fn is_apostrophe(symbol: u8) -> bool {
-    matches!(
-        symbol,
-        b'\'' | b'`' | b';' | APOSTROPHE | crate::symbols::OPEN_QUOTE
-    )
+    matches!(symbol, b'\'' | b'`' | b';' | APOSTROPHE | crate::symbols::OPEN_QUOTE)
 }

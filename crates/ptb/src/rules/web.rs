@@ -16,17 +16,8 @@ pub(super) fn tag() -> Pattern {
     };
     let value = seq![spaces(), "=", spaces(), choice![quoted("'"), quoted("\"")]];
     let attribute = seq![literal(" ").at_least_once(), name(), value.optional()];
-    let declaration = seq![
-        one_of("!?"),
-        latin() | one_of("-"),
-        (!one_of(">\r\n")).any_number()
-    ];
-    let opening = seq![
-        name(),
-        attribute.any_number(),
-        spaces(),
-        literal("/").optional()
-    ];
+    let declaration = seq![one_of("!?"), latin() | one_of("-"), (!one_of(">\r\n")).any_number()];
+    let opening = seq![name(), attribute.any_number(), spaces(), literal("/").optional()];
     let closing = seq!["/", name()];
     seq!["<", choice![declaration, opening, closing], spaces(), ">"]
 }
@@ -58,28 +49,17 @@ fn some(set: Set) -> Pattern {
 }
 
 fn full_url() -> Pattern {
-    seq![
-        any_word("http:// https://"),
-        some(!(delimiter() | one_of("(){}"))),
-        !trailer()
-    ]
+    seq![any_word("http:// https://"), some(!(delimiter() | one_of("(){}"))), !trailer()]
 }
 
 /// A host without a scheme: "www." and anything, or anything and a common top-level domain.
 fn likely_url() -> Pattern {
     let host_end = delimiter() | one_of(".!?(){},");
-    let www = seq![
-        "www.",
-        seq![some(!host_end), "."].at_least_once(),
-        latin().between(2, 4),
-    ];
+    let www = seq!["www.", seq![some(!host_end), "."].at_least_once(), latin().between(2, 4),];
     // No digit and no capital either: the reference leaves out all from the comma to the
     // low line, where it meant three characters.
     let domain_end = host_end | one_of("`'$") | Set::range(b',', b'_');
-    let domain = seq![
-        seq![some(!domain_end), "."].at_least_once(),
-        any_word("com net org edu"),
-    ];
+    let domain = seq![seq![some(!domain_end), "."].at_least_once(), any_word("com net org edu"),];
     let path = seq!["/", some(!(delimiter() | one_of("()"))), !trailer()];
     seq![choice![www, domain], path.optional()]
 }
@@ -102,10 +82,5 @@ pub(super) fn addresses() -> Vec<Rule> {
     let start = latin() | one_of("_");
     let user = seq!["@", start, (start | latin_digit()).any_number()];
     let topic = seq!["#", word_letter().at_least_once()];
-    vec![
-        verbatim(full_url()),
-        verbatim(likely_url()),
-        verbatim(email()),
-        verbatim(choice![user, topic]),
-    ]
+    vec![verbatim(full_url()), verbatim(likely_url()), verbatim(email()), verbatim(choice![user, topic])]
 }

@@ -1,0 +1,55 @@
+//! METEOR 1.5 for English, number for number what the Java program computes, without Java.
+//!
+//! A candidate is aligned word by word with each reference: the same word, the same stem, a
+//! synonym, a paraphrase. The score is the weighted harmonic mean of precision and recall of the
+//! matched words, lowered by a penalty for matches that are scattered over many chunks; an image's
+//! score is that of its best reference, a corpus's score that of the summed [`Statistics`].
+//!
+//! The words come from [`Tables`], compiled once by [`compile`] from METEOR's own sources:
+//!
+//! ```
+//! use capeval_metrics::meteor::{Options, PreparedReferences, Sources, Tables, compile};
+//!
+//! let file = compile(
+//!     Sources {
+//!         synsets: &mut "bike\n1\nbicycle\n1\n".as_bytes(),
+//!         exceptions: &mut "ride\nrode ridden\n".as_bytes(),
+//!         function_words: &mut "a\nthe\n".as_bytes(),
+//!         prefixes: &mut "Mr\n".as_bytes(),
+//!         paraphrases: &mut "0.5\non top of\nupon\n".as_bytes(),
+//!     },
+//!     &mut |_pairs| (),
+//! )?;
+//! let tables = Tables::open(file)?;
+//! let references = PreparedReferences::new(&tables, &Options::default(), &[["a man upon a bicycle"]])?;
+//! let segments = references.score_all(&tables, &["a man on top of a bike"])?;
+//! assert!(segments[0].score > 0.5);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Source: M. Denkowski and A. Lavie, "Meteor Universal", WMT 2014, and the behaviour of
+//! `java -jar meteor-1.5.jar - - -stdio -l en -norm` as pycocoevalcap 1.2 runs it.
+
+mod alignment;
+mod captions;
+mod compile;
+mod error;
+mod intern;
+mod morphology;
+mod normalise;
+mod options;
+mod prepared;
+mod score;
+mod search;
+pub mod tables;
+
+pub use alignment::{AlignedMatch, Alignment, align};
+pub use compile::{Sources, compile};
+pub use error::{CompileError, MeteorError, Source, TableError};
+pub use options::{Options, Stage, WeightedStage};
+pub use prepared::{PreparedReferences, Segment};
+pub use score::{Parts, Statistics, parts, score};
+pub use tables::Tables;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! METEOR: its tables, prepared references and alignments.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use capeval_metrics::meteor::{
+    self, MeteorError, Options, PreparedReferences, Sources, Stage, Statistics, Tables, WeightedStage,
+};
+use memmap2::Mmap;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rayon::prelude::*;
+
+use crate::errors::{internal, option_error, resource_error};
+use crate::tokens::{TokenizedCandidates, TokenizedReferences};
+
+#[pyclass(frozen, module = "capeval._native", from_py_object)]
+#[derive(Clone)]
+struct MeteorOptions(Options);
+
+#[pymethods]
+impl MeteorOptions {
+    #[new]
+    #[pyo3(signature = (*, stages, alpha, beta, gamma, delta, beam_size, normalise, penalise_perfect))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python, one an option")]
+    fn new(
+        py: Python<'_>,
+        stages: Vec<(String, f64)>,
+        alpha: f64,
+        beta: f64,
+        gamma: f64,
+        delta: f64,
+        beam_size: usize,
+        normalise: bool,
+        penalise_perfect: bool,
+    ) -> PyResult<Self> {
+        let stages =
+            stages.iter().map(|(name, weight)| Ok(WeightedStage { stage: stage(name)?, weight: *weight }));
+        let stages = stages.collect::<PyResult<_>>()?;
+        let options = Options { stages, alpha, beta, gamma, delta, beam_size, normalise, penalise_perfect };
+        options.validate().map_err(|error| raised(py, &error))?;
+        Ok(Self(options))
+    }
+}
+
+const STAGES: [(&str, Stage); 4] = [
+    ("exact", Stage::Exact),
+    ("stem", Stage::Stem),
+    ("synonym", Stage::Synonym),
+    ("paraphrase", Stage::Paraphrase),
+];
+
+fn stage(name: &str) -> PyResult<Stage> {
+    STAGES.iter().find(|(known, _)| *known == name).map(|(_, stage)| *stage).ok_or_else(|| internal(name))
+}
+
+fn stage_name(stage: Stage) -> &'static str {
+    STAGES.iter().find(|(_, known)| *known == stage).map_or("", |(name, _)| name)
+}
+
+fn raised(py: Python<'_>, error: &MeteorError) -> PyErr {
+    match error {
+        MeteorError::Option { .. } => option_error(py, &error.to_string()),
+        MeteorError::Table(_) => resource_error(py, &error.to_string()),
+        _ => internal(&error.to_string()),
+    }
+}
+
+#[pyclass(frozen, module = "capeval._native")]
+struct MeteorTables(Arc<Tables<Mmap>>);
+
+#[pymethods]
+impl MeteorTables {
+    /// Maps compiled tables into memory; reads their header only.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let file = File::open(path)?;
+        // SAFETY: the file is written whole under another name and put in place in one step, and nobody
+        // changes it afterwards. Every number read from it is checked before it is used.
+        #[expect(unsafe_code, reason = "memory-mapping")]
+        let map = unsafe { Mmap::map(&file) }?;
+        let tables = Tables::open(map).map_err(|error| resource_error(py, &error.to_string()))?;
+        Ok(Self(Arc::new(tables)))
+    }
+
+    /// Reads all of the tables and compares their checksum.
+    fn verify(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.0.verify()).map_err(|error| resource_error(py, &error.to_string()))
+    }
+}
+
+/// The compiled tables as bytes.
+#[pyfunction]
+#[pyo3(signature = (*, synsets, exceptions, function_words, prefixes, paraphrases, progress))]
+fn compile_meteor_tables<'py>(
+    py: Python<'py>,
+    synsets: &[u8],
+    exceptions: &[u8],
+    function_words: &[u8],
+    prefixes: &[u8],
+    paraphrases: PathBuf,
+    progress: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let paraphrases = &mut BufReader::with_capacity(1 << 20, File::open(paraphrases)?);
+    let progress = progress.clone().unbind();
+    let compiled = py.detach(|| {
+        let (synsets, exceptions, function_words, prefixes) =
+            (&mut &*synsets, &mut &*exceptions, &mut &*function_words, &mut &*prefixes);
+        let mut stopped = None;
+        let sources = Sources { synsets, exceptions, function_words, prefixes, paraphrases };
+        let compiled = meteor::compile(sources, &mut |pairs| {
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                progress.call1(py, (pairs,)).map(drop)
+            });
+            stopped = stopped.take().or(told.err());
+        });
+        (compiled, stopped)
+    });
+    match compiled {
+        (_, Some(stopped)) => Err(stopped),
+        (Ok(bytes), None) => Ok(PyBytes::new(py, &bytes)),
+        (Err(error), None) => Err(resource_error(py, &error.to_string())),
+    }
+}
+
+#[pyclass(frozen, module = "capeval._native")]
+struct MeteorReferences {
+    tables: Arc<Tables<Mmap>>,
+    prepared: PreparedReferences,
+}
+
+#[pymethods]
+impl MeteorReferences {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        references: &TokenizedReferences,
+        tables: &MeteorTables,
+        options: &MeteorOptions,
+    ) -> PyResult<Self> {
+        let tables = Arc::clone(&tables.0);
+        let references = &references.0;
+        let prepared = py.detach(|| {
+            let images = (0..references.images()).into_par_iter().with_min_len(256);
+            let texts: Vec<Vec<String>> =
+                images.map(|image| references.of(image).map(|row| references.text(row)).collect()).collect();
+            PreparedReferences::new(&tables, &options.0, &texts)
+        });
+        Ok(Self { prepared: prepared.map_err(|error| raised(py, &error))?, tables })
+    }
+
+    fn statistics<'py>(
+        &self,
+        py: Python<'py>,
+        candidates: &TokenizedCandidates,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let segments = py.detach(|| {
+            let known = candidates.references.vocabulary();
+            let rows = (0..candidates.candidates.len()).into_par_iter().with_min_len(256);
+            let texts: Vec<String> = rows.map(|row| candidates.candidates.text(known, row)).collect();
+            let images: Vec<usize> =
+                candidates.candidates.images().iter().map(|&image| image as usize).collect();
+            self.prepared.score_images(&self.tables, &images, &texts)
+        });
+        let segments = segments.map_err(|error| raised(py, &error))?;
+        let values: Vec<f64> = segments.iter().flat_map(|segment| segment.statistics.0).collect();
+        values.into_pyarray(py).reshape([segments.len(), Statistics::LEN])
+    }
+}
+
+/// The score of each row of statistics.
+#[pyfunction]
+fn meteor_scores<'py>(
+    py: Python<'py>,
+    statistics: PyReadonlyArray2<'py, f64>,
+    options: &MeteorOptions,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let rows = statistics.as_array();
+    if rows.ncols() != Statistics::LEN {
+        return Err(internal("rows are not METEOR's statistics"));
+    }
+    let score = |row: numpy::ndarray::ArrayView1<'_, f64>| {
+        let mut numbers = [0.0; Statistics::LEN];
+        numbers.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
+        meteor::score(&Statistics(numbers), &options.0)
+    };
+    Ok(rows.rows().into_iter().map(score).collect::<Vec<_>>().into_pyarray(py))
+}
+
+type Match = (usize, usize, usize, usize, &'static str, f64);
+/// Words of both sides, matches, chunks, and precision, recall, F mean, penalty, score.
+type Aligned = (Vec<String>, Vec<String>, Vec<Match>, usize, [f64; 5]);
+
+#[pyfunction]
+fn meteor_align(
+    py: Python<'_>,
+    tables: &MeteorTables,
+    options: &MeteorOptions,
+    candidate: &str,
+    reference: &str,
+) -> PyResult<Aligned> {
+    let aligned =
+        meteor::align(&tables.0, &options.0, candidate, reference).map_err(|error| raised(py, &error))?;
+    let matches = aligned.matches.iter().map(|m| {
+        let (start, length) = (m.candidate_start, m.candidate_len);
+        (start, length, m.reference_start, m.reference_len, stage_name(m.stage), m.weight)
+    });
+    let parts = aligned.parts;
+    let parts = [parts.precision, parts.recall, parts.f_mean, parts.penalty, parts.score];
+    Ok((aligned.candidate, aligned.reference, matches.collect(), aligned.chunks, parts))
+}
+
+pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<MeteorOptions>()?;
+    module.add_class::<MeteorTables>()?;
+    module.add_class::<MeteorReferences>()?;
+    module.add_function(wrap_pyfunction!(compile_meteor_tables, module)?)?;
+    module.add_function(wrap_pyfunction!(meteor_scores, module)?)?;
+    module.add_function(wrap_pyfunction!(meteor_align, module)?)
+}

@@ -1,0 +1,197 @@
+"""METEOR 1.5 (Denkowski and Lavie 2014; COCO Captions, equations 11 to 15)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from capeval import _native
+from capeval.errors import OptionError
+from capeval.metrics.base import Kernel, Metric
+from capeval.resources.meteor import meteor_tables
+from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
+from capeval.types import FloatArray
+
+__all__ = ["STAGES", "Alignment", "Match", "Meteor", "align"]
+
+STAGES = ("exact", "stem", "synonym", "paraphrase")
+"""How words can match, in the order in which METEOR tries."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Meteor(Metric):
+    """Precision and recall of matched words, lowered where the matches are scattered.
+
+    The default is what `java -jar meteor-1.5.jar - - -stdio -l en -norm` computes, as the COCO server
+    ran it; `Meteor.of_paper()` is the form that the COCO Captions paper states.
+
+    Args:
+        stages: How words may match, some of `exact`, `stem`, `synonym` and `paraphrase`.
+        weights: What a match of each stage is worth, 0 to 1.
+        alpha: The weight of recall against precision, 0 to 1.
+        beta: How fast the penalty grows with fragmentation, above 0.
+        gamma: The largest penalty, 0 to 1.
+        delta: The weight of content words; function words weigh 1 - delta.
+        penalise_perfect: Whether a candidate that is word for word its reference pays for its one chunk.
+        normalise: Whether METEOR's own normalisation and lower-casing follow the tokenizer's.
+
+    Raises:
+        OptionError: An option has another value.
+    """
+
+    family: ClassVar[str] = "METEOR"
+
+    stages: tuple[str, ...] = STAGES
+    weights: tuple[float, ...] = (1.0, 0.6, 0.8, 0.6)
+    alpha: float = 0.85
+    beta: float = 0.2
+    gamma: float = 0.6
+    delta: float = 0.75
+    penalise_perfect: bool = False
+    normalise: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.stages, tuple) or not self.stages or len({*self.stages}) < len(self.stages):
+            raise OptionError(f"'stages' must be a tuple of different names (got {self.stages!r})")
+        for stage in self.stages:
+            if stage not in STAGES:
+                raise OptionError(f"'stages' must be among {', '.join(STAGES)} (got {stage!r})")
+        if not isinstance(self.weights, tuple) or len(self.weights) != len(self.stages):
+            raise OptionError(f"'weights' must be a tuple, one weight a stage (got {self.weights!r})")
+        for name in ("alpha", "beta", "gamma", "delta"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise OptionError(f"{name!r} must be a number (got {value!r})")
+        # The ranges are checked where the options are used.
+        self._options()
+
+    @classmethod
+    def of_paper(cls) -> Meteor:
+        """The form of equations 11 to 15 of the COCO Captions paper.
+
+        Every matched word counts 1, function words count like others, and synonyms come before stems.
+        """
+        return cls(
+            stages=("exact", "synonym", "stem", "paraphrase"),
+            weights=(1.0, 1.0, 1.0, 1.0),
+            delta=0.5,
+            penalise_perfect=True,
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """`METEOR`."""
+        return ("METEOR",)
+
+    def _options(self) -> _native.MeteorOptions:
+        return _native.MeteorOptions(
+            stages=[(stage, float(weight)) for stage, weight in zip(self.stages, self.weights, strict=True)],
+            alpha=float(self.alpha),
+            beta=float(self.beta),
+            gamma=float(self.gamma),
+            delta=float(self.delta),
+            beam_size=40,
+            normalise=bool(self.normalise),
+            penalise_perfect=bool(self.penalise_perfect),
+        )
+
+    def kernel(self, references: TokenizedReferences) -> Kernel:
+        """Normalises the references and looks up their words' stems, synonyms and paraphrases.
+
+        Raises:
+            ResourceError: The word tables are missing or damaged.
+        """
+        return _native.MeteorReferences(references.native, meteor_tables(), self._options()).statistics
+
+    def aggregate(self, statistics: FloatArray) -> FloatArray:
+        """METEOR of summed counts."""
+        rows = np.ascontiguousarray(statistics.reshape(-1, statistics.shape[-1]))
+        scores = _native.meteor_scores(rows, self._options())
+        return scores.reshape(*statistics.shape[:-1], 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Match:
+    """Words of the candidate that match words of the reference.
+
+    Attributes:
+        candidate: Positions of the words in the candidate.
+        reference: Positions of the words in the reference.
+        stage: How they match: `exact`, `stem`, `synonym` or `paraphrase`.
+        weight: What the match is worth.
+    """
+
+    candidate: range
+    reference: range
+    stage: str
+    weight: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alignment:
+    """METEOR's alignment of a candidate with a reference, and the score that follows from it.
+
+    Attributes:
+        candidate: The words of the candidate, after METEOR's normalisation.
+        reference: The words of the reference.
+        matches: The matches, in the order of the reference.
+        chunks: The number of runs of matches that stand side by side in both.
+        precision: Weighted share of the candidate that is matched; NaN where it is empty.
+        recall: Weighted share of the reference that is matched; NaN where it is empty.
+        f_mean: Their weighted harmonic mean; NaN where nothing is matched.
+        penalty: What fragmentation takes off; NaN where nothing is matched.
+        score: METEOR of this pair.
+    """
+
+    candidate: tuple[str, ...]
+    reference: tuple[str, ...]
+    matches: tuple[Match, ...]
+    chunks: int
+    precision: float
+    recall: float
+    f_mean: float
+    penalty: float
+    score: float
+
+
+def align(
+    candidate: str, reference: str, *, metric: Meteor | None = None, tokenizer: Tokenizer | None = None
+) -> Alignment:
+    """Aligns a candidate with one reference as METEOR does.
+
+    Args:
+        candidate: A caption.
+        reference: A caption.
+        metric: METEOR's options; the default ones if not given.
+        tokenizer: How to tokenise; the reference's way by default.
+
+    Raises:
+        CaptionError: A caption is not a string of characters.
+        ResourceError: The word tables are missing or damaged.
+    """
+    # Apart, since a caption's last token can depend on the caption that follows in a batch.
+    texts = [" ".join(tokenize([caption], tokenizer)[0]) for caption in (candidate, reference)]
+    options = (metric or Meteor())._options()
+    words, others, matches, chunks, parts = _native.meteor_align(meteor_tables(), options, *texts)
+    precision, recall, f_mean, penalty, score = parts
+    return Alignment(
+        candidate=tuple(words),
+        reference=tuple(others),
+        matches=tuple(
+            Match(
+                candidate=range(start, start + length),
+                reference=range(other, other + other_length),
+                stage=stage,
+                weight=weight,
+            )
+            for start, length, other, other_length, stage, weight in matches
+        ),
+        chunks=chunks,
+        precision=precision,
+        recall=recall,
+        f_mean=f_mean,
+        penalty=penalty,
+        score=score,
+    )

@@ -1,0 +1,38 @@
+"""Files of the installed `pycocoevalcap`: word tables of METEOR, captions of COCO."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from capeval.errors import ResourceError
+
+__all__ = ["INSTALL", "installed_file"]
+
+INSTALL = 'pip install "capeval[coco]"'
+"""What installs `pycocoevalcap`."""
+
+
+def installed_file(name: str, purpose: str) -> Path:
+    """A file of the installed `pycocoevalcap`.
+
+    Args:
+        name: Its path in the package, such as `meteor/meteor-1.5.jar`.
+        purpose: What it is for, such as `the captions of COCO`, for the message.
+
+    Raises:
+        ResourceError: The package or the file is missing; the message says what to install.
+    """
+    # pycocoevalcap has no __init__.py, so its spec has places but no origin. It is not imported: that
+    # would need pycocotools.
+    spec = importlib.util.find_spec("pycocoevalcap")
+    places = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
+    for place in places:
+        if (place / name).is_file():
+            return place / name
+    if not places:
+        raise ResourceError(f"{purpose} come with pycocoevalcap, which is missing: {INSTALL}")
+    raise ResourceError(
+        f"{purpose} must be in {places[0] / name} (got no such file); to install it again: "
+        f"{INSTALL} --force-reinstall"
+    )

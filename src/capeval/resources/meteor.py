@@ -1,0 +1,139 @@
+"""METEOR's word tables: compiled once from the installed `pycocoevalcap`, memory-mapped from then on.
+
+The tables are one file in the user's cache folder (format: see `docs/metrics/meteor.md`). A small file
+beside it says what it was when it was last read in full, so that opening it takes milliseconds and a
+file that was changed since is checked, and made again if it is damaged.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import platformdirs
+from filelock import FileLock
+
+from capeval import _native
+from capeval.errors import ResourceError
+from capeval.files import written_whole
+from capeval.resources.installed import INSTALL, installed_file
+
+__all__ = ["compiled_tables", "meteor_tables"]
+
+_JAR = "meteor/meteor-1.5.jar"
+_PARAPHRASES = "meteor/data/paraphrase-en.gz"
+_PURPOSE = "the word tables of METEOR"
+# The texts of METEOR 1.5 in pycocoevalcap 1.2, by their CRC-32: other words would give other scores.
+_IN_JAR = {
+    "synsets": ("synonym/english.synsets", 0x6C990708),
+    "exceptions": ("synonym/english.exceptions", 0x7AD3F6EE),
+    "function_words": ("function/english.words", 0x1457004C),
+    "prefixes": ("nonbreaking/english.prefixes", 0x4E8B94BA),
+}
+_PARAPHRASES_CRC = 0xAFA9CDB6
+_NAME = "meteor-1.5-en-1.tables"
+
+Progress = Callable[[int], object]
+
+
+@cache
+def meteor_tables(folder: Path | None = None) -> _native.MeteorTables:
+    """The tables, compiled first where they are not there yet; opened once in a process.
+
+    Args:
+        folder: Where the compiled file is kept; the user's cache folder by default.
+
+    Raises:
+        ResourceError: The sources are missing or damaged.
+        OSError: The folder can't be written to.
+    """
+    return _native.MeteorTables.open(compiled_tables(folder))
+
+
+def compiled_tables(folder: Path | None = None, progress: Progress | None = None) -> Path:
+    """The path of the compiled tables, which are made where they are missing or damaged.
+
+    When several processes ask at once, one compiles and the others wait for it.
+
+    Args:
+        folder: Where the compiled file is kept; the user's cache folder by default.
+        progress: Called now and then, while compiling, with the number of paraphrases read.
+
+    Raises:
+        ResourceError: The sources are missing or damaged.
+        OSError: The folder can't be written to.
+    """
+    path = (folder or platformdirs.user_cache_path("capeval")) / _NAME
+    if _is_sound(path):
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_suffix(".lock")):
+        if not _is_sound(path):
+            _compile(path, progress or (lambda _: None))
+    return path
+
+
+def _is_sound(path: Path) -> bool:
+    """Whether the tables are whole; reads all of them only where they changed since the last time."""
+    try:
+        state = _state(path)
+        tables = _native.MeteorTables.open(path)
+        if _stamp(path).exists() and json.loads(_stamp(path).read_bytes()) == state:
+            return True
+        tables.verify()
+    except (OSError, ValueError, ResourceError):
+        return False
+    _remember(path)
+    return True
+
+
+def _state(path: Path) -> dict[str, int]:
+    status = path.stat()
+    return {"bytes": status.st_size, "modified": status.st_mtime_ns}
+
+
+def _stamp(path: Path) -> Path:
+    return path.with_suffix(".checked")
+
+
+def _remember(path: Path) -> None:
+    with written_whole(_stamp(path)) as file:
+        file.write(json.dumps(_state(path)).encode())
+
+
+def _compile(path: Path, progress: Progress) -> None:
+    paraphrases = installed_file(_PARAPHRASES, _PURPOSE)
+    found = zlib.crc32(paraphrases.read_bytes())
+    if found != _PARAPHRASES_CRC:
+        raise _damaged(paraphrases, f"its CRC-32 must be {_PARAPHRASES_CRC:08x} (got {found:08x})")
+    tables = _native.compile_meteor_tables(**_texts(), paraphrases=paraphrases, progress=progress)
+    with written_whole(path) as file:
+        file.write(tables)
+    _remember(path)
+
+
+def _texts() -> dict[str, bytes]:
+    """The four texts of the jar."""
+    jar = installed_file(_JAR, _PURPOSE)
+    texts = {}
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            for name, (member, _) in _IN_JAR.items():
+                texts[name] = archive.read(member)
+    except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, NotImplementedError) as error:
+        raise _damaged(jar, str(error)) from None
+    for name, (member, expected) in _IN_JAR.items():
+        found = zlib.crc32(texts[name])
+        if found != expected:
+            raise _damaged(jar, f"the CRC-32 of {member} must be {expected:08x} (got {found:08x})")
+    return texts
+
+
+def _damaged(path: Path, reason: str) -> ResourceError:
+    return ResourceError(
+        f"{path} is not that of pycocoevalcap 1.2: {reason}; to install it again: {INSTALL} --force-reinstall"
+    )

@@ -1,0 +1,10 @@
+"""Settings of all tests."""
+
+from hypothesis import HealthCheck, settings
+
+# Shared machines are slow at times, and a slow example is no failure.
+settings.register_profile(
+    "capeval", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("thorough", parent=settings.get_profile("capeval"), max_examples=1000)
+settings.load_profile("capeval")

@@ -1,0 +1,172 @@
+"""What no metric may depend on, and what all must satisfy: every registered metric is tried."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from capeval import Bleu, Candidates, References, RougeL, RougeN, RougeS, Tokenizer
+from capeval.evaluation import evaluate
+from capeval.metrics import METRICS, Metric, Prepared
+from tests.properties.strategies import UNSEEN, WORDS, Corpus, captions, corpora
+
+TOKENS = Tokenizer(kind="none")
+# There are many names, and each test below tries all.
+FEW = settings(max_examples=8)
+EVERY_METRIC = pytest.mark.parametrize("name", METRICS)
+
+
+def test_some_metric_is_registered() -> None:
+    assert METRICS
+
+
+def prepared(name: str, references: list[list[str]]) -> Prepared:
+    return METRICS[name]().prepare(References(dict(enumerate(references))), tokenizer=TOKENS)
+
+
+def rows(prepared: Prepared, candidates: dict[int, str]) -> NDArray[np.float64]:
+    return prepared.score(Candidates(candidates)).statistics
+
+
+@EVERY_METRIC
+@FEW
+@given(corpus=corpora(), seed=st.integers(0, 2**32))
+def test_the_order_of_references_changes_nothing(name: str, corpus: Corpus, seed: int) -> None:
+    shuffled = [random.Random(seed).sample(group, len(group)) for group in corpus.references]
+    candidates = dict(enumerate(corpus.candidates))
+    before = rows(prepared(name, corpus.references), candidates)
+    np.testing.assert_allclose(rows(prepared(name, shuffled), candidates), before, rtol=1e-12, atol=1e-15)
+
+
+@EVERY_METRIC
+@FEW
+@given(corpus=corpora(), seed=st.integers(0, 2**32))
+def test_the_order_of_images_changes_no_image(name: str, corpus: Corpus, seed: int) -> None:
+    order = random.Random(seed).sample(range(len(corpus.references)), len(corpus.references))
+    before = rows(prepared(name, corpus.references), dict(enumerate(corpus.candidates)))
+    after = rows(
+        prepared(name, [corpus.references[image] for image in order]),
+        {place: corpus.candidates[image] for place, image in enumerate(order)},
+    )
+    np.testing.assert_allclose(after, before[order], rtol=1e-12, atol=1e-15)
+
+
+@EVERY_METRIC
+@FEW
+@given(corpus=corpora(), seed=st.integers(0, 2**32))
+def test_a_minibatch_scores_as_the_whole(name: str, corpus: Corpus, seed: int) -> None:
+    once = prepared(name, corpus.references)
+    whole = rows(once, dict(enumerate(corpus.candidates)))
+    batch = random.Random(seed).sample(range(len(whole)), random.Random(seed).randint(1, len(whole)))
+    part = rows(once, {image: corpus.candidates[image] for image in batch})
+    np.testing.assert_array_equal(part, whole[batch])
+    # And it leaves nothing behind.
+    np.testing.assert_array_equal(rows(once, dict(enumerate(corpus.candidates))), whole)
+
+
+@EVERY_METRIC
+@FEW
+@given(corpus=corpora(max_images=4), data=st.data())
+def test_several_samples_score_as_each_alone(name: str, corpus: Corpus, data: st.DataObject) -> None:
+    once = prepared(name, corpus.references)
+    samples = st.lists(captions(WORDS + UNSEEN), min_size=1, max_size=4)
+    several = {image: data.draw(samples) for image in range(len(corpus.references))}
+    scores = once.score(several)
+    assert scores.image_ids == tuple(image for image, texts in several.items() for _ in texts)
+    alone = [rows(once, {image: text}) for image, texts in several.items() for text in texts]
+    np.testing.assert_array_equal(scores.statistics, np.concatenate(alone))
+
+
+@EVERY_METRIC
+@FEW
+@given(corpus=corpora(), seed=st.integers(0, 2**32))
+def test_subsets_sum_to_the_whole(name: str, corpus: Corpus, seed: int) -> None:
+    scores = prepared(name, corpus.references).score(dict(enumerate(corpus.candidates)))
+    choice = np.random.default_rng(seed).integers(0, 3, len(corpus.candidates))
+    parts = [scores.statistics[choice == part].sum(axis=0) for part in range(3)]
+    whole = METRICS[name]().aggregate(np.sum(parts, axis=0))
+    np.testing.assert_allclose(whole, list(scores.corpus.values()), rtol=1e-12, atol=1e-15)
+
+
+@EVERY_METRIC
+@FEW
+@given(corpus=corpora())
+def test_scores_of_images_are_aggregates_of_their_rows(name: str, corpus: Corpus) -> None:
+    scores = prepared(name, corpus.references).score(dict(enumerate(corpus.candidates)))
+    assert scores.statistics.shape[0] == len(corpus.candidates)
+    for row, statistics in enumerate(scores.statistics):
+        alone = [values[row] for values in scores.per_image.values()]
+        # Sums over orders may be rounded differently in an array and alone.
+        np.testing.assert_allclose(METRICS[name]().aggregate(statistics), alone, rtol=1e-12)
+
+
+@EVERY_METRIC
+@FEW
+@given(corpus=corpora())
+def test_scores_are_finite_and_not_negative(name: str, corpus: Corpus) -> None:
+    scores = prepared(name, corpus.references).score(dict(enumerate(corpus.candidates)))
+    for values in scores.per_image.values():
+        assert np.isfinite(values).all()
+        assert (values >= 0).all()
+
+
+@EVERY_METRIC
+@FEW
+@given(corpus=corpora())
+def test_subsets_of_a_report_are_their_images(name: str, corpus: Corpus) -> None:
+    images = list(range(len(corpus.candidates)))
+    report = evaluate(
+        dict(enumerate(corpus.references)),
+        dict(enumerate(corpus.candidates)),
+        [name],
+        subsets={"all": images, "first": images[:1]},
+        tokenizer=TOKENS,
+    )
+    assert report.subsets["all"] == pytest.approx(report.corpus, rel=1e-12, abs=1e-15)
+    for score, value in report.subsets["first"].items():
+        assert value == pytest.approx(report.per_image[score][0], rel=1e-12, abs=1e-15)
+
+
+# Document frequencies of CIDEr change when images are repeated; these metrics look at one image at a time.
+ONE_IMAGE_AT_A_TIME = [Bleu(), Bleu(level="sentence"), RougeL(), RougeN(n=2), RougeS()]
+
+
+@pytest.mark.parametrize("metric", ONE_IMAGE_AT_A_TIME, ids=str)
+@given(corpus=corpora())
+def test_repeating_all_images_changes_no_score(metric: Metric, corpus: Corpus) -> None:
+    once = metric.prepare(dict(enumerate(corpus.references)), tokenizer=TOKENS)
+    twice = metric.prepare(dict(enumerate(corpus.references * 2)), tokenizer=TOKENS)
+    before = once.score(dict(enumerate(corpus.candidates)))
+    after = twice.score(dict(enumerate(corpus.candidates * 2)))
+    np.testing.assert_array_equal(after.statistics, np.concatenate([before.statistics] * 2))
+    for name, score in before.corpus.items():
+        if score > 1e-3:
+            # The published BLEU adds 1e-9 to each count, which weighs half as much in twice the counts.
+            assert after.corpus[name] == pytest.approx(score, rel=1e-6)
+        else:
+            assert after.corpus[name] <= 1e-3
+
+
+@given(corpus=corpora())
+def test_a_reference_itself_scores_1(corpus: Corpus) -> None:
+    candidates = [group[0] for group in corpus.references]
+    assume(all(len(caption.split()) >= 4 for caption in candidates))
+    for metric in (Bleu(), RougeL(), RougeS()):
+        scores = metric.prepare(dict(enumerate(corpus.references)), tokenizer=TOKENS).score(
+            dict(enumerate(candidates))
+        )
+        for values in (*scores.per_image.values(), *scores.corpus.values()):
+            np.testing.assert_allclose(values, 1.0, rtol=1e-8)
+
+
+@given(corpus=corpora())
+def test_all_metrics_in_one_report_score_as_each_alone(corpus: Corpus) -> None:
+    names = [name for name in METRICS if not name.startswith("BLEU-")]
+    references, candidates = dict(enumerate(corpus.references)), dict(enumerate(corpus.candidates))
+    together = evaluate(references, candidates, names, tokenizer=TOKENS)
+    for name in names:
+        alone = evaluate(references, candidates, [name], tokenizer=TOKENS)
+        assert alone.corpus.items() <= together.corpus.items()

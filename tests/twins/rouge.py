@@ -1,0 +1,57 @@
+"""ROUGE from equations 4 to 10 of the COCO Captions paper."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from tests.twins.text import ngrams, spaced, words
+
+
+def f_measure(precision: float, recall: float, beta: float) -> float:
+    if precision == 0 or recall == 0:
+        return 0.0
+    return (1 + beta**2) * precision * recall / (recall + beta**2 * precision)
+
+
+def common_subsequence(a: Sequence[str], b: Sequence[str]) -> int:
+    """The length of the longest common subsequence."""
+    row = [0] * (len(b) + 1)
+    for word in a:
+        above = row
+        row = [0]
+        for i, other in enumerate(b):
+            row.append(above[i] + 1 if word == other else max(above[i + 1], row[i]))
+    return row[-1]
+
+
+def rouge_l(candidate: str, references: Sequence[str], beta: float) -> float:
+    tokens, others = spaced(candidate), [spaced(reference) for reference in references]
+    lengths = [common_subsequence(tokens, other) for other in others]
+    precision = max(length / len(tokens) for length in lengths)
+    recall = max(length / len(other) for length, other in zip(lengths, others, strict=True))
+    return f_measure(precision, recall, beta)
+
+
+def rouge_n(candidate: str, references: Sequence[str], n: int) -> float:
+    counts = ngrams(words(candidate), n)
+    known = [ngrams(words(reference), n) for reference in references]
+    total = sum(sum(other.values()) for other in known)
+    return sum((counts & other).total() for other in known) / total if total else 0.0
+
+
+def skip_bigrams(tokens: Sequence[str], distance: int | None) -> Counter[tuple[str, str]]:
+    """Pairs of words in order, neighbours being 1 apart."""
+    return Counter(
+        (tokens[i], tokens[j])
+        for i in range(len(tokens))
+        for j in range(i + 1, len(tokens))
+        if distance is None or j - i <= distance
+    )
+
+
+def rouge_s(candidate: str, references: Sequence[str], distance: int | None, beta: float) -> float:
+    counts = skip_bigrams(words(candidate), distance)
+    known = [skip_bigrams(words(reference), distance) for reference in references]
+    matched = [(counts & other).total() for other in known]
+    precision = max(match / max(1, counts.total()) for match in matched)
+    recall = max(match / max(1, other.total()) for match, other in zip(matched, known, strict=True))
+    return f_measure(precision, recall, beta)

@@ -1,0 +1,214 @@
+"""pycocoevalcap's names: the same values, types and keys as the package itself gives."""
+
+import contextlib
+import io
+import random
+import shutil
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pycocoevalcap.eval
+import pytest
+from pycocoevalcap.bleu.bleu import Bleu as TheirBleu
+from pycocoevalcap.cider.cider import Cider as TheirCider
+from pycocoevalcap.rouge.rouge import Rouge as TheirRouge
+from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer as TheirTokenizer
+from pycocotools.coco import COCO
+
+from capeval import compat
+from capeval.compat import Bleu, Cider, COCOEvalCap, PTBTokenizer, Rouge
+from capeval.errors import CaptionError, MismatchError, OptionError
+
+NEEDS_JAVA = pytest.mark.skipif(shutil.which("java") is None, reason="the reference's tokenizer needs Java")
+
+Tokens = dict[Any, list[str]]
+
+
+def tokens(seed: int = 0, images: int = 60) -> tuple[Tokens, Tokens]:
+    generator = random.Random(seed)
+    words = ["a", "dog", "cat", "runs", "on", "the", "grass", "25\u00a01/2", "", "sits"]
+
+    def caption() -> str:
+        return " ".join(generator.choices(words, k=generator.randint(1, 12)))
+
+    ids = generator.sample(range(1000), images)
+    gts = {image: [caption() for _ in range(generator.randint(1, 5))] for image in ids}
+    # The reference takes the candidates in any order.
+    return gts, {image: [caption()] for image in sorted(ids)}
+
+
+SCORERS: list[tuple[Callable[[], Any], Callable[[], Any]]] = [
+    (Bleu, TheirBleu),
+    (lambda: Bleu(2), lambda: TheirBleu(2)),
+    (lambda: Bleu(n=1), lambda: TheirBleu(n=1)),
+    (Rouge, TheirRouge),
+    (Cider, TheirCider),
+    (lambda: Cider(n=4, sigma=2.0), lambda: TheirCider(n=4, sigma=2.0)),
+    (lambda: Cider(None, None, 4, 6.0), lambda: TheirCider(None, None, 4, 6.0)),
+]
+
+
+def shape(value: object) -> object:
+    """The types of a result, all the way down."""
+    if isinstance(value, list | tuple):
+        return type(value), [shape(part) for part in value]
+    if isinstance(value, np.ndarray):
+        return type(value), value.dtype, value.shape
+    return type(value)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), SCORERS)
+def test_scores_and_their_types_equal(ours: Callable[[], Any], theirs: Callable[[], Any]) -> None:
+    gts, res = tokens()
+    mine, other = ours().compute_score(gts, res), theirs().compute_score(gts, res)
+    assert shape(mine) == shape(other)
+    np.testing.assert_allclose(mine[0], other[0], rtol=1e-12)
+    np.testing.assert_allclose(mine[1], other[1], rtol=1e-12, atol=1e-15)
+    assert ours().method() == theirs().method()
+
+
+def test_image_ids_can_be_strings() -> None:
+    gts, res = ({f"image {image}.jpg": texts for image, texts in part.items()} for part in tokens())
+    np.testing.assert_allclose(
+        Cider().compute_score(gts, res)[1], TheirCider().compute_score(gts, res)[1], atol=1e-12
+    )
+
+
+def test_nothing_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    Bleu(4).compute_score(*tokens(), verbose=1)
+    Bleu(4).compute_score(*tokens(), 0)
+    assert capsys.readouterr() == ("", "")
+
+
+MODULES = ["eval", "bleu.bleu", "rouge.rouge", "cider.cider", "tokenizer.ptbtokenizer"]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_modules_are_where_they_are_in_the_reference(module: str) -> None:
+    ours, theirs = import_module(f"capeval.compat.{module}"), import_module(f"pycocoevalcap.{module}")
+    (name,) = (name for name in ours.__all__ if name[0].isupper())
+    assert hasattr(theirs, name)
+    assert getattr(ours, name) is getattr(compat, name)
+
+
+@NEEDS_JAVA
+def test_the_tokenizer_equals() -> None:
+    captions = {
+        7: [{"caption": "two dogs  on\nthe grass"}, {"caption": "A cat, (asleep)."}],
+        3: [{"caption": ""}],
+        5: [],
+        4: [{"caption": "a man", "id": 12}, {"caption": "a woman"}, {"caption": "one  child "}],
+    }
+    assert PTBTokenizer().tokenize(captions) == TheirTokenizer().tokenize(captions)
+    assert list(PTBTokenizer().tokenize(captions)) == [7, 3, 4]
+
+
+class Unscored:
+    """Stands for a metric of the reference that is not compared here."""
+
+    def method(self) -> str:
+        return "none"
+
+    def compute_score(self, gts: Tokens, res: Tokens) -> tuple[float, list[float]]:
+        return 0.0, [0.0] * len(gts)
+
+
+def coco_pair(images: int = 12) -> tuple[COCO, COCO]:
+    generator = random.Random(5)
+    words = ["a", "dog", "cat", "runs", "on", "the", "grass", "sits"]
+    captions = [" ".join(generator.choices(words, k=8)) for _ in range(3 * images)]
+    coco = COCO()
+    coco.dataset = {
+        "images": [{"id": 100 - image} for image in range(images)],
+        "annotations": [
+            {"image_id": 100 - place % images, "id": place, "caption": caption}
+            for place, caption in enumerate(captions[images:])
+        ],
+    }
+    results = COCO()
+    results.dataset = {
+        "images": coco.dataset["images"],
+        "annotations": [
+            {"image_id": 100 - image, "id": image, "caption": captions[image]} for image in range(images)
+        ],
+    }
+    with contextlib.redirect_stdout(io.StringIO()):
+        coco.createIndex()
+        results.createIndex()
+    return coco, results
+
+
+@NEEDS_JAVA
+@pytest.mark.parametrize("wanted", [None, [95, 91, 99]])
+def test_cocoevalcap_equals(
+    wanted: list[int] | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for metric in ("Meteor", "Spice"):
+        monkeypatch.setattr(pycocoevalcap.eval, metric, Unscored)
+    theirs, ours = pycocoevalcap.eval.COCOEvalCap(*coco_pair()), COCOEvalCap(*coco_pair())
+    if wanted is not None:
+        theirs.params["image_id"] = ours.params["image_id"] = wanted
+    theirs.evaluate()
+    capsys.readouterr()
+    ours.evaluate()
+    assert capsys.readouterr().out == ""
+
+    def compared(scores: dict[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in scores.items() if key not in ("METEOR", "SPICE")}
+
+    assert ours.params == theirs.params
+    assert list(ours.eval) == list(compared(theirs.eval))
+    assert [type(value) for value in ours.eval.values()] == list(map(type, compared(theirs.eval).values()))
+    assert ours.eval == pytest.approx(compared(theirs.eval), rel=1e-12)
+    assert list(ours.imgToEval) == list(theirs.imgToEval)
+    assert ours.evalImgs == list(ours.imgToEval.values())
+    for image, scores in ours.imgToEval.items():
+        expected = compared(theirs.imgToEval[image])
+        assert set(scores) == set(expected)
+        assert {key: type(value) for key, value in scores.items()} == {
+            key: type(value) for key, value in expected.items()
+        }
+        assert scores == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+
+def test_cocoevalcap_leaves_out_images_without_any_caption() -> None:
+    coco, results = coco_pair()
+    evaluation = COCOEvalCap(coco, results)
+    evaluation.params["image_id"] = [100, 5000]
+    evaluation.evaluate()
+    assert list(evaluation.imgToEval) == [100]
+
+
+@pytest.mark.parametrize("scorer", [Bleu(), Rouge(), Cider()])
+@pytest.mark.parametrize(
+    ("gts", "res", "error", "message"),
+    [
+        ({1: ["a"]}, {2: ["a"]}, MismatchError, "image 2 is among the candidates but not"),
+        ({1: ["a"], 2: ["a"]}, {1: ["a"]}, MismatchError, "image 2 is among the references but without"),
+        ({1: ["a"]}, {1: ["a", "b"]}, MismatchError, r"'res' must hold one caption for image 1 \(got 2\)"),
+        ({1: ["a"]}, {1: []}, MismatchError, r"'res' must hold one caption for image 1 \(got 0\)"),
+        ({1: ["a"]}, {1: "a"}, CaptionError, "'res' must hold a list of strings for image 1"),
+        ({1: "a"}, {1: ["a"]}, CaptionError, "references of image 1 must be a list"),
+        ({1: []}, {1: ["a"]}, CaptionError, "1"),
+        ([["a"]], {1: ["a"]}, CaptionError, "'gts' must be a mapping"),
+        ({1: ["a"]}, ["a"], CaptionError, "'res' must be a mapping"),
+        ({1: [2]}, {1: ["a"]}, CaptionError, "caption 0 of image 1 must be a string"),
+    ],
+)
+def test_bad_input_is_named(scorer: Any, gts: object, res: object, error: type, message: str) -> None:
+    with pytest.raises(error, match=message):
+        scorer.compute_score(gts, res)
+
+
+def test_bad_options_and_annotations_are_named() -> None:
+    for n in (0, 5, "4"):
+        with pytest.raises(OptionError, match="'n' must be an integer from 1 to 4"):
+            Bleu(n)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="'sigma' must be"):
+        Cider(sigma=0)
+    with pytest.raises(CaptionError, match="annotation 1 of image 3 must be a mapping with a 'caption'"):
+        PTBTokenizer().tokenize({3: [{"caption": "a"}, {"text": "a"}]})
+    with pytest.raises(CaptionError, match="must be a string"):
+        PTBTokenizer().tokenize({3: [{"caption": 4}]})

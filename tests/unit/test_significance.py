@@ -1,0 +1,238 @@
+"""Intervals and tests whose outcome can be worked out by hand, and the statistics of many."""
+
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from capeval import Cider, RougeL, Tokenizer
+from capeval.errors import MismatchError, OptionError
+from capeval.evaluation import Report, evaluate
+from capeval.metrics import Metric
+from capeval.significance import Method, bootstrap, compare
+from tests.properties.strategies import Corpus, corpora
+from tests.twins import significance as twin
+
+METHODS: list[Method] = ["bootstrap", "randomization"]
+EACH_METHOD = pytest.mark.parametrize("method", METHODS)
+
+
+def hits(right: list[bool], *, ids: list[int] | None = None) -> Report:
+    """A report whose ROUGE-L is 1 for the images that are right, and 0 for the others."""
+    images = list(range(len(right))) if ids is None else ids
+    candidates = {image: "a" if yes else "b" for image, yes in zip(images, right, strict=True)}
+    references = {image: ["a"] for image in images}
+    return evaluate(references, candidates, ["ROUGE-L"], tokenizer=Tokenizer(kind="none"))
+
+
+def test_one_image_has_no_spread() -> None:
+    interval = bootstrap(hits([True]))["ROUGE-L"]
+    assert (interval.low, interval.score, interval.high) == (1, 1, 1)
+    assert (interval.level, interval.samples, interval.seed) == (0.95, 1000, 0)
+
+
+def test_two_images_have_three_resamples() -> None:
+    # The mean of a resample is 0, 1/2 or 1 with probabilities 1/4, 1/2 and 1/4.
+    report = hits([True, False])
+    wide = bootstrap(report, level=0.95)["ROUGE-L"]
+    assert (wide.low, wide.score, wide.high) == (0, 0.5, 1)
+    narrow = bootstrap(report, level=0.4)["ROUGE-L"]
+    assert (narrow.low, narrow.high) == (0.5, 0.5)
+
+
+def test_the_interval_is_as_wide_as_theory_says() -> None:
+    right = [True] * 300 + [False] * 100
+    interval = bootstrap(hits(right), samples=4000)["ROUGE-L"]
+    error = math.sqrt(0.75 * 0.25 / 400)
+    assert interval.low == pytest.approx(0.75 - 1.96 * error, abs=0.004)
+    assert interval.high == pytest.approx(0.75 + 1.96 * error, abs=0.004)
+
+
+@EACH_METHOD
+def test_the_same_candidates_have_p_1(method: Method) -> None:
+    report = hits([True, False, True, True])
+    comparison = compare(report, report, method=method)["ROUGE-L"]
+    assert (comparison.difference, comparison.low, comparison.high, comparison.p_value) == (0, 0, 0, 1)
+
+
+def test_always_better_on_three_images() -> None:
+    better, worse = hits([True] * 3), hits([False] * 3)
+    # No resample of the images has another difference than 1.
+    paired = compare(better, worse, samples=999)["ROUGE-L"]
+    assert (paired.a, paired.b, paired.difference, paired.low, paired.high) == (1, 0, 1, 1, 1)
+    assert paired.p_value == 2 / 1000
+    # Of the 8 ways to swap, the one that swaps none and the one that swaps all are as extreme.
+    swapped = compare(better, worse, method="randomization", samples=4000)["ROUGE-L"]
+    assert swapped.p_value == pytest.approx(2 / 8, abs=0.02)
+    assert (swapped.low, swapped.high) == (1, 1)
+
+
+@EACH_METHOD
+def test_turning_the_systems_round_turns_the_difference_round(method: Method) -> None:
+    a, b = hits([True, True, False, True, False, True]), hits([True, False, False, True, True, False])
+    ab, ba = (compare(*pair, method=method)["ROUGE-L"] for pair in ((a, b), (b, a)))
+    assert ab.p_value == ba.p_value
+    assert (ab.difference, ab.low, ab.high) == pytest.approx((-ba.difference, -ba.high, -ba.low))
+
+
+def _systems(metrics: list[str]) -> tuple[Report, Report]:
+    generator = random.Random(7)
+    words = ["a", "dog", "cat", "runs", "on", "grass"]
+    texts = [" ".join(generator.choices(words, k=7)) for _ in range(80)]
+    references = {image: texts[2 * image : 2 * image + 2] for image in range(40)}
+    first = {image: " ".join(generator.choices(words, k=6)) for image in range(40)}
+    second = {image: caption + " dog" for image, caption in first.items()}
+    a, b = (evaluate(references, candidates, metrics) for candidates in (first, second))
+    return a, b
+
+
+def test_other_metrics_beside_it_change_no_interval() -> None:
+    names = ["BLEU", "ROUGE-L", "ROUGE-S", "CIDEr-D", "CIDEr"]
+    together, backwards = (bootstrap(_systems(order)[0]) for order in (names, names[::-1]))
+    assert together == backwards
+    assert list(together) == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", *names[1:]]
+    for name in names[1:]:
+        assert bootstrap(_systems([name])[0])[name] == together[name]
+
+
+@EACH_METHOD
+def test_the_seed_decides(method: Method) -> None:
+    a, b = _systems(["BLEU", "CIDEr-D"])
+    once, again, other = (compare(a, b, method=method, seed=seed) for seed in (3, 3, 4))
+    assert once == again
+    assert once != other
+    assert bootstrap(a, seed=3) == bootstrap(a, seed=3) != bootstrap(a, seed=4)
+
+
+def test_the_order_of_images_and_metrics_of_the_second_report_is_free() -> None:
+    references = {1: ["a dog"], 2: ["a cat runs"], 3: ["grass"]}
+    candidates = {1: "a dog", 2: "a cat", 3: "dog"}
+    a = evaluate(references, {1: "a", 2: "cat runs", 3: "grass"}, ["ROUGE-L", "CIDEr-D"])
+    b = evaluate(references, candidates, ["ROUGE-L", "CIDEr-D"])
+    turned = evaluate(dict(reversed(references.items())), candidates, ["CIDEr-D", "ROUGE-L"])
+    first, second = compare(a, b), compare(a, turned)
+    assert list(first) == list(second)
+    for name, comparison in first.items():
+        assert second[name].p_value == comparison.p_value
+        assert (second[name].low, second[name].high) == pytest.approx((comparison.low, comparison.high))
+
+
+TWIN_METRICS: list[Metric] = [RougeL(), Cider(pooling="max")]
+
+
+@pytest.mark.parametrize("metric", TWIN_METRICS, ids=str)
+@settings(max_examples=10)
+@given(corpus=corpora(max_images=5))
+def test_native_sums_equal_the_twin(metric: Metric, corpus: Corpus) -> None:
+    references = dict(enumerate(corpus.references))
+    a = evaluate(references, dict(enumerate(corpus.candidates)), [metric])
+    b = evaluate(references, {image: group[-1] for image, group in references.items()}, [metric])
+    rows_a, rows_b = (report.scores[0][1].statistics.tolist() for report in (a, b))
+    name = metric.names[0]
+
+    def aggregate(row: twin.Row) -> float:
+        return float(metric.aggregate(np.array(row))[0])
+
+    values = twin.bootstrap(rows_a, aggregate, samples=50, seed=5)
+    interval = bootstrap(a, samples=50, seed=5, level=0.8)[name]
+    assert (interval.low, interval.high) == pytest.approx(twin.interval(values, 0.8), abs=1e-12)
+    paired = compare(a, b, samples=50, seed=5)[name]
+    assert paired.p_value == twin.bootstrap_p(rows_a, rows_b, aggregate, samples=50, seed=5)
+    swapped = compare(a, b, method="randomization", samples=50, seed=5)[name]
+    assert swapped.p_value == twin.randomization_p(rows_a, rows_b, aggregate, samples=50, seed=5)
+
+
+def test_many_chunks_of_resamples_are_one_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = _systems(["BLEU", "CIDEr-D"])
+    whole = compare(a, b, samples=101), compare(a, b, method="randomization", samples=101)
+    monkeypatch.setattr("capeval.significance._CHUNK", 7 * 40)
+    for before, after in zip(
+        whole, (compare(a, b, samples=101), compare(a, b, method="randomization", samples=101)), strict=True
+    ):
+        for name, comparison in before.items():
+            assert after[name].p_value == comparison.p_value
+            assert after[name].low == pytest.approx(comparison.low, rel=1e-12)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    generator = random.Random(1)
+    held = 0
+    for trial in range(200):
+        report = hits([generator.random() < 0.6 for _ in range(60)])
+        interval = bootstrap(report, samples=200, level=0.9, seed=trial)["ROUGE-L"]
+        held += interval.low <= 0.6 <= interval.high
+    # 180 are expected; the standard deviation is 4.2, and percentile intervals are slightly narrow.
+    assert 165 <= held <= 192
+
+
+@EACH_METHOD
+def test_systems_that_are_alike_are_seldom_told_apart(method: Method) -> None:
+    generator = random.Random(2)
+    rejected = 0
+    for trial in range(200):
+        a, b = (hits([generator.random() < 0.6 for _ in range(60)]) for _ in range(2))
+        rejected += compare(a, b, method=method, samples=200, seed=trial)["ROUGE-L"].p_value <= 0.1
+    # 20 are expected at most.
+    assert 5 <= rejected <= 30
+
+
+@EACH_METHOD
+def test_a_real_difference_is_found(method: Method) -> None:
+    generator = random.Random(3)
+    a, b = (hits([generator.random() < rate for _ in range(400)]) for rate in (0.7, 0.5))
+    comparison = compare(a, b, method=method)["ROUGE-L"]
+    assert comparison.p_value < 0.01
+    assert 0 < comparison.low < comparison.difference < comparison.high
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"samples": 0}, r"'samples' must be an integer of at least 1 \(got 0\)"),
+        ({"samples": 10.0}, "'samples' must be an integer"),
+        ({"samples": True}, "'samples' must be an integer"),
+        ({"level": 0.0}, r"'level' must be a number between 0 and 1 \(got 0.0\)"),
+        ({"level": 1.0}, "'level' must be a number between 0 and 1"),
+        ({"level": 95}, "'level' must be a number between 0 and 1"),
+        ({"level": math.nan}, "'level' must be a number between 0 and 1"),
+        ({"seed": -1}, r"'seed' must be an integer of at least 0 \(got -1\)"),
+        ({"seed": 1.5}, "'seed' must be an integer"),
+    ],
+)
+def test_options_are_checked(options: dict[str, Any], message: str) -> None:
+    report = hits([True, False])
+    calls: list[Callable[[], object]] = [
+        lambda: bootstrap(report, **options),
+        lambda: compare(report, report, **options),
+    ]
+    for call in calls:
+        with pytest.raises(OptionError, match=message):
+            call()
+
+
+def test_the_method_is_checked() -> None:
+    report = hits([True])
+    with pytest.raises(OptionError, match=r"'method' must be one of bootstrap, randomization \(got 't'\)"):
+        compare(report, report, method="t")  # type: ignore[arg-type]
+
+
+def test_reports_of_other_images_do_not_compare() -> None:
+    with pytest.raises(MismatchError, match=r"same images \(1 are in the first only, 2 in the second only\)"):
+        compare(hits([True, True], ids=[1, 2]), hits([True] * 3, ids=[2, 3, 4]))
+
+
+def test_reports_of_other_metrics_do_not_compare() -> None:
+    (a, _), (_, b) = _systems(["BLEU"]), _systems(["BLEU", "ROUGE-L"])
+    with pytest.raises(MismatchError, match="the same scores"):
+        compare(a, b)
+
+
+def test_reports_of_other_options_do_not_compare() -> None:
+    references, candidates = {1: ["a dog"]}, {1: "a cat"}
+    a, b = (evaluate(references, candidates, [RougeL(beta=beta)]) for beta in (1.0, 1.2))
+    with pytest.raises(MismatchError, match=r"same options \(got ROUGE-L\|beta=1\|"):
+        compare(a, b)
