@@ -97,7 +97,7 @@ def _characters(name: str) -> str:
 
 
 class Steps:
-    """A progress bar on standard error, from the second second on, where that is a terminal."""
+    """A progress bar on standard error, where that is a terminal, once work has taken a second."""
 
     def __init__(self, total: int) -> None:
         self._total = total
