@@ -1,0 +1,307 @@
+"""Document frequencies: saved and loaded, read from pickles, refused when damaged or dangerous."""
+
+import collections
+import contextlib
+import io
+import json
+import os
+import pickle
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.properties.strategies import Corpus, corpora
+from tests.twins import cider
+from tests.twins.scoring import native
+
+from capeval import Cider, CiderD, DocumentFrequencies, References, Tokenizer
+from capeval.errors import FormatError, OptionError
+
+TOKENS = Tokenizer(kind="none")
+CORPUS = {
+    1: ["a dog runs on the grass", "the dog runs"],
+    2: ["a cat sits on the café", "25\u00a01/2 cats"],
+    3: ["the dogs are running on grass", ""],
+}
+REFERENCES = [["a dog runs on grass"], ["the cat sits", "a cat"]]
+CANDIDATES = ["the dog runs on the grass", "a cat on a bench"]
+
+
+def frequencies(*, stem: bool = False) -> DocumentFrequencies:
+    return DocumentFrequencies.of(References(CORPUS), tokenizer=TOKENS, stem=stem, name="three images")
+
+
+@pytest.mark.parametrize("stem", [False, True])
+def test_saved_and_loaded_ones_give_equal_scores(stem: bool, tmp_path: Path) -> None:
+    path = tmp_path / "frequencies.npz"
+    made = frequencies(stem=stem)
+    made.save(path)
+    loaded = DocumentFrequencies.load(path)
+    assert (loaded.name, loaded.stem, loaded.images) == ("three images", stem, 3)
+    assert loaded.counts() == made.counts()
+    make: Callable[..., Any] = Cider if stem else CiderD
+    before, after = (native(make(frequencies=f), REFERENCES, CANDIDATES) for f in (made, loaded))
+    assert before == after
+    assert before.corpus[0] > 0
+
+
+@given(corpus=corpora())
+def test_any_corpus_survives_saving(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("df") / "frequencies.npz"
+    made = DocumentFrequencies.of(References(dict(enumerate(corpus.references))), tokenizer=TOKENS)
+    made.save(path)
+    assert DocumentFrequencies.load(path).counts() == made.counts()
+
+
+def test_those_of_the_references_are_the_default() -> None:
+    own = DocumentFrequencies.of(References(dict(enumerate(REFERENCES))), tokenizer=TOKENS)
+    assert native(CiderD(frequencies=own), REFERENCES, CANDIDATES) == native(CiderD(), REFERENCES, CANDIDATES)
+
+
+def test_stems_are_counted_together() -> None:
+    counts = frequencies(stem=True).counts()
+    assert counts["dog",] == 2
+    assert counts["run",] == 2
+    assert ("dogs",) not in counts
+
+
+def test_stems_and_words_do_not_mix() -> None:
+    with pytest.raises(OptionError, match="'frequencies' of CIDEr-D must count words as they are"):
+        CiderD(frequencies=frequencies(stem=True)).prepare({1: ["a"]})
+    with pytest.raises(OptionError, match="'frequencies' of CIDEr must count stems"):
+        Cider(frequencies=frequencies()).prepare({1: ["a"]})
+
+
+COUNTS = cider.document_frequencies(list(CORPUS.values()))
+
+
+def python_2_pickle(counts: dict[tuple[str, ...], float], *, default: bool) -> bytes:
+    """What Python 2 wrote with protocol 2: words as byte strings, floats, perhaps a defaultdict."""
+
+    def text(word: str) -> bytes:
+        data = word.encode()
+        return b"U" + bytes([len(data)]) + data
+
+    parts = [b"\x80\x02", b"ccollections\ndefaultdict\nc__builtin__\nfloat\n\x85R" if default else b"}", b"("]
+    for ngram, count in counts.items():
+        words = b"".join(text(word) for word in ngram)
+        tuples = {1: words + b"\x85", 2: words + b"\x86", 3: words + b"\x87", 4: b"(" + words + b"t"}
+        parts += [tuples[len(ngram)], b"G" + struct.pack(">d", count)]
+    return b"".join([*parts, b"u."])
+
+
+def test_the_python_2_pickles_are_pickles() -> None:
+    for default in (True, False):
+        assert pickle.loads(python_2_pickle(dict(COUNTS), default=default), encoding="utf-8") == COUNTS
+
+
+def _default(counts: dict[Any, Any]) -> dict[Any, Any]:
+    return collections.defaultdict(float, counts)
+
+
+PICKLES = {
+    "mapping": pickle.dumps(dict(COUNTS)),
+    "counter": pickle.dumps(COUNTS),
+    "defaultdict of floats": pickle.dumps(_default({ngram: float(n) for ngram, n in COUNTS.items()})),
+    "protocol 2": pickle.dumps(_default(COUNTS), protocol=2),
+    "protocol 0": pickle.dumps(dict(COUNTS), protocol=0),
+    "Python 2": python_2_pickle(dict(COUNTS), default=False),
+    "Python 2 defaultdict": python_2_pickle(dict(COUNTS), default=True),
+}
+TRAINING_PICKLES = {
+    "training": pickle.dumps({"document_frequency": _default(COUNTS), "ref_len": 3}),
+    "training, float": pickle.dumps({"document_frequency": dict(COUNTS), "ref_len": 3.0}, protocol=2),
+}
+
+
+@pytest.mark.parametrize("kind", PICKLES)
+def test_pickled_mappings(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "coco-val-df.p"
+    path.write_bytes(PICKLES[kind])
+    loaded = DocumentFrequencies.load_pickle(path, images=3)
+    assert loaded.counts() == COUNTS
+    assert (loaded.images, loaded.name, loaded.stem) == (3, "coco-val-df", False)
+    expected = native(CiderD(frequencies=frequencies()), REFERENCES, CANDIDATES)
+    assert native(CiderD(frequencies=loaded), REFERENCES, CANDIDATES) == expected
+    with pytest.raises(OptionError, match="does not say how many images were counted: give 'images'"):
+        DocumentFrequencies.load_pickle(path)
+
+
+@pytest.mark.parametrize("kind", TRAINING_PICKLES)
+def test_pickles_of_training_scripts_know_their_images(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "train-words.p"
+    path.write_bytes(TRAINING_PICKLES[kind])
+    loaded = DocumentFrequencies.load_pickle(path)
+    assert loaded.counts() == COUNTS
+    assert loaded.images == 3
+
+
+class Runs:
+    """Pickles to a call of any function."""
+
+    def __init__(self, function: Callable[..., object], *arguments: object) -> None:
+        self.call = function, arguments
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return self.call
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("shape", [lambda evil: evil, lambda evil: {("a",): evil}, lambda evil: {(evil,): 1}])
+def test_nothing_in_a_pickle_is_executed(
+    shape: Callable[[object], object], protocol: int, tmp_path: Path
+) -> None:
+    marker, path = tmp_path / "marker", tmp_path / "evil.p"
+    calls = [
+        Runs(os.system, f"touch {marker}"),
+        Runs(eval, f"open({str(marker)!r}, 'w')"),
+        Runs(marker.touch),
+    ]
+    for call in calls:
+        path.write_bytes(pickle.dumps(shape(call), protocol=protocol))
+        with pytest.raises(FormatError, match="which is not loaded") as caught:
+            DocumentFrequencies.load_pickle(path, images=3)
+        assert caught.value.path == path
+        assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ([1, 2], "found list"),
+        ({}, "found dict"),
+        ({"a": 1}, "found the n-gram 'a'"),
+        ({("a", 1): 1}, r"found the n-gram \('a', 1\)"),
+        ({(): 1}, r"found the n-gram \(\)"),
+        ({("a",) * 5: 1}, "found the n-gram"),
+        ({("a",): -1}, "found the count -1"),
+        ({("a",): "1"}, "found the count '1'"),
+        ({("a",): True}, "found the count True"),
+        ({("a",): 1.5}, "no whole number"),
+        ({("a",): float("nan")}, "found the count nan"),
+        ({("a",): float("inf")}, "found the count inf"),
+        ({("a",): 2**32}, "found the count 4294967296"),
+        ({("\ud800",): 1}, "found"),
+    ],
+)
+def test_other_pickles_are_refused(content: object, found: str, tmp_path: Path) -> None:
+    path = tmp_path / "other.p"
+    path.write_bytes(pickle.dumps(content))
+    with pytest.raises(FormatError, match=found) as caught:
+        DocumentFrequencies.load_pickle(path, images=3)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("images", [0, -1, float("nan"), float("inf"), True, "3"])
+def test_the_number_of_images_is_checked(images: Any, tmp_path: Path) -> None:
+    path = tmp_path / "df.p"
+    path.write_bytes(PICKLES["mapping"])
+    with pytest.raises(OptionError, match="'images' must be a number above 0"):
+        DocumentFrequencies.load_pickle(path, images=images)
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damaged_pickles_are_refused_by_name(data: st.DataObject, tmp_path: Path) -> None:
+    path = tmp_path / "damaged.p"
+    path.write_bytes(damaged(data, PICKLES["Python 2 defaultdict"]))
+    # Some damage goes unseen, such as another letter in a word; the rest must be this error.
+    with contextlib.suppress(FormatError):
+        DocumentFrequencies.load_pickle(path, images=3)
+
+
+def damaged(data: st.DataObject, whole: bytes) -> bytes:
+    """Cut short, or with one byte changed."""
+    place = data.draw(st.integers(0, len(whole) - 1))
+    if data.draw(st.booleans()):
+        return whole[:place]
+    return whole[:place] + bytes([data.draw(st.integers(0, 255))]) + whole[place + 1 :]
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damaged_files_are_refused_by_name(data: st.DataObject, tmp_path: Path) -> None:
+    path = tmp_path / "damaged.npz"
+    frequencies().save(path)
+    path.write_bytes(damaged(data, path.read_bytes()))
+    with contextlib.suppress(FormatError):
+        DocumentFrequencies.load(path)
+
+
+def archive(**arrays: Any) -> bytes:
+    about = {"format": "capeval document frequencies 1", "name": "x", "images": 2, "stem": False}
+    about |= arrays.pop("about", {})
+    content = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
+    content["words"] = np.frombuffer(b"a\ndog", np.uint8)
+    for n in range(1, 5):
+        content[f"ngrams_{n}"] = np.zeros((1, n), np.uint32)
+        content[f"counts_{n}"] = np.ones(1, np.uint32)
+    content |= arrays
+    file = io.BytesIO()
+    np.savez_compressed(file, **{name: array for name, array in content.items() if array is not None})
+    return file.getvalue()
+
+
+def _zip(name: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as whole:
+        whole.writestr(name, "x")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{}",
+        PICKLES["mapping"],
+        _zip("about.npy"),
+        _zip("other.txt"),
+        archive(about={"format": "capeval document frequencies 2"}),
+        archive(about={"images": "many"}),
+        archive(about={"images": 0}),
+        archive(about={"images": -3}),
+        archive(about={"images": float("nan")}),
+        archive(words=None),
+        archive(words=np.frombuffer(b"a\na", np.uint8)),
+        archive(words=np.frombuffer(b"a\n\xff", np.uint8)),
+        archive(words=np.array(["a", "dog"], dtype=object)),
+        archive(ngrams_2=np.full((1, 2), 2, np.uint32)),
+        archive(ngrams_2=np.zeros((1, 2), np.int64)),
+        archive(ngrams_2=np.zeros((2, 2), np.uint32)),
+        archive(ngrams_2=np.zeros((1, 3), np.uint32)),
+        archive(counts_3=np.ones((1, 1), np.uint32)),
+        archive(counts_3=None),
+    ],
+)
+def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "other.npz"
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match="expected document frequencies as") as caught:
+        DocumentFrequencies.load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_an_archive_that_is_right_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "right.npz"
+    path.write_bytes(archive())
+    assert DocumentFrequencies.load(path).counts()["a", "a"] == 1
+
+
+def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        DocumentFrequencies.load(tmp_path / "none.npz")
+    with pytest.raises(FileNotFoundError):
+        DocumentFrequencies.load_pickle(tmp_path / "none.p", images=1)
+
+
+def test_saving_where_nothing_can_be_written_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        frequencies().save(tmp_path / "no folder" / "df.npz")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,175 @@
+"""Options of metrics, their names and signatures, and what a prepared metric refuses."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from capeval import (
+    Bleu,
+    Candidates,
+    Cider,
+    CiderD,
+    DocumentFrequencies,
+    References,
+    RougeL,
+    RougeN,
+    RougeS,
+    Tokenizer,
+    tokenize,
+)
+from capeval.errors import CaptionError, MismatchError, OptionError
+from capeval.metrics import DEFAULT, METRICS, Metric
+from capeval.metrics.registry import named, resolve
+from capeval.tokenization import TokenizedReferences
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Bleu(orders=()), r"'orders' must be a tuple of different integers \(got \(\)\)"),
+        (lambda: Bleu(orders=(1, 1)), "'orders' must be a tuple of different integers"),
+        (lambda: Bleu(orders=[1]), "'orders' must be a tuple of different integers"),
+        (lambda: Bleu(orders=(5,)), r"'orders' must be an integer from 1 to 4 \(got 5\)"),
+        (lambda: Bleu(orders=(True,)), "'orders' must be an integer from 1 to 4"),
+        (lambda: Bleu(brevity="longest"), "'brevity' must be one of closest, shortest, average, none"),
+        (lambda: Bleu(level="word"), "'level' must be one of corpus, sentence"),
+        (lambda: RougeL(beta=0), r"'beta' must be a number above 0 \(got 0\)"),
+        (lambda: RougeL(beta=float("nan")), "'beta' must be a number above 0"),
+        (lambda: RougeL(beta="1"), "'beta' must be a number above 0"),
+        (lambda: RougeN(n=0), "'n' must be an integer from 1 to 4"),
+        (lambda: RougeN(n=1.0), "'n' must be an integer from 1 to 4"),
+        (lambda: RougeS(distance=0), r"'distance' must be an integer of at least 1, or None \(got 0\)"),
+        (lambda: RougeS(distance=True), "'distance' must be an integer"),
+        (lambda: RougeS(beta=-1), "'beta' must be a number above 0"),
+        (lambda: CiderD(n=5), "'n' must be an integer from 1 to 4"),
+        (lambda: CiderD(n=2, order=3), r"'order' must be at most n, 2 \(got 3\)"),
+        (lambda: CiderD(order=0), "'order' must be an integer from 1 to 4"),
+        (lambda: CiderD(sigma=0), "'sigma' must be a number above 0"),
+        (lambda: CiderD(sigma=float("inf")), "'sigma' must be a number above 0"),
+        (lambda: CiderD(form="book"), "'form' must be one of code, paper"),
+        (lambda: CiderD(frequencies="coco"), "'frequencies' must be one of references, uniform"),
+        (lambda: Cider(pooling="min"), "'pooling' must be one of mean, max"),
+        (lambda: Cider(weights="log"), "'weights' must be one of uniform, exponential"),
+        (lambda: Tokenizer(kind="moses"), "'kind' must be one of ptb, none"),
+        (lambda: Tokenizer(punctuation="some"), "'punctuation' must be one of reference, paper, keep"),
+    ],
+)
+def test_options_are_checked(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_registered_metrics_are_found_by_name(name: str) -> None:
+    assert named(name.lower()) == named(name) == METRICS[name]()
+    metric = METRICS[name]()
+    assert metric.names
+    assert name in (*metric.names, metric.family)
+
+
+def test_no_two_registered_metrics_share_a_score() -> None:
+    # BLEU gives the scores of BLEU-1 to BLEU-4.
+    scores = [score for name, make in METRICS.items() if name != "BLEU" for score in make().names]
+    assert len(scores) == len(set(scores))
+    assert set(Bleu().names) <= set(scores)
+
+
+def test_names_are_resolved() -> None:
+    assert [metric.family for metric in resolve(DEFAULT)] == list(DEFAULT)
+    assert resolve(["bleu-4", RougeL(beta=2)]) == (Bleu(orders=(4,)), RougeL(beta=2))
+    with pytest.raises(OptionError, match=r"'metrics' must be among BLEU, .* \(got 'SPICE-9'\)"):
+        resolve(["SPICE-9"])
+    with pytest.raises(OptionError, match=r"must be a list of names or metrics \(got the string 'BLEU'\)"):
+        resolve("BLEU")
+    with pytest.raises(OptionError, match="must name at least one metric"):
+        resolve([])
+    with pytest.raises(OptionError, match=r"must give different scores \(got BLEU-4 twice\)"):
+        resolve(["BLEU", "BLEU-4"])
+
+
+def test_signatures_tell_options_apart() -> None:
+    references = {1: ["a dog", "the dog"], 2: ["a cat"]}
+    signature = CiderD(sigma=2).prepare(references, tokenizer=Tokenizer(kind="none")).signature()
+    assert str(signature).startswith(
+        "CIDEr-D|n=4|order=None|sigma=2|form=code|tokenizer=none|images=2|references=1-2|df=references|capeval="
+    )
+    assert RougeL().prepare(references).signature().document_frequencies is None
+    frequencies = DocumentFrequencies.of(References(references), name="my corpus")
+    assert CiderD(frequencies=frequencies).prepare(references).signature().document_frequencies == "my corpus"
+    assert CiderD(frequencies="uniform").prepare(references).signature().document_frequencies == "uniform"
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_option_is_in_the_signature(name: str) -> None:
+    metric = METRICS[name]()
+    shown = str(metric.prepare({1: ["a dog"]}).signature())
+    for option in metric.options():
+        assert f"|{option}|" in shown
+
+
+def test_tokenised_references_are_shared() -> None:
+    tokens = TokenizedReferences(References({1: ["a dog"], 2: ["a cat"]}), Tokenizer(kind="none"))
+    for metric in (Bleu(), RougeL(), CiderD()):
+        assert metric.prepare(tokens).references is tokens
+        assert metric.prepare(tokens, tokenizer=Tokenizer(kind="none")).references is tokens
+        with pytest.raises(
+            OptionError, match="'tokenizer' must be the one the references were tokenised with"
+        ):
+            metric.prepare(tokens, tokenizer=Tokenizer())
+    assert tokens.texts(2) == ["a cat"]
+    assert len(tokens) == 2
+    candidates = tokens.candidates(Candidates({2: "a cat", 1: "dog x"}))
+    assert candidates.texts() == ["a cat", "dog x"]
+    assert candidates.image_ids == (2, 1)
+
+
+def test_unknown_images_are_named() -> None:
+    prepared = RougeL().prepare({1: ["a"], 2: ["b"]})
+    with pytest.raises(MismatchError, match=r"image 7 is among the candidates but not among the references$"):
+        prepared.score({1: "a", 7: "b"})
+    with pytest.raises(MismatchError, match=r"6 images \(10, 11, 12, 13, 14, ...\) are among the candidates"):
+        prepared.score(dict.fromkeys(range(10, 16), "a"))
+    with pytest.raises(
+        MismatchError, match="the candidates' image ids are strings, the references' are integers"
+    ):
+        prepared.score({"1": "a"})
+    with pytest.raises(CaptionError, match="candidates must hold at least one image"):
+        prepared.score({})
+
+
+def test_scores_follow_the_order_of_the_candidates() -> None:
+    scores = RougeL().prepare({1: ["a"], 2: ["b"], 3: ["c"]}).score({3: "c", 1: "x"})
+    assert scores.image_ids == (3, 1)
+    assert scores.per_image["ROUGE-L"].tolist() == [1, 0]
+    assert scores.corpus == {"ROUGE-L": 0.5}
+    assert scores.statistics.dtype == np.float64
+    assert scores.names == ("ROUGE-L",)
+
+
+def test_tokenize_takes_lists_of_strings() -> None:
+    assert tokenize(["a dog", ""], Tokenizer(kind="none"))[0] == ["a", "dog"]
+    assert tokenize([]) == []
+    with pytest.raises(CaptionError, match=r"captions must be a list of strings \(got one string\)"):
+        tokenize("a dog")
+    with pytest.raises(CaptionError, match=r"caption 1 must be a string \(got int\)"):
+        tokenize(["a", 1])  # type: ignore[list-item]
+    with pytest.raises(CaptionError, match="a caption holds a lone surrogate"):
+        tokenize(["a \ud83d"])
+
+
+METRIC_CLASSES: list[type[Metric]] = sorted(
+    {type(make()) for make in METRICS.values()}, key=lambda metric: metric.__name__
+)
+
+
+@pytest.mark.parametrize("metric", METRIC_CLASSES)
+def test_options_are_frozen_and_by_name(metric: Any) -> None:
+    made = metric()
+    assert made == metric()
+    assert hash(made) == hash(metric())
+    with pytest.raises(TypeError):
+        metric(1)
+    with pytest.raises(AttributeError):
+        made.option = 1

@@ -1,0 +1,113 @@
+"""References and candidates: what they hold, and what they refuse by name."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from capeval import Candidates, References, Signature
+from capeval.errors import CaptionError
+
+CAPTIONS = {3: ["a dog", "the dog"], 1: ["a cat"], 2: ["", "é 😀"]}
+
+
+def test_references_are_a_mapping_in_the_order_given() -> None:
+    references = References(CAPTIONS)
+    assert list(references) == [3, 1, 2]
+    assert references.image_ids == (3, 1, 2)
+    assert references[2] == ["", "é 😀"]
+    assert dict(references) == CAPTIONS == references
+    assert references == References(CAPTIONS)
+    assert references != References({1: ["a cat"]})
+    assert len(references) == 3
+    assert references.counts.tolist() == [2, 1, 2]
+    assert repr(references) == "<References: 5 captions of 3 images>"
+
+
+def test_candidates_may_be_strings_or_lists() -> None:
+    assert Candidates({"a.jpg": "a dog", "b.jpg": "a cat"})["a.jpg"] == ["a dog"]
+    assert Candidates({1: ["a", "b"], 2: ["c"]}).counts.tolist() == [2, 1]
+
+
+def test_other_iterables_of_captions_will_do() -> None:
+    assert References({1: ("a", "b")})[1] == ["a", "b"]
+    assert References({1: (text for text in "ab")})[1] == ["a", "b"]  # type: ignore[dict-item]
+    assert list(References({np.int64(7): ["a"]})) == [7]
+
+
+@pytest.mark.parametrize("missing", [4, "3", True, 3.0, None])
+def test_ids_are_themselves_only(missing: Any) -> None:
+    references = References({3: ["a"], 1: ["b"]})
+    assert missing not in references
+
+
+def test_select_keeps_the_order_asked_for() -> None:
+    references = References(CAPTIONS)
+    assert list(references.select([2, 3])) == [2, 3]
+    assert references.select([2])[2] == ["", "é 😀"]
+    with pytest.raises(CaptionError, match="image 9 is not among the 3 images with references"):
+        references.select([3, 9])
+    with pytest.raises(CaptionError, match="3"):
+        references.select([3, 3])
+
+
+@pytest.mark.parametrize("kind", [References, Candidates])
+@pytest.mark.parametrize(
+    ("captions", "message"),
+    [
+        ({}, r"must hold at least one image \(got none\)"),
+        ([("a", ["b"])], r"must be a mapping of image ids to captions \(got list\)"),
+        ({1: None}, r"of image 1 must be a list of strings \(got NoneType\)"),
+        ({1: 5}, r"of image 1 must be a list of strings \(got int\)"),
+        ({1: []}, "1"),
+        ({1: ["a"], 2: []}, "2"),
+        ({1: ["a", 5]}, "caption 1 of image 1 must be a string"),
+        ({1: [b"a"]}, "caption 0 of image 1 must be a string"),
+        ({1: ["\ud83d"]}, "caption 0 of image 1 holds a lone surrogate"),
+        ({"\ud83d": ["a"]}, "image id 0 holds a lone surrogate"),
+        ({1: ["a"], "2": ["a"]}, r"image id 1 must be an integer, as the first id is \(got '2', str\)"),
+        ({"1": ["a"], 2: ["a"]}, r"image id 1 must be a string, as the first id is \(got 2, int\)"),
+        ({True: ["a"]}, r"image id 0 must be an integer or a string \(got True, bool\)"),
+        ({1.0: ["a"]}, r"image id 0 must be an integer or a string \(got 1.0, float\)"),
+        ({None: ["a"]}, r"image id 0 must be an integer or a string \(got None, NoneType\)"),
+        ({2**63: ["a"]}, "image id 0 must be an integer of at most 64 bits"),
+        ({(1, 2): ["a"]}, "image id 0 must be an integer or a string"),
+    ],
+)
+def test_bad_captions_are_refused_by_name(kind: Any, captions: Any, message: str) -> None:
+    with pytest.raises(CaptionError, match=message):
+        kind(captions)
+
+
+def test_references_must_be_lists() -> None:
+    with pytest.raises(CaptionError, match=r"references of image 1 must be a list of strings \(got str\)"):
+        References({1: "a dog"})
+
+
+@given(st.dictionaries(st.text(), st.lists(st.text(), min_size=1), min_size=1))
+def test_any_text_comes_back(captions: dict[str, list[str]]) -> None:
+    assert dict(References(captions)) == captions  # type: ignore[arg-type]
+
+
+@given(st.dictionaries(st.integers(-(2**63), 2**63 - 1), st.lists(st.text(), min_size=1), min_size=1))
+def test_any_integer_id_comes_back(captions: dict[int, list[str]]) -> None:
+    references = References(captions)  # type: ignore[arg-type]
+    assert list(references.items()) == list(captions.items())
+
+
+def test_a_signature_says_all() -> None:
+    signature = Signature(
+        metric="CIDEr-D",
+        options=("n=4", "sigma=6"),
+        tokenizer="none",
+        images=10,
+        references="4-6",
+        document_frequencies="references",
+        seed=3,
+        version="1.2.3",
+    )
+    assert str(signature) == (
+        "CIDEr-D|n=4|sigma=6|tokenizer=none|images=10|references=4-6|df=references|seed=3|capeval=1.2.3"
+    )
