@@ -16,7 +16,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="capeval",
-    help="Scores image captions: BLEU, METEOR, ROUGE and CIDEr as the COCO reference computes them, without Java.",
+    help="Scores image captions with the metrics of COCO, as the reference computes them and without Java.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,

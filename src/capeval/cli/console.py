@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from capeval.errors import OptionError
 from capeval.files import written_whole
-from capeval.report import Grid, to_csv, to_latex, to_markdown
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from rich.progress import Progress, TaskID
+
+    from capeval.report import Grid
 
 __all__ = ["Steps", "deliver", "examples", "render", "system_names"]
 
@@ -42,6 +43,8 @@ def deliver(text: str | bytes, output: Path | None) -> None:
 
 def render(grid: Grid, form: str, output: Path | None, title: str | None = None) -> None:
     """Writes a table in one of the formats that tables have."""
+    from capeval.report import to_csv, to_latex, to_markdown
+
     texts = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}
     if form in texts:
         deliver(texts[form](grid), output)
@@ -97,7 +100,7 @@ def _characters(name: str) -> str:
 
 
 class Steps:
-    """A progress bar on standard error, from the second second on, where that is a terminal."""
+    """A progress bar on standard error, where that is a terminal, once work has taken a second."""
 
     def __init__(self, total: int) -> None:
         self._total = total
