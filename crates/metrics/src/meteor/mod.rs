@@ -5,7 +5,7 @@
 //! matched words, lowered by a penalty for matches that are scattered over many chunks; an image's
 //! score is that of its best reference, a corpus's score that of the summed [`Statistics`].
 //!
-//! The words come from [`Tables`], compiled once by [`compile`] from METEOR's own sources:
+//! The words come from [`Tables`], compiled once by [`compile()`] from METEOR's own sources:
 //!
 //! ```
 //! use capeval_metrics::meteor::{Options, PreparedReferences, Sources, Tables, compile};

@@ -58,7 +58,8 @@ pub struct Parts {
     pub precision: f64,
     /// Weighted recall; NaN for an empty reference.
     pub recall: f64,
-    /// Harmonic mean of precision and recall, weighted by alpha; NaN without matches.
+    /// Harmonic mean of precision and recall, weighted by alpha; 0 without matches, NaN for an empty
+    /// candidate or reference.
     pub f_mean: f64,
     /// Fragmentation penalty; NaN without matches.
     pub penalty: f64,

@@ -25,7 +25,7 @@
 //! | `synsets` | u32 | synset numbers |
 //! | `node_words` | u32 | the last word of each node; bit 31 is set if the phrase is the paraphrase of another |
 //! | `node_starts` | u32, u32 | for each node and one end: first child (children are sorted by word), first paraphrase |
-//! | `step_filter` | u32 | a power of two of bits, one set for each step of the trie, see `step_bit`; a clear bit means that there is no such step |
+//! | `step_filter` | u32 | a power of two of bits, one set for each step of the trie: the high bits of (node x 2^32 + word) x 0x9e3779b97f4a7c15 modulo 2^64; a clear bit means that there is no such step |
 //! | `paraphrases` | u32 | nodes of the paraphrases of each node's phrase, in the order of the source |
 //!
 //! A node of the trie is a phrase: the words from the root (node 0) down to it. Nodes are numbered
@@ -112,7 +112,7 @@ pub struct Tables<B> {
 }
 
 impl<B: AsRef<[u8]>> Tables<B> {
-    /// Open tables that [`super::compile`] made.
+    /// Open tables that [`super::compile()`] made.
     ///
     /// # Errors
     /// A [`TableError`] if the header is not that of a complete table of this version.
