@@ -2,9 +2,10 @@
 
 - A block marked `python` runs as it stands, the blocks of a page in order and with the same names. A block
   with `>>>` is a doctest: what it shows is compared.
-- Of a block marked `console` or `sh`, lines that start with `$ ` and call `capeval` run in a shell. Lines
-  below such a line are what it writes, and are compared; `...` stands for any text. A command fails
-  exactly when an error is shown below it.
+- Of a block marked `console` or `sh`, commands that call `capeval` run in a shell, those of a page in order
+  and in one folder. Each line is a command; or, where some start with `$ `, those are, and the lines below
+  one are what it writes. They are compared, `...` standing for any text. A command fails exactly when an
+  error is shown below it.
 
 Examples find the files and the names below.
 """
@@ -65,11 +66,12 @@ def blocks(page: Path, *languages: str) -> list[Block]:
 
 def commands(page: Path) -> Iterator[Command]:
     for block in blocks(page, "console", "sh"):
-        parts = re.split(r"^\$ ", block.text, flags=re.MULTILINE)
+        start = r"^\$ " if re.search(r"^\$ ", block.text, re.MULTILINE) else r"^(?<!\\\n)"
+        parts = re.split(start, block.text, flags=re.MULTILINE)
         line = block.line + parts[0].count("\n")
         for part in parts[1:]:
             command, _, shown = re.sub(r"\\\n", "", part).partition("\n")
-            if re.search(r"\bcapeval ", command):
+            if re.search(r"(^|\| *)capeval ", command):
                 yield Command(line, command, shown)
             line += part.count("\n")
 

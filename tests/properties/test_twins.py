@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from capeval import Bleu, Cider, CiderD, DocumentFrequencies, References, RougeL, RougeN, RougeS, Tokenizer
-from capeval.metrics import METRICS, Metric
+from capeval.metrics import METRICS, Meteor, Metric
 from tests.properties.strategies import Corpus, corpora
 from tests.twins import cider
 from tests.twins.scoring import TWINS, native, twin
@@ -32,15 +32,15 @@ def _metrics() -> Iterator[Metric]:
     for frequencies in ("references", "uniform", _other_corpus()):
         for form in ("code", "paper"):
             yield CiderD(form=form, frequencies=frequencies)
-        for pooling in ("mean", "max"):
-            yield Cider(pooling=pooling, frequencies=frequencies, stem=False)
+        yield Cider(frequencies=frequencies, stem=False)
+        yield Cider(pooling="max", frequencies=frequencies, stem=False)
     for n in range(1, 5):
         yield CiderD(n=n, sigma=2.0)
         yield CiderD(order=n, form="paper")
         yield Cider(n=n)
         yield Cider(order=n)
-    for pooling in ("mean", "max"):
-        yield Cider(pooling=pooling, weights="exponential")
+    yield Cider(weights="exponential")
+    yield Cider(pooling="max", weights="exponential")
     yield Cider(frequencies="uniform")
 
 
@@ -63,12 +63,15 @@ def test_native_equals_twin(metric: Metric, corpus: Corpus) -> None:
 def test_document_frequencies_equal_the_twin(corpus: Corpus) -> None:
     references = References(dict(enumerate(corpus.references)))
     counted = DocumentFrequencies.of(references, tokenizer=Tokenizer(kind="none"))
-    assert counted.counts() == cider.document_frequencies(corpus.references)
+    # One image weighs as none does, so n-grams of one image are not kept.
+    twin_counts = cider.document_frequencies(corpus.references).items()
+    assert counted.counts() == {ngram: count for ngram, count in twin_counts if count > 1}
     assert counted.images == len(corpus.references)
 
 
 def test_every_metric_has_a_twin_and_a_case() -> None:
-    registered = {type(make()) for make in METRICS.values()}
+    # METEOR's twin is the Java program: tests/conformance/meteor compares with it.
+    registered = {type(make()) for make in METRICS.values()} - {Meteor}
     assert registered, "no metric is registered"
     assert registered - set(TWINS) == set(), "these metrics have no plain-Python twin"
     assert registered - {type(metric) for metric in METRIC_CASES} == set()

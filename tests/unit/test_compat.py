@@ -17,8 +17,8 @@ from pycocoevalcap.rouge.rouge import Rouge as TheirRouge
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer as TheirTokenizer
 from pycocotools.coco import COCO
 
-from capeval import compat
-from capeval.compat import Bleu, Cider, COCOEvalCap, PTBTokenizer, Rouge
+from capeval import Tokenizer, compat, evaluate
+from capeval.compat import Bleu, Cider, COCOEvalCap, Meteor, PTBTokenizer, Rouge
 from capeval.errors import CaptionError, MismatchError, OptionError
 
 NEEDS_JAVA = pytest.mark.skipif(shutil.which("java") is None, reason="the reference's tokenizer needs Java")
@@ -69,11 +69,21 @@ def test_scores_and_their_types_equal(ours: Callable[[], Any], theirs: Callable[
     assert ours().method() == theirs().method()
 
 
+def test_meteor_gives_floats() -> None:
+    gts, res = tokens()
+    corpus, per_image = Meteor().compute_score(gts, res)
+    assert type(corpus) is float
+    assert type(per_image) is list
+    candidates = {image: texts[0] for image, texts in res.items()}
+    expected = evaluate(gts, candidates, ["METEOR"], tokenizer=Tokenizer(kind="none"))
+    assert (corpus, per_image) == (expected.corpus["METEOR"], expected.per_image["METEOR"].tolist())
+    assert Meteor().method() == "METEOR"
+
+
 def test_image_ids_can_be_strings() -> None:
     gts, res = ({f"image {image}.jpg": texts for image, texts in part.items()} for part in tokens())
-    np.testing.assert_allclose(
-        Cider().compute_score(gts, res)[1], TheirCider().compute_score(gts, res)[1], atol=1e-12
-    )
+    expected = TheirCider().compute_score(gts, res)[1].tolist()
+    assert Cider().compute_score(gts, res)[1].tolist() == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_nothing_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,7 +92,7 @@ def test_nothing_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "")
 
 
-MODULES = ["eval", "bleu.bleu", "rouge.rouge", "cider.cider", "tokenizer.ptbtokenizer"]
+MODULES = ["eval", "bleu.bleu", "meteor.meteor", "rouge.rouge", "cider.cider", "tokenizer.ptbtokenizer"]
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -95,7 +105,7 @@ def test_modules_are_where_they_are_in_the_reference(module: str) -> None:
 
 @NEEDS_JAVA
 def test_the_tokenizer_equals() -> None:
-    captions = {
+    captions: dict[int, list[dict[str, Any]]] = {
         7: [{"caption": "two dogs  on\nthe grass"}, {"caption": "A cat, (asleep)."}],
         3: [{"caption": ""}],
         5: [],
@@ -106,7 +116,7 @@ def test_the_tokenizer_equals() -> None:
 
 
 class Unscored:
-    """Stands for a metric of the reference that is not compared here."""
+    """Stands for metrics of the reference that start a Java program of their own."""
 
     def method(self) -> str:
         return "none"
@@ -155,9 +165,13 @@ def test_cocoevalcap_equals(
     ours.evaluate()
     assert capsys.readouterr().out == ""
 
+    # METEOR has its own comparison with the Java program; its keys and types are here.
     def compared(scores: dict[str, Any]) -> dict[str, Any]:
-        return {key: value for key, value in scores.items() if key not in ("METEOR", "SPICE")}
+        return {key: value for key, value in scores.items() if key != "SPICE"}
 
+    for scores in (ours.eval, *ours.evalImgs):
+        assert 0 < scores["METEOR"] < 1
+        scores["METEOR"] *= 0
     assert ours.params == theirs.params
     assert list(ours.eval) == list(compared(theirs.eval))
     assert [type(value) for value in ours.eval.values()] == list(map(type, compared(theirs.eval).values()))
@@ -181,7 +195,7 @@ def test_cocoevalcap_leaves_out_images_without_any_caption() -> None:
     assert list(evaluation.imgToEval) == [100]
 
 
-@pytest.mark.parametrize("scorer", [Bleu(), Rouge(), Cider()])
+@pytest.mark.parametrize("scorer", [Bleu(), Meteor(), Rouge(), Cider()])
 @pytest.mark.parametrize(
     ("gts", "res", "error", "message"),
     [

@@ -23,12 +23,12 @@ def report(**options: Any) -> Report:
 def test_a_report_is_in_the_order_of_the_references() -> None:
     made = report()
     assert made.image_ids == (7, 3, 5)
-    assert list(made.corpus) == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr-D"]
+    assert list(made.corpus) == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D"]
     assert list(made.per_image) == list(made.corpus)
     assert made.per_image["ROUGE-L"][1:].tolist() == [1, 0]
     assert all(values.shape == (3,) for values in made.per_image.values())
-    assert list(made.signatures) == ["BLEU", "ROUGE-L", "CIDEr-D"]
-    assert [metric.family for metric, _ in made.scores] == ["BLEU", "ROUGE-L", "CIDEr-D"]
+    assert list(made.signatures) == ["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"]
+    assert [metric.family for metric, _ in made.scores] == ["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"]
 
 
 def test_metrics_are_chosen_by_name_or_object() -> None:
@@ -137,7 +137,7 @@ def test_to_pandas_has_a_row_an_image() -> None:
     frame = report().to_pandas()
     assert frame.index.tolist() == [7, 3, 5]
     assert frame.index.name == "image_id"
-    assert list(frame.columns) == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr-D"]
+    assert list(frame.columns) == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D"]
     np.testing.assert_array_equal(frame["CIDEr-D"], report().per_image["CIDEr-D"])
 
 

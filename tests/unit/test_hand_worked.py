@@ -3,10 +3,10 @@
 import math
 
 import pytest
-from tests.twins.scoring import Score, native, twin
 
 from capeval import Bleu, Cider, CiderD, DocumentFrequencies, References, RougeL, RougeN, RougeS, Tokenizer
 from capeval.metrics import Metric
+from tests.twins.scoring import Score, native, twin
 
 BOTH = pytest.mark.parametrize("score", [native, twin])
 
@@ -140,7 +140,7 @@ def test_cider_d_of_the_paper(score: Score) -> None:
     # "dog" four times. The code clips 4 to 1: 1 / 4, with 3 bigrams against 1. In equation 4 term
     # frequencies are of all n-grams, 4 / 10 and 1 / 3: (1/3)(1/3) / (4/10 * 1/3), with 4 words against 2.
     candidates = ["dog dog dog dog", "x"]
-    code, paper = (score(CiderD(form=form), PETS, candidates).per_image[0][0] for form in ("code", "paper"))  # type: ignore[arg-type]
+    code, paper = (score(CiderD(form=form), PETS, candidates).per_image[0][0] for form in ("code", "paper"))
     assert code == pytest.approx(2.5 * math.exp(-4 / 72) / 4)
     assert paper == pytest.approx(2.5 * math.exp(-4 / 72) * (1 / 3) / (4 / 10))
 

@@ -26,39 +26,39 @@ from capeval.tokenization import TokenizedReferences
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("make", "options", "message"),
     [
-        (lambda: Bleu(orders=()), r"'orders' must be a tuple of different integers \(got \(\)\)"),
-        (lambda: Bleu(orders=(1, 1)), "'orders' must be a tuple of different integers"),
-        (lambda: Bleu(orders=[1]), "'orders' must be a tuple of different integers"),
-        (lambda: Bleu(orders=(5,)), r"'orders' must be an integer from 1 to 4 \(got 5\)"),
-        (lambda: Bleu(orders=(True,)), "'orders' must be an integer from 1 to 4"),
-        (lambda: Bleu(brevity="longest"), "'brevity' must be one of closest, shortest, average, none"),
-        (lambda: Bleu(level="word"), "'level' must be one of corpus, sentence"),
-        (lambda: RougeL(beta=0), r"'beta' must be a number above 0 \(got 0\)"),
-        (lambda: RougeL(beta=float("nan")), "'beta' must be a number above 0"),
-        (lambda: RougeL(beta="1"), "'beta' must be a number above 0"),
-        (lambda: RougeN(n=0), "'n' must be an integer from 1 to 4"),
-        (lambda: RougeN(n=1.0), "'n' must be an integer from 1 to 4"),
-        (lambda: RougeS(distance=0), r"'distance' must be an integer of at least 1, or None \(got 0\)"),
-        (lambda: RougeS(distance=True), "'distance' must be an integer"),
-        (lambda: RougeS(beta=-1), "'beta' must be a number above 0"),
-        (lambda: CiderD(n=5), "'n' must be an integer from 1 to 4"),
-        (lambda: CiderD(n=2, order=3), r"'order' must be at most n, 2 \(got 3\)"),
-        (lambda: CiderD(order=0), "'order' must be an integer from 1 to 4"),
-        (lambda: CiderD(sigma=0), "'sigma' must be a number above 0"),
-        (lambda: CiderD(sigma=float("inf")), "'sigma' must be a number above 0"),
-        (lambda: CiderD(form="book"), "'form' must be one of code, paper"),
-        (lambda: CiderD(frequencies="coco"), "'frequencies' must be one of references, uniform"),
-        (lambda: Cider(pooling="min"), "'pooling' must be one of mean, max"),
-        (lambda: Cider(weights="log"), "'weights' must be one of uniform, exponential"),
-        (lambda: Tokenizer(kind="moses"), "'kind' must be one of ptb, none"),
-        (lambda: Tokenizer(punctuation="some"), "'punctuation' must be one of reference, paper, keep"),
+        (Bleu, {"orders": ()}, r"'orders' must be a tuple of different integers \(got \(\)\)"),
+        (Bleu, {"orders": (1, 1)}, "'orders' must be a tuple of different integers"),
+        (Bleu, {"orders": [1]}, "'orders' must be a tuple of different integers"),
+        (Bleu, {"orders": (5,)}, r"'orders' must be an integer from 1 to 4 \(got 5\)"),
+        (Bleu, {"orders": (True,)}, "'orders' must be an integer from 1 to 4"),
+        (Bleu, {"brevity": "longest"}, "'brevity' must be one of closest, shortest, average, none"),
+        (Bleu, {"level": "word"}, "'level' must be one of corpus, sentence"),
+        (RougeL, {"beta": 0}, r"'beta' must be a number above 0 \(got 0\)"),
+        (RougeL, {"beta": float("nan")}, "'beta' must be a number above 0"),
+        (RougeL, {"beta": "1"}, "'beta' must be a number above 0"),
+        (RougeN, {"n": 0}, "'n' must be an integer from 1 to 4"),
+        (RougeN, {"n": 1.0}, "'n' must be an integer from 1 to 4"),
+        (RougeS, {"distance": 0}, r"'distance' must be an integer of at least 1, or None \(got 0\)"),
+        (RougeS, {"distance": True}, "'distance' must be an integer"),
+        (RougeS, {"beta": -1}, "'beta' must be a number above 0"),
+        (CiderD, {"n": 5}, "'n' must be an integer from 1 to 4"),
+        (CiderD, {"n": 2, "order": 3}, r"'order' must be at most n, 2 \(got 3\)"),
+        (CiderD, {"order": 0}, "'order' must be an integer from 1 to 4"),
+        (CiderD, {"sigma": 0}, "'sigma' must be a number above 0"),
+        (CiderD, {"sigma": float("inf")}, "'sigma' must be a number above 0"),
+        (CiderD, {"form": "book"}, "'form' must be one of code, paper"),
+        (CiderD, {"frequencies": "coco"}, "'frequencies' must be one of references, uniform"),
+        (Cider, {"pooling": "min"}, "'pooling' must be one of mean, max"),
+        (Cider, {"weights": "log"}, "'weights' must be one of uniform, exponential"),
+        (Tokenizer, {"kind": "moses"}, "'kind' must be one of ptb, none"),
+        (Tokenizer, {"punctuation": "some"}, "'punctuation' must be one of reference, paper, keep"),
     ],
 )
-def test_options_are_checked(make: Callable[[], object], message: str) -> None:
+def test_options_are_checked(make: Callable[..., object], options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        make()
+        make(**options)
 
 
 @pytest.mark.parametrize("name", METRICS)

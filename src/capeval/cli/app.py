@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from capeval import __version__
-from capeval.cli import check, compare, data, demo, metrics, score, tokenize
+from capeval.cli import align, check, compare, data, demo, metrics, score, tokenize
 from capeval.errors import CapevalError
 
 __all__ = ["app", "main"]
@@ -39,7 +39,7 @@ def _options(
     pass
 
 
-for command in (score, compare, check, tokenize, data, demo, metrics):
+for command in (score, compare, check, tokenize, align, data, demo, metrics):
     app.command(command.NAME, epilog=command.EXAMPLES)(command.run)
 
 

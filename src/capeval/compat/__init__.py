@@ -6,7 +6,8 @@ Its modules are where they are there: `capeval.compat.bleu.bleu.Bleu` for `pycoc
 from capeval.compat.bleu.bleu import Bleu
 from capeval.compat.cider.cider import Cider
 from capeval.compat.eval import COCOEvalCap
+from capeval.compat.meteor.meteor import Meteor
 from capeval.compat.rouge.rouge import Rouge
 from capeval.compat.tokenizer.ptbtokenizer import PTBTokenizer
 
-__all__ = ["Bleu", "COCOEvalCap", "Cider", "PTBTokenizer", "Rouge"]
+__all__ = ["Bleu", "COCOEvalCap", "Cider", "Meteor", "PTBTokenizer", "Rouge"]

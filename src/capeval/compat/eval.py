@@ -9,7 +9,7 @@ import numpy as np
 
 from capeval.compat.tokenizer.ptbtokenizer import captions_of
 from capeval.evaluation import evaluate
-from capeval.metrics import Bleu, CiderD, Metric, RougeL
+from capeval.metrics import Bleu, CiderD, Meteor, Metric, RougeL
 from capeval.types import Candidates, ImageId, References
 
 __all__ = ["COCOEvalCap"]
@@ -20,6 +20,7 @@ _KEYS: dict[str, tuple[str, type[float]]] = {
     "BLEU-2": ("Bleu_2", float),
     "BLEU-3": ("Bleu_3", float),
     "BLEU-4": ("Bleu_4", float),
+    "METEOR": ("METEOR", float),
     "ROUGE-L": ("ROUGE_L", np.float64),
     "CIDEr-D": ("CIDEr", np.float64),
 }
@@ -37,7 +38,7 @@ class _Coco(Protocol):
 
 
 class COCOEvalCap:
-    """BLEU-1 to BLEU-4, ROUGE-L and CIDEr-D of results in COCO's format.
+    """BLEU-1 to BLEU-4, METEOR, ROUGE-L and CIDEr-D of results in COCO's format.
 
     Nothing is printed; the scores are in the attributes.
 
@@ -67,11 +68,12 @@ class COCOEvalCap:
             CaptionError: An annotation has no caption, or it is not a string.
             MismatchError: An image has references and no result or several, or a result and no
                 references.
+            ResourceError: METEOR's word tables are missing or damaged.
         """
         images = list(self.params["image_id"])
         references = captions_of({image: self.coco.imgToAnns.get(image, ()) for image in images})
         candidates = captions_of({image: self.cocoRes.imgToAnns.get(image, ()) for image in images})
-        metrics: list[Metric] = [Bleu(), RougeL(), CiderD()]
+        metrics: list[Metric] = [Bleu(), Meteor(), RougeL(), CiderD()]
         report = evaluate(References(references), Candidates(candidates), metrics)
         self.eval = {key: kind(report.corpus[name]) for name, (key, kind) in _KEYS.items()}
         self.imgToEval = {image: {"image_id": image} for image in report.image_ids}

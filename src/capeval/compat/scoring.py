@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from capeval.errors import CaptionError, MismatchError
 from capeval.evaluation import Report, evaluate
 from capeval.metrics.base import Metric
 from capeval.tokenization import Tokenizer
-from capeval.types import Candidates, ImageId, References
+from capeval.types import Candidates, References, ReferencesLike
 
 __all__ = ["Captions", "score"]
 
-Captions = Mapping[ImageId, Sequence[str]]
+Captions = ReferencesLike
 
 
 def score(metric: Metric, gts: Captions, res: Captions) -> Report:

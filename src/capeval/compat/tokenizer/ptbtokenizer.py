@@ -11,7 +11,7 @@ from capeval.types import ImageId
 
 __all__ = ["PTBTokenizer", "captions_of"]
 
-Annotations = Mapping[ImageId, Sequence[Mapping[str, Any]]]
+Annotations = Mapping[Any, Sequence[Mapping[str, Any]]]
 
 
 class PTBTokenizer:

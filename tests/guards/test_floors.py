@@ -1,0 +1,132 @@
+"""Imports go down only: the floors of the Python package, and of the Rust workspace."""
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+PACKAGE = PROJECT / "src" / "capeval"
+
+# The floor of each module or folder of the package, from the ground up. Modules of one floor may import
+# each other.
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("errors", "files"),
+    ("_native", "types"),
+    ("tokenization", "formats", "resources"),
+    ("metrics",),
+    ("evaluation", "significance"),
+    ("report", "studies", "benchmarks", "compat"),
+    ("cli",),
+)
+FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+# The package's face takes from all below the command line, which may take from the face;
+# `python -m capeval` runs the command line.
+FLOOR |= {"__init__": FLOOR["compat"], "__main__": FLOOR["cli"]}
+FACE = FLOOR["cli"]
+# The metrics that others may import: what all are made of, and the list of all.
+SHARED_METRICS = ("base", "registry", "__init__")
+
+
+def modules() -> Iterator[tuple[tuple[str, ...], Path]]:
+    """Each module as its parts below `capeval`."""
+    for path in sorted([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi")]):
+        yield path.relative_to(PACKAGE).with_suffix("").parts, path
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The full names of what a module imports, wherever in the module it does."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports must name the whole module"
+            module = node.module or ""
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def of_capeval(path: Path) -> Iterator[tuple[str, ...]]:
+    """The parts, below `capeval`, of what a module imports from the package."""
+    for name in imports(path):
+        package, *parts = name.split(".")
+        if package == "capeval":
+            yield tuple(parts)
+
+
+def floor_of(part: str) -> int:
+    # `from capeval import Name` takes from the package's face.
+    return FLOOR.get(part, FACE)
+
+
+MODULES = list(modules())
+
+
+def test_the_scan_finds_the_package() -> None:
+    found = {parts[0] for parts, _ in MODULES}
+    assert {"errors", "types", "_native", "metrics", "evaluation"} <= found
+
+
+def test_every_module_has_a_floor() -> None:
+    unknown = {parts[0] for parts, _ in MODULES} - set(FLOOR)
+    assert unknown == set(), "give these modules a floor in FLOORS"
+
+
+@pytest.mark.parametrize(("parts", "path"), MODULES, ids=[".".join(parts) for parts, _ in MODULES])
+def test_imports_go_down_only(parts: tuple[str, ...], path: Path) -> None:
+    for imported in of_capeval(path):
+        floor = floor_of(imported[0]) if imported else FACE
+        assert floor <= FLOOR[parts[0]], f"{'.'.join(parts)} imports capeval.{'.'.join(imported)} from above"
+
+
+@pytest.mark.parametrize(
+    ("parts", "path"), [(parts, path) for parts, path in MODULES if parts[0] == "metrics"], ids=str
+)
+def test_no_metric_imports_another(parts: tuple[str, ...], path: Path) -> None:
+    if parts[-1] in SHARED_METRICS:
+        return
+    metrics = {other[1] for other, _ in MODULES if other[0] == "metrics" and len(other) > 1}
+    for imported in of_capeval(path):
+        if imported[0] == "metrics":
+            assert imported[1:2] == ("base",), f"{'.'.join(parts)} imports {'.'.join(imported)}"
+    assert parts[1] in metrics
+
+
+def test_the_guard_sees_wrong_imports(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text("def f():\n    from capeval import cli\n    import capeval.metrics.bleu\n")
+    assert list(of_capeval(module)) == [("cli",), ("metrics", "bleu")]
+    assert floor_of("cli") > floor_of("metrics") > floor_of("types")
+
+
+def test_the_server_is_never_imported() -> None:
+    for _, path in MODULES:
+        assert not any(name.split(".")[0] == "capeval_server" for name in imports(path)), path
+
+
+# Which crates of the workspace each may name.
+CRATES = {
+    "ptb": set(),
+    "formats": set(),
+    "metrics": {"capeval-ptb"},
+    "python": {"capeval-ptb", "capeval-formats", "capeval-metrics"},
+}
+
+
+def test_the_scan_finds_the_crates() -> None:
+    assert {path.parent.name for path in PROJECT.glob("crates/*/Cargo.toml")} == set(CRATES)
+
+
+@pytest.mark.parametrize("crate", CRATES)
+def test_crates_depend_downwards_only(crate: str) -> None:
+    manifest = tomllib.loads((PROJECT / "crates" / crate / "Cargo.toml").read_text(encoding="utf-8"))
+    named = {
+        name
+        for table in ("dependencies", "dev-dependencies", "build-dependencies")
+        for name in manifest.get(table, {})
+        if name.startswith("capeval")
+    }
+    assert named <= CRATES[crate]
+    if crate != "python":
+        assert not {"pyo3", "numpy"} & set(manifest.get("dependencies", {}))
