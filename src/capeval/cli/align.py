@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from capeval.cli.console import deliver, examples, render
 from capeval.cli.options import Format, FormatOption
-from capeval.cli.tables import with_meteor_tables
-from capeval.metrics import Alignment, Match, align
-from capeval.report import Cell, Grid
+
+if TYPE_CHECKING:
+    from capeval.metrics import Alignment, Match
+    from capeval.report import Grid
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -29,6 +30,9 @@ def run(
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Shows METEOR's alignment of two captions: matches, stages, chunks, and the score that follows."""
+    from capeval.cli.tables import with_meteor_tables
+    from capeval.metrics import align
+
     with_meteor_tables(["METEOR"])
     aligned = align(candidate, reference)
     if form is Format.JSON:
@@ -40,6 +44,8 @@ def run(
 
 
 def _grid(aligned: Alignment) -> Grid:
+    from capeval.report import Cell, Grid
+
     columns = ("Chunk", "Candidate", "Reference", "Stage", "Weight")
     rows = [
         (

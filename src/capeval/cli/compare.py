@@ -51,12 +51,14 @@ def run(
 ) -> None:
     """Compares two systems: for each score the difference B - A, its interval and a p-value."""
     from capeval.cli import scoring
+    from capeval.cli.tables import with_meteor_tables
     from capeval.report import comparison
     from capeval.report.texts import comparison_to_json
     from capeval.significance import compare
     from capeval.tokenization import Tokenizer
 
     names = system_names([a, b])
+    with_meteor_tables(metric_names(metrics))
     with Steps(4) as steps:
         steps.next("Reading and preparing references")
         _, evaluator, candidates = scoring.prepared(references, [a, b], metric_names(metrics), Tokenizer())

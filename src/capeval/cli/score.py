@@ -61,11 +61,13 @@ def run(
 ) -> None:
     """Scores results against references, for one system or several."""
     from capeval.cli import scoring
+    from capeval.cli.tables import with_meteor_tables
     from capeval.report import System, per_image, scores, to_json
     from capeval.tokenization import Tokenizer
 
     tokenizer = Tokenizer(kind="none") if tokenized else Tokenizer()
     names = system_names(results)
+    with_meteor_tables(metric_names(metrics))
     total = 1 + len(results) * (2 if bootstrap else 1) + (report is not None)
     with Steps(total) as steps:
         steps.next("Reading and preparing references")
