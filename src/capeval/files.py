@@ -16,14 +16,26 @@ __all__ = ["written_whole"]
 def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     """A file to write to that takes the place of `path` once all of it is there.
 
-    Until then, and when writing fails, whatever was at `path` stays as it was.
+    Until then, and when writing fails, whatever was at `path` stays as it was. What is not a regular
+    file, such as a pipe, is written to as it is.
 
     Raises:
         OSError: The folder does not exist or can't be written to, or the disk is full.
     """
     path = Path(path)
+    if path.exists() and not path.is_file():
+        # A terminal, a pipe or /dev/null can only be written to, never replaced.
+        with path.open("wb") as file:
+            yield file
+        return
+    # A link stays, and what it leads to is replaced.
+    path = path.resolve()
     # The new file must be on the same disk as the old one to take its place in one step.
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        # In the name of the file that was asked for.
+        raise OSError(error.errno, error.strerror, str(path)) from None
     unfinished = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -10,9 +10,7 @@ use std::time::Instant;
 use capeval_metrics::meteor::{Sources, Tables, compile};
 
 fn open(path: &Path) -> Result<BufReader<File>, Box<dyn Error>> {
-    Ok(BufReader::new(
-        File::open(path).map_err(|error| format!("{}: {error}", path.display()))?,
-    ))
+    Ok(BufReader::new(File::open(path).map_err(|error| format!("{}: {error}", path.display()))?))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -36,9 +36,9 @@ fn is_newer(character: char) -> bool {
 /// Whether the capital sigma at `offset` has a cased letter before it in its word, and none
 /// after it.
 fn is_final(text: &str, offset: usize) -> bool {
-    let before: Vec<char> = text[..offset].chars().rev().collect();
-    let after: Vec<char> = text[offset + 'Σ'.len_utf8()..].chars().collect();
-    has_cased(&before, true) && !has_cased(&after, false)
+    let before = text[..offset].chars().rev();
+    let after = text[offset + 'Σ'.len_utf8()..].chars();
+    has_cased(before, true) && !has_cased(after, false)
 }
 
 /// The part a character plays in a word.
@@ -61,10 +61,10 @@ enum Part {
 
 /// Whether a word goes on from a sigma, through the characters given in the order in which
 /// one meets them, to a cased letter.
-fn has_cased(characters: &[char], backwards: bool) -> bool {
+fn has_cased(characters: impl Iterator<Item = char>, backwards: bool) -> bool {
     let mut last = Part::Letter;
     let mut joint = None;
-    for &character in characters {
+    for character in characters {
         let part = part_of(character);
         let goes_on = match (joint, last, part) {
             (_, _, Part::Mark) => true,

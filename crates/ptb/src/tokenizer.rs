@@ -109,7 +109,8 @@ impl Tokenizer {
 
 /// Whether a text is its own line of symbols: ASCII without line ends.
 fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii() && !matches!(byte, b'\n'..=b'\r'))
+    // Without an early end, so that it is done for many bytes at a time.
+    !text.bytes().fold(false, |other, byte| other | !byte.is_ascii() | matches!(byte, b'\n'..=b'\r'))
 }
 
 /// Passes on where each token of a line starts and ends.
@@ -123,7 +124,7 @@ fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl F
             continue;
         }
         if let Some(end) = plain_word(symbols, start) {
-            emit(start, end, Action::Keep);
+            emit(start, end, Action::Word);
             start = end;
             continue;
         }
@@ -208,7 +209,29 @@ impl Writer {
         self.held = None;
     }
 
+    #[inline]
     fn write(&mut self, text: &str, action: Action, sink: &mut impl FnMut(&str)) {
+        match action {
+            Action::Word if self.held.is_none() => self.write_word(text, sink),
+            _ => self.write_any(text, action, sink),
+        }
+    }
+
+    /// A Latin word, which is never dropped.
+    #[inline]
+    fn write_word(&mut self, word: &str, sink: &mut impl FnMut(&str)) {
+        if self.options.lowercase && word.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            self.lowered.clear();
+            self.lowered.push_str(word);
+            self.lowered.make_ascii_lowercase();
+            sink(&self.lowered);
+        } else {
+            sink(word);
+        }
+    }
+
+    #[inline(never)]
+    fn write_any(&mut self, text: &str, action: Action, sink: &mut impl FnMut(&str)) {
         if let Some(held) = self.held.take() {
             sink(&held);
         }

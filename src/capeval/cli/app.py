@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
 import typer
 
 from capeval import __version__
-from capeval.cli import check, compare, data, demo, metrics, score, tokenize
+from capeval.cli import align, check, compare, data, demo, metrics, score, tokenize
 from capeval.errors import CapevalError
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="capeval",
-    help="Scores image captions: BLEU, ROUGE and CIDEr as the COCO reference computes them, without Java.",
+    help="Scores image captions with the metrics of COCO, as the reference computes them and without Java.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -38,19 +39,32 @@ def _options(
     pass
 
 
-for command in (score, compare, check, tokenize, data, demo, metrics):
+for command in (score, compare, check, tokenize, align, data, demo, metrics):
     app.command(command.NAME, epilog=command.EXAMPLES)(command.run)
 
 
 def main() -> None:
     """Runs the command line; bad input is one line on standard error and exit code 2."""
     try:
-        app(prog_name="capeval")
+        try:
+            app(prog_name="capeval")
+        finally:
+            # Here, where it can still be told that the disk is full.
+            sys.stdout.flush()
     except CapevalError as error:
         _fail(str(error))
+    except BrokenPipeError:
+        _drop_output()
+        sys.exit(1)
     except OSError as error:
+        _drop_output()
         named = f"{error.filename}: " if error.filename is not None else ""
         _fail(f"{named}{error.strerror or error}")
+
+
+def _drop_output() -> None:
+    """Sends what standard output did not take nowhere, so that Python does not try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str) -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from capeval.cli.console import examples
 from capeval.errors import FormatError
-from capeval.formats import load_candidates, load_references
-from capeval.tokenization import first_few, unknown_images
-from capeval.types import Candidates, References
+
+if TYPE_CHECKING:
+    from capeval.types import Candidates, References
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -38,6 +37,8 @@ def run(
     It must be well formed and, with --references, have one caption for each of their images. Each
     problem is one line on standard error, and the exit code is 2.
     """
+    from capeval.formats import load_candidates, load_references
+
     expected = load_references(references) if references is not None else None
     try:
         candidates = load_candidates(results)
@@ -56,6 +57,10 @@ def _refuse(problems: list[str]) -> None:
 
 
 def _problems(candidates: Candidates, references: References) -> list[str]:
+    import numpy as np
+
+    from capeval.tokenization import first_few, unknown_images
+
     problems = []
     unknown = np.flatnonzero(candidates.native.positions_in(references.native) < 0)
     if unknown.size:
@@ -68,5 +73,7 @@ def _problems(candidates: Candidates, references: References) -> list[str]:
 
 
 def _empty(candidates: Candidates) -> str:
+    from capeval.tokenization import first_few
+
     empty = [image for image, captions in candidates.items() if not captions[0].strip()]
     return f"; {first_few(empty)} given an empty caption, which is allowed and scores 0" if empty else ""

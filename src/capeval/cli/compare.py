@@ -20,10 +20,6 @@ from capeval.cli.options import (
     Seed,
     metric_names,
 )
-from capeval.cli.score import prepared, scored
-from capeval.report import comparison
-from capeval.report.texts import comparison_to_json
-from capeval.tokenization import Tokenizer
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -54,16 +50,20 @@ def run(
     output: Output = None,
 ) -> None:
     """Compares two systems: for each score the difference B - A, its interval and a p-value."""
+    from capeval.cli import scoring
+    from capeval.report import comparison
+    from capeval.report.texts import comparison_to_json
     from capeval.significance import compare
+    from capeval.tokenization import Tokenizer
 
     names = system_names([a, b])
     with Steps(4) as steps:
         steps.next("Reading and preparing references")
-        _, evaluator, candidates = prepared(references, [a, b], metric_names(metrics), Tokenizer())
+        _, evaluator, candidates = scoring.prepared(references, [a, b], metric_names(metrics), Tokenizer())
         reports = []
         for name, path, captions in zip(names, (a, b), candidates, strict=True):
             steps.next(f"Scoring {name}")
-            reports.append(scored(evaluator, path, captions))
+            reports.append(scoring.scored(evaluator, path, captions))
         steps.next("Resampling")
         compared = compare(*reports, method=method.value, samples=samples, level=level, seed=seed)
     if form is Format.JSON:

@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from capeval.errors import OptionError
 from capeval.files import written_whole
-from capeval.report import Grid, to_csv, to_latex, to_markdown
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from rich.progress import Progress, TaskID
 
-__all__ = ["FORMATS", "Steps", "deliver", "examples", "render", "system_names"]
+    from capeval.report import Grid
 
-FORMATS = ("table", "json", "csv", "markdown", "latex")
+__all__ = ["Steps", "deliver", "examples", "render", "system_names"]
 
 _ENDINGS = (".gz", ".zip", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
 
@@ -43,6 +43,8 @@ def deliver(text: str | bytes, output: Path | None) -> None:
 
 def render(grid: Grid, form: str, output: Path | None, title: str | None = None) -> None:
     """Writes a table in one of the formats that tables have."""
+    from capeval.report import to_csv, to_latex, to_markdown
+
     texts = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}
     if form in texts:
         deliver(texts[form](grid), output)
@@ -70,7 +72,14 @@ def _render_table(grid: Grid, output: Path | None, title: str | None) -> None:
 
 
 def system_names(paths: Sequence[Path]) -> list[str]:
-    """What to call the systems of some files: the file names, or the paths where those are the same."""
+    """What to call the systems of some files: the file names, or the paths where those are the same.
+
+    Raises:
+        OptionError: A file is given twice.
+    """
+    for path in paths:
+        if paths.count(path) > 1:
+            raise OptionError(f"files of results must be different (got {path} twice)")
     names = [_stem(path.name) for path in paths]
     return [
         name if names.count(name) == 1 else _characters(str(path))
@@ -91,7 +100,7 @@ def _characters(name: str) -> str:
 
 
 class Steps:
-    """A progress bar on standard error, from the second second on, where that is a terminal."""
+    """A progress bar on standard error, where that is a terminal, once work has taken a second."""
 
     def __init__(self, total: int) -> None:
         self._total = total

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from capeval.cli.console import examples, render
 from capeval.cli.options import Format, FormatOption
-from capeval.metrics import METRICS
-from capeval.report import Cell, Grid
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -15,6 +13,9 @@ EXAMPLES = examples("capeval metrics", "capeval metrics --format markdown")
 
 def run(form: FormatOption = Format.TABLE) -> None:
     """Lists the metrics: the names for --metrics, the scores that each gives, and its options."""
+    from capeval.metrics import METRICS
+    from capeval.report import Cell, Grid
+
     metrics = {name: make() for name, make in METRICS.items()}
     if form is Format.JSON:
         import json

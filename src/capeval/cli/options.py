@@ -9,8 +9,6 @@ from typing import Annotated
 
 import typer
 
-from capeval.metrics import DEFAULT
-
 __all__ = [
     "Format",
     "FormatOption",
@@ -44,7 +42,7 @@ Metrics = Annotated[
         "-m",
         metavar="NAME,...",
         help="Metrics, by comma or repeated; 'capeval metrics' lists them.",
-        show_default=",".join(DEFAULT),
+        show_default="those of the COCO server",
     ),
 ]
 Output = Annotated[
@@ -60,5 +58,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of what depends on chance."
 def metric_names(given: Sequence[str] | None) -> tuple[str, ...]:
     """The names in `--metrics`."""
     if not given:
+        from capeval.metrics import DEFAULT
+
         return tuple(DEFAULT)
     return tuple(name.strip() for part in given for name in part.split(","))

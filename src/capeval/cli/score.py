@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
 
@@ -20,14 +19,8 @@ from capeval.cli.options import (
     Seed,
     metric_names,
 )
-from capeval.errors import MismatchError
-from capeval.evaluation import Evaluator, Report
-from capeval.formats import load_candidates, load_references, load_subsets
-from capeval.report import System, per_image, scores, to_html, to_json
-from capeval.tokenization import Tokenizer
-from capeval.types import Candidates, ImageId, References
 
-__all__ = ["EXAMPLES", "NAME", "prepared", "run", "scored"]
+__all__ = ["EXAMPLES", "NAME", "run"]
 
 NAME = "score"
 EXAMPLES = examples(
@@ -67,69 +60,30 @@ def run(
     ] = False,
 ) -> None:
     """Scores results against references, for one system or several."""
+    from capeval.cli import scoring
+    from capeval.report import System, per_image, scores, to_json
+    from capeval.tokenization import Tokenizer
+
     tokenizer = Tokenizer(kind="none") if tokenized else Tokenizer()
     names = system_names(results)
     total = 1 + len(results) * (2 if bootstrap else 1) + (report is not None)
     with Steps(total) as steps:
         steps.next("Reading and preparing references")
-        subsets = load_subsets(subset) if subset is not None else None
-        given, evaluator, candidates = prepared(references, results, metric_names(metrics), tokenizer)
+        given, evaluator, candidates = scoring.prepared(references, results, metric_names(metrics), tokenizer)
+        subsets = scoring.subsets_of(subset, given) if subset is not None else None
         systems = []
         for name, path, captions in zip(names, results, candidates, strict=True):
             steps.next(f"Scoring {name}")
-            system = System(name=name, report=scored(evaluator, path, captions, subsets))
+            system = System(name=name, report=scoring.scored(evaluator, path, captions, subsets))
             if bootstrap:
                 steps.next(f"Resampling {name}")
-                system = _with_intervals(system, samples=samples, level=level, seed=seed)
+                system = scoring.with_intervals(system, samples=samples, level=level, seed=seed)
             systems.append(system)
         if report is not None:
             steps.next("Writing the report")
-            _write_report(report, systems, given, candidates)
+            scoring.write_report(report, systems, given, candidates)
     if form is Format.JSON:
         deliver(to_json(systems, per_image=each), output)
     else:
         grid = per_image(systems) if each else scores(systems)
         render(grid, form, output)
-
-
-def prepared(
-    references: Path, results: list[Path], metrics: tuple[str, ...], tokenizer: Tokenizer
-) -> tuple[References, Evaluator, list[Candidates]]:
-    """The references, prepared, and the candidates of each file."""
-    # Reading results takes no time of its own while references are tokenised on the other processors.
-    with ThreadPoolExecutor(1) as reader:
-        given = load_references(references)
-        reading = [reader.submit(load_candidates, path) for path in results]
-        try:
-            evaluator = Evaluator(given, metrics, tokenizer=tokenizer)
-            return given, evaluator, [future.result() for future in reading]
-        finally:
-            for future in reading:
-                future.cancel()
-
-
-def scored(
-    evaluator: Evaluator,
-    path: Path,
-    candidates: Candidates,
-    subsets: dict[str, list[ImageId]] | None = None,
-) -> Report:
-    """The scores of the candidates in a file; an error names it."""
-    try:
-        return evaluator.evaluate(candidates, subsets=subsets)
-    except MismatchError as error:
-        raise MismatchError(f"{path}: {error}") from None
-
-
-def _with_intervals(system: System, *, samples: int, level: float, seed: int) -> System:
-    from capeval.significance import bootstrap
-
-    intervals = bootstrap(system.report, samples=samples, level=level, seed=seed)
-    return System(name=system.name, report=system.report, intervals=intervals)
-
-
-def _write_report(
-    path: Path, systems: list[System], references: References, candidates: list[Candidates]
-) -> None:
-    captions = {system.name: texts for system, texts in zip(systems, candidates, strict=True)}
-    deliver(to_html(systems, references=references, candidates=captions), path)

@@ -8,11 +8,9 @@ from typing import Annotated
 
 import typer
 
-from capeval import _native
 from capeval.cli.console import deliver, examples
 from capeval.cli.options import Output
 from capeval.errors import FormatError
-from capeval.tokenization import Tokenizer
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -41,6 +39,9 @@ def run(
 
     A line ends at a line feed; any other line end in it is white space.
     """
+    from capeval import _native
+    from capeval.tokenization import Tokenizer
+
     data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     tokenizer = Tokenizer(lowercase=not keep_case, punctuation="keep" if keep_punctuation else "reference")
     deliver(_native.tokenize_lines(_text(data, file), tokenizer.native), output)

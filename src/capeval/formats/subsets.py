@@ -59,6 +59,9 @@ def _parsed(data: bytes) -> Any:
     try:
         text = data.decode()
         return json.loads(text, object_pairs_hook=_different_keys, parse_constant=_not_json)
+    except FormatError:
+        # From one of the two that json calls; it is a ValueError too.
+        raise
     except UnicodeDecodeError as error:
         message = f"the byte 0x{data[error.start]:02x} at {error.start} is not UTF-8; expected plain UTF-8"
         raise FormatError(message, kind="NotUtf8") from None
@@ -87,8 +90,8 @@ def _not_json(name: str) -> NoReturn:
 
 
 def _image_ids(name: str, ids: object) -> list[ImageId]:
-    if not isinstance(ids, list):
-        _refuse(repr(name), "a list of image ids", ids)
+    if not isinstance(ids, list) or not ids:
+        _refuse(repr(name), "a list of image ids, at least one", ids)
     for position, image in enumerate(ids):
         _check_id(f"{name!r}[{position}]", image)
     seen: set[ImageId] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -121,12 +122,14 @@ class Match:
         reference: Positions of the words in the reference.
         stage: How they match: `exact`, `stem`, `synonym` or `paraphrase`.
         weight: What the match is worth.
+        chunk: The chunk it belongs to, from 1: a run of matches that stand side by side in both.
     """
 
     candidate: range
     reference: range
     stage: str
     weight: float
+    chunk: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +140,7 @@ class Alignment:
         candidate: The words of the candidate, after METEOR's normalisation.
         reference: The words of the reference.
         matches: The matches, in the order of the reference.
-        chunks: The number of runs of matches that stand side by side in both.
+        chunks: The number of chunks.
         precision: Weighted share of the candidate that is matched; NaN where it is empty.
         recall: Weighted share of the reference that is matched; NaN where it is empty.
         f_mean: Their weighted harmonic mean; NaN where nothing is matched.
@@ -174,20 +177,12 @@ def align(
     # Apart, since a caption's last token can depend on the caption that follows in a batch.
     texts = [" ".join(tokenize([caption], tokenizer)[0]) for caption in (candidate, reference)]
     options = (metric or Meteor())._options()
-    words, others, matches, chunks, parts = _native.meteor_align(meteor_tables(), options, *texts)
+    words, others, found, chunks, parts = _native.meteor_align(meteor_tables(), options, *texts)
     precision, recall, f_mean, penalty, score = parts
     return Alignment(
         candidate=tuple(words),
         reference=tuple(others),
-        matches=tuple(
-            Match(
-                candidate=range(start, start + length),
-                reference=range(other, other + other_length),
-                stage=stage,
-                weight=weight,
-            )
-            for start, length, other, other_length, stage, weight in matches
-        ),
+        matches=tuple(_matches(found)),
         chunks=chunks,
         precision=precision,
         recall=recall,
@@ -195,3 +190,17 @@ def align(
         penalty=penalty,
         score=score,
     )
+
+
+def _matches(found: list[tuple[int, int, int, int, str, float]]) -> Iterator[Match]:
+    ends, chunk = (-1, -1), 0
+    for start, length, other, other_length, stage, weight in found:
+        chunk += (start, other) != ends
+        ends = (start + length, other + other_length)
+        yield Match(
+            candidate=range(start, ends[0]),
+            reference=range(other, ends[1]),
+            stage=stage,
+            weight=weight,
+            chunk=chunk,
+        )

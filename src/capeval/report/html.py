@@ -10,7 +10,7 @@ import numpy as np
 
 from capeval.errors import DependencyError, OptionError
 from capeval.report.grids import System, scores
-from capeval.report.texts import shown
+from capeval.report.texts import parts
 from capeval.types import Candidates, ImageId, References
 
 __all__ = ["to_html"]
@@ -67,7 +67,7 @@ def to_html(
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["shown"] = shown
+    environment.filters["parts"] = parts
     template = environment.from_string((files("capeval.report") / "template.html").read_text("utf-8"))
     return template.render(
         title=title,

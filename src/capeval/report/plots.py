@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,8 +34,7 @@ _STYLE: dict[Any, Any] = {
     "xtick.color": "#555555",
     "ytick.color": "#555555",
 }
-_COLUMNS = 4
-_BINS = 40
+_BINS = 25
 
 
 def bars(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]) -> Markup:
@@ -94,17 +94,19 @@ def spread(systems: Sequence[System]) -> Markup:
                 counts, _ = np.histogram(system.report.per_image[name], edges)
                 colour = _COLOURS[place % len(_COLOURS)]
                 panel.stairs(counts / counts.sum(), edges, color=colour, linewidth=1.2)
-                panel.stairs(counts / counts.sum(), edges, color=colour, alpha=0.12, fill=True)
+                if len(systems) == 1:
+                    panel.stairs(counts / counts.sum(), edges, color=colour, alpha=0.12, fill=True)
             panel.set_title(name, loc="left")
             panel.set_xlim(edges[0], edges[-1])
             panel.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}%")
         if len(systems) > 1:
-            _legend(figure, panels[0], [system.name for system in systems], lines=True)
+            _legend(figure, panels[0], [system.name for system in systems])
         return _svg(figure, "spread")
 
 
 def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
-    columns = min(_COLUMNS, count)
+    # Three in a row where four would leave half of the last row empty.
+    columns = 3 if count in (5, 6, 9) else min(4, count)
     rows = -(-count // columns)
     figure = Figure(figsize=(10, 0.5 + height * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
@@ -114,8 +116,8 @@ def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
     return figure, panels[:count]
 
 
-def _legend(figure: Figure, panel: Axes, names: Sequence[str], *, lines: bool = False) -> None:
-    handles = panel.patches[::2] if lines else panel.patches
+def _legend(figure: Figure, panel: Axes, names: Sequence[str]) -> None:
+    handles = panel.patches
     # A dollar sign would start a formula, and a leading underscore hide the name.
     labels = [name.replace("$", r"\$") for name in names]
     figure.legend(handles, labels, loc="outside upper left", ncols=min(4, len(names)), frameon=False)
@@ -124,11 +126,13 @@ def _legend(figure: Figure, panel: Axes, names: Sequence[str], *, lines: bool = 
 def _svg(figure: Figure, salt: str) -> Markup:
     text = io.StringIO()
     # The same scores give the same file: no date, and ids that depend on the plot alone.
-    with mpl.rc_context({"svg.hashsalt": salt}):
+    with mpl.rc_context({"svg.hashsalt": salt}), warnings.catch_warnings():
+        # Text is drawn by the reader's fonts, which may have what matplotlib's lacks.
+        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    # Two plots in one page: what matplotlib numbers would stand twice.
-    svg = re.sub(r'\bid="(?=[a-z]+_\d)', f'id="{salt}-', svg)
+    # Two plots in one page: without the plot's name the same id would stand twice.
+    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{salt}-", svg)
     return Markup(re.sub(r'width="[\d.]+pt" height="[\d.]+pt"', 'role="img"', svg, count=1))  # noqa: S704

@@ -12,7 +12,7 @@ from capeval.report.grids import Cell, Grid, System
 if TYPE_CHECKING:
     from capeval.significance import Comparison
 
-__all__ = ["comparison_to_json", "shown", "to_csv", "to_json", "to_latex", "to_markdown"]
+__all__ = ["comparison_to_json", "parts", "shown", "to_csv", "to_json", "to_latex", "to_markdown"]
 
 # A spreadsheet takes text that starts with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -62,7 +62,8 @@ def to_csv(grid: Grid) -> str:
     for column, name in enumerate(grid.columns):
         header += [name, f"{name} low", f"{name} high"] if column in with_ends else [name]
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    # All text in quotes: with a line feed alone as line end, csv leaves a carriage return bare.
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow([_inert(name) for name in header])
     for row in grid.rows:
         values: list[object] = []
@@ -133,11 +134,14 @@ def _numeric(grid: Grid) -> set[int]:
 
 def shown(cell: Cell) -> str:
     """A cell for people: `0.435`, or `0.435 [0.431, 0.439]`, to three decimals by default."""
-    if cell.value is None:
-        return ""
+    return " ".join(parts(cell))
+
+
+def parts(cell: Cell) -> tuple[str, ...]:
+    """A cell for people as its number (or text) and, if it has one, its interval."""
     if not isinstance(cell.value, float):
-        return str(cell.value)
-    number, low, high = (
-        "" if value is None else f"{value:.{cell.digits}f}" for value in (cell.value, cell.low, cell.high)
-    )
-    return f"{number} [{low}, {high}]" if low else number
+        return ("" if cell.value is None else str(cell.value),)
+    number = f"{cell.value:.{cell.digits}f}"
+    if cell.low is None:
+        return (number,)
+    return number, f"[{cell.low:.{cell.digits}f}, {cell.high:.{cell.digits}f}]"

@@ -22,7 +22,10 @@ from capeval.errors import ResourceError
 from capeval.files import written_whole
 from capeval.resources.installed import INSTALL, installed_file
 
-__all__ = ["compiled_tables", "meteor_tables"]
+__all__ = ["PARAPHRASES", "compiled_tables", "meteor_tables"]
+
+PARAPHRASES = 5_274_084
+"""The number of paraphrases in METEOR's tables: what progress counts up to."""
 
 _JAR = "meteor/meteor-1.5.jar"
 _PARAPHRASES = "meteor/data/paraphrase-en.gz"

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+COMMAND = ["java", "-jar", "-Xmx2G", "meteor-1.5.jar", "-", "-", "-stdio", "-l", "en", "-norm"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class JavaScores:
@@ -44,9 +46,8 @@ class JavaMeteor:
     """One running METEOR process."""
 
     def __init__(self) -> None:
-        command = ["java", "-jar", "-Xmx2G", "meteor-1.5.jar", "-", "-", "-stdio", "-l", "en", "-norm"]
         self._process = subprocess.Popen(
-            command,
+            COMMAND,
             cwd=meteor_directory(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -57,9 +58,9 @@ class JavaMeteor:
         return self
 
     def __exit__(self, *_: object) -> None:
-        assert self._process.stdin and self._process.stdout
-        self._process.stdin.close()
-        self._process.stdout.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
         self._process.wait()
 
     def _exchange(self, lines: Sequence[str], answers: int) -> list[str]:

@@ -56,82 +56,50 @@ pub(super) struct Captions {
 
 impl Captions {
     /// Split captions into words and find their phrases.
-    pub(super) fn read<B, S>(
-        tables: &Tables<B>,
-        normalised: bool,
-        texts: &[S],
-    ) -> Result<Self, MeteorError>
+    pub(super) fn read<B, S>(tables: &Tables<B>, normalised: bool, texts: &[S]) -> Result<Self, MeteorError>
     where
         B: AsRef<[u8]> + Sync,
         S: AsRef<str> + Sync,
     {
-        let chunks = texts
-            .par_chunks(CHUNK)
-            .map(|texts| Chunk::read(tables, normalised, texts));
+        let chunks = texts.par_chunks(CHUNK).map(|texts| Chunk::read(tables, normalised, texts));
         let chunks = chunks.collect::<Result<Vec<_>, TableError>>()?;
         let mut captions = Self::merge(&chunks)?;
-        let vocabulary = (0..captions.texts.len() as u32)
-            .into_par_iter()
-            .with_min_len(64);
+        let vocabulary = (0..captions.texts.len() as u32).into_par_iter().with_min_len(64);
         let vocabulary = vocabulary.map(|word| Word::look_up(tables, captions.texts.text(word)));
         captions.vocabulary = vocabulary.collect::<Result<_, TableError>>()?;
-        captions.keys = captions
-            .words
-            .par_iter()
-            .map(|&word| captions.vocabulary[word as usize].key)
-            .collect();
+        captions.keys =
+            captions.words.par_iter().map(|&word| captions.vocabulary[word as usize].key).collect();
         captions.find_phrases(tables)?;
         Ok(captions)
     }
 
     fn merge(chunks: &[Chunk]) -> Result<Self, MeteorError> {
-        let too_large = || MeteorError::TooLarge {
-            what: "words",
-            limit: u32::MAX,
-        };
+        let too_large = || MeteorError::TooLarge { what: "words", limit: u32::MAX };
         let total = chunks.iter().map(|chunk| chunk.words.len()).sum();
         u32::try_from(total).map_err(|_| too_large())?;
-        let mut captions = Self {
-            word_starts: vec![0],
-            words: Vec::with_capacity(total),
-            ..Self::default()
-        };
+        let mut captions = Self { word_starts: vec![0], words: Vec::with_capacity(total), ..Self::default() };
         for chunk in chunks {
             let global: Vec<u32> = (0..chunk.texts.len() as u32)
                 .map(|word| captions.texts.intern(chunk.texts.text(word)))
                 .collect();
             let start = captions.words.len() as u32;
-            captions
-                .words
-                .extend(chunk.words.iter().map(|&word| global[word as usize]));
-            captions
-                .word_starts
-                .extend(chunk.ends.iter().map(|end| start + end));
+            captions.words.extend(chunk.words.iter().map(|&word| global[word as usize]));
+            captions.word_starts.extend(chunk.ends.iter().map(|end| start + end));
         }
         Ok(captions)
     }
 
-    fn find_phrases<B: AsRef<[u8]> + Sync>(
-        &mut self,
-        tables: &Tables<B>,
-    ) -> Result<(), MeteorError> {
-        let ranges = self
-            .word_starts
-            .par_windows(2)
-            .map(|pair| pair[0] as usize..pair[1] as usize);
+    fn find_phrases<B: AsRef<[u8]> + Sync>(&mut self, tables: &Tables<B>) -> Result<(), MeteorError> {
+        let ranges = self.word_starts.par_windows(2).map(|pair| pair[0] as usize..pair[1] as usize);
         let ranges: Vec<Range<usize>> = ranges.collect();
-        let found = ranges
-            .par_chunks(CHUNK)
-            .map_init(Steps::new, |steps, ranges| self.walk(tables, steps, ranges));
+        let found =
+            ranges.par_chunks(CHUNK).map_init(Steps::new, |steps, ranges| self.walk(tables, steps, ranges));
         let found = found.collect::<Result<Vec<_>, TableError>>()?;
         let words = self.vocabulary.len() as u32;
         let mut units = FxHashMap::default();
         self.occurrence_starts = vec![0];
         for (mut occurrences, ends) in found {
-            for occurrence in occurrences
-                .iter_mut()
-                .filter(|occurrence| occurrence.len > 1)
-            {
+            for occurrence in occurrences.iter_mut().filter(|occurrence| occurrence.len > 1) {
                 let next = words + self.phrases.len() as u32;
                 let unit = *units.entry(occurrence.unit).or_insert(next);
                 if unit == next {
@@ -141,16 +109,10 @@ impl Captions {
             }
             let start = self.occurrences.len() as u32;
             self.occurrences.extend(occurrences);
-            self.occurrence_starts
-                .extend(ends.iter().map(|end| start + end));
+            self.occurrence_starts.extend(ends.iter().map(|end| start + end));
         }
-        let limit = MeteorError::TooLarge {
-            what: "phrases",
-            limit: u32::MAX,
-        };
-        u32::try_from(self.occurrences.len())
-            .map(|_| ())
-            .map_err(|_| limit)
+        let limit = MeteorError::TooLarge { what: "phrases", limit: u32::MAX };
+        u32::try_from(self.occurrences.len()).map(|_| ()).map_err(|_| limit)
     }
 
     /// Occurrences of some captions; the unit of a phrase is still its trie node.
@@ -164,11 +126,7 @@ impl Captions {
         for caption in captions {
             let words = &self.words[caption.clone()];
             for (start, &word) in words.iter().enumerate() {
-                occurrences.push(Occurrence {
-                    start: start as u32,
-                    len: 1,
-                    unit: word,
-                });
+                occurrences.push(Occurrence { start: start as u32, len: 1, unit: word });
                 let mut node = self.vocabulary[word as usize].node;
                 for (len, &next) in (2..).zip(&words[start + 1..]) {
                     if node == 0 {
@@ -178,11 +136,7 @@ impl Captions {
                     (node, is_phrase) =
                         steps.next(tables, node, self.vocabulary[next as usize].table_word)?;
                     if is_phrase {
-                        occurrences.push(Occurrence {
-                            start: start as u32,
-                            len,
-                            unit: node,
-                        });
+                        occurrences.push(Occurrence { start: start as u32, len, unit: node });
                     }
                 }
             }
@@ -209,20 +163,13 @@ impl Captions {
     }
 
     /// Whether each word of a caption is a function word.
-    pub(super) fn function_words(
-        &self,
-        caption: usize,
-    ) -> impl ExactSizeIterator<Item = bool> + '_ {
-        self.words[self.words_of(caption)]
-            .iter()
-            .map(|&word| self.vocabulary[word as usize].is_function)
+    pub(super) fn function_words(&self, caption: usize) -> impl ExactSizeIterator<Item = bool> + '_ {
+        self.words[self.words_of(caption)].iter().map(|&word| self.vocabulary[word as usize].is_function)
     }
 
     /// Texts of the words of a caption.
     pub(super) fn texts(&self, caption: usize) -> impl Iterator<Item = &str> {
-        self.words[self.words_of(caption)]
-            .iter()
-            .map(|&word| self.texts.text(word))
+        self.words[self.words_of(caption)].iter().map(|&word| self.texts.text(word))
     }
 
     /// Keys of the words of a caption.
@@ -232,8 +179,7 @@ impl Captions {
 
     /// Units of a caption, by start, then by length.
     pub(super) fn occurrences(&self, caption: usize) -> &[Occurrence] {
-        let range =
-            self.occurrence_starts[caption] as usize..self.occurrence_starts[caption + 1] as usize;
+        let range = self.occurrence_starts[caption] as usize..self.occurrence_starts[caption + 1] as usize;
         &self.occurrences[range]
     }
 }
@@ -248,9 +194,7 @@ impl Steps {
     const SLOTS: usize = 1 << 13;
 
     fn new() -> Self {
-        Self {
-            slots: vec![(0, 0, false); Self::SLOTS],
-        }
+        Self { slots: vec![(0, 0, false); Self::SLOTS] }
     }
 
     /// The node after `node` by a word, 0 if there is none, and whether it is a phrase.
@@ -285,16 +229,11 @@ impl Chunk {
         normalised: bool,
         texts: &[S],
     ) -> Result<Self, TableError> {
-        let mut chunk = Self {
-            texts: Words::default(),
-            words: Vec::new(),
-            ends: Vec::with_capacity(texts.len()),
-        };
+        let mut chunk =
+            Self { texts: Words::default(), words: Vec::new(), ends: Vec::with_capacity(texts.len()) };
         for text in texts {
             let text = prepare_text(tables, normalised, text.as_ref())?;
-            let words = text
-                .split_ascii_whitespace()
-                .map(|word| chunk.texts.intern(word));
+            let words = text.split_ascii_whitespace().map(|word| chunk.texts.intern(word));
             chunk.words.extend(words);
             chunk.ends.push(chunk.words.len() as u32);
         }
@@ -314,18 +253,12 @@ fn prepare_text<'a, B: AsRef<[u8]>>(
         return normalise(text, tables).map(Cow::Owned);
     }
     let lower = !text.bytes().any(|byte| byte.is_ascii_uppercase());
-    Ok(if lower {
-        Cow::Borrowed(text)
-    } else {
-        Cow::Owned(text.to_ascii_lowercase())
-    })
+    Ok(if lower { Cow::Borrowed(text) } else { Cow::Owned(text.to_ascii_lowercase()) })
 }
 
 /// Java's `String.hashCode`: a polynomial in 31 over UTF-16 units.
 fn java_hash(text: &str) -> i32 {
-    text.encode_utf16().fold(0, |hash: i32, unit| {
-        hash.wrapping_mul(31).wrapping_add(i32::from(unit))
-    })
+    text.encode_utf16().fold(0, |hash: i32, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)))
 }
 
 impl Word {

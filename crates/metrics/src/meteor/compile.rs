@@ -32,10 +32,7 @@ pub struct Sources<'a> {
 ///
 /// # Errors
 /// A [`CompileError`] names the source and the line that is not as it must be.
-pub fn compile(
-    sources: Sources<'_>,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Vec<u8>, CompileError> {
+pub fn compile(sources: Sources<'_>, progress: &mut dyn FnMut(u64)) -> Result<Vec<u8>, CompileError> {
     let mut lexicon = Lexicon::default();
     let phrases = Phrases::read(sources.paraphrases, &mut lexicon, progress)?;
     lexicon.read_synsets(sources.synsets)?;
@@ -59,12 +56,7 @@ struct Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     fn new(source: Source, reader: R) -> Self {
-        Self {
-            source,
-            reader,
-            line: 0,
-            text: String::new(),
-        }
+        Self { source, reader, line: 0, text: String::new() }
     }
 
     /// The next line without its end, `None` after the last.
@@ -73,12 +65,7 @@ impl<R: BufRead> Lines<R> {
         self.line += 1;
         let (origin, line) = (self.source, self.line);
         let read = self.reader.read_line(&mut self.text);
-        if read.map_err(|error| CompileError::Read {
-            origin,
-            line,
-            error,
-        })? == 0
-        {
+        if read.map_err(|error| CompileError::Read { origin, line, error })? == 0 {
             return Ok(None);
         }
         let text = self.text.strip_suffix('\n').unwrap_or(&self.text);
@@ -88,22 +75,12 @@ impl<R: BufRead> Lines<R> {
     /// The next line, which must be there.
     fn expect(&mut self, expected: &'static str) -> Result<&str, CompileError> {
         let (origin, line) = (self.source, self.line + 1);
-        let end = || CompileError::Line {
-            origin,
-            line,
-            expected,
-            found: "the end of the file".into(),
-        };
+        let end = || CompileError::Line { origin, line, expected, found: "the end of the file".into() };
         self.next()?.ok_or_else(end)
     }
 
     fn wrong(&self, expected: &'static str, found: &str) -> CompileError {
-        CompileError::Line {
-            origin: self.source,
-            line: self.line,
-            expected,
-            found: found.into(),
-        }
+        CompileError::Line { origin: self.source, line: self.line, expected, found: found.into() }
     }
 }
 
@@ -129,26 +106,18 @@ impl Lexicon {
             let word = self.mark(text, HAS_SYNSETS);
             let numbers = lines.expect("the synset numbers of the word above")?;
             let parse = |number: &str| number.parse().map_err(|_| number.to_owned());
-            let parsed: Result<Vec<u32>, String> =
-                numbers.split_ascii_whitespace().map(parse).collect();
+            let parsed: Result<Vec<u32>, String> = numbers.split_ascii_whitespace().map(parse).collect();
             let synsets = parsed.map_err(|found| lines.wrong("synset numbers", &found))?;
             self.synsets.insert(word, synsets);
         }
-        if self.synsets.is_empty() {
-            Err(CompileError::Empty(Source::Synsets))
-        } else {
-            Ok(())
-        }
+        if self.synsets.is_empty() { Err(CompileError::Empty(Source::Synsets)) } else { Ok(()) }
     }
 
     /// Resolve irregular forms to the synsets of their base forms; needs the synsets.
     fn read_exceptions(&mut self, reader: &mut dyn BufRead) -> Result<(), CompileError> {
         let mut lines = Lines::new(Source::Exceptions, reader);
         while let Some(text) = lines.next()? {
-            let base = self
-                .words
-                .get(text)
-                .and_then(|word| self.synsets.get(&word));
+            let base = self.words.get(text).and_then(|word| self.synsets.get(&word));
             let base = base.cloned().unwrap_or_default();
             let forms = lines.expect("the irregular forms of the word above")?;
             for form in forms.split_ascii_whitespace() {
@@ -156,11 +125,7 @@ impl Lexicon {
                 self.base_synsets.entry(form).or_default().extend(&base);
             }
         }
-        if self.base_synsets.is_empty() {
-            Err(CompileError::Empty(Source::Exceptions))
-        } else {
-            Ok(())
-        }
+        if self.base_synsets.is_empty() { Err(CompileError::Empty(Source::Exceptions)) } else { Ok(()) }
     }
 
     fn read_function_words(&mut self, reader: &mut dyn BufRead) -> Result<(), CompileError> {
@@ -168,11 +133,7 @@ impl Lexicon {
         while let Some(text) = lines.next()? {
             self.mark(text, FUNCTION);
         }
-        if lines.line == 1 {
-            Err(CompileError::Empty(Source::FunctionWords))
-        } else {
-            Ok(())
-        }
+        if lines.line == 1 { Err(CompileError::Empty(Source::FunctionWords)) } else { Ok(()) }
     }
 
     /// A later line about the same word replaces an earlier one.
@@ -184,21 +145,13 @@ impl Lexicon {
             let Some(prefix) = parts.next().filter(|prefix| !prefix.starts_with('#')) else {
                 continue;
             };
-            let flag = if parts.next() == Some("#NUMERIC_ONLY#") {
-                NUMERIC_PREFIX
-            } else {
-                PREFIX
-            };
+            let flag = if parts.next() == Some("#NUMERIC_ONLY#") { NUMERIC_PREFIX } else { PREFIX };
             let word = self.words.intern(prefix);
             let flags = self.flags.entry(word).or_default();
             *flags = *flags & !(PREFIX | NUMERIC_PREFIX) | flag;
             found = true;
         }
-        if found {
-            Ok(())
-        } else {
-            Err(CompileError::Empty(Source::Prefixes))
-        }
+        if found { Ok(()) } else { Err(CompileError::Empty(Source::Prefixes)) }
     }
 
     fn into_sections(self, trie: Trie) -> [Vec<u8>; SECTIONS] {
@@ -260,25 +213,12 @@ impl Phrases {
         lexicon: &mut Lexicon,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Self, CompileError> {
-        let read = |error| CompileError::Read {
-            origin: Source::Paraphrases,
-            line: 1,
-            error,
-        };
+        let read = |error| CompileError::Read { origin: Source::Paraphrases, line: 1, error };
         let compressed = reader.fill_buf().map_err(read)?.starts_with(&[0x1f, 0x8b]);
-        let plain: Box<dyn Read + '_> = if compressed {
-            Box::new(MultiGzDecoder::new(reader))
-        } else {
-            Box::new(reader)
-        };
-        let mut lines = Lines::new(
-            Source::Paraphrases,
-            BufReader::with_capacity(1 << 20, plain),
-        );
-        let mut phrases = Self {
-            children: FxHashMap::default(),
-            pairs: Vec::new(),
-        };
+        let plain: Box<dyn Read + '_> =
+            if compressed { Box::new(MultiGzDecoder::new(reader)) } else { Box::new(reader) };
+        let mut lines = Lines::new(Source::Paraphrases, BufReader::with_capacity(1 << 20, plain));
+        let mut phrases = Self { children: FxHashMap::default(), pairs: Vec::new() };
         while lines.next()?.is_some() {
             let phrase = phrases.read_phrase(&mut lines, lexicon)?;
             let paraphrase = phrases.read_phrase(&mut lines, lexicon)?;
@@ -306,10 +246,7 @@ impl Phrases {
         let mut node = 0;
         for word in text.split_ascii_whitespace() {
             let next = self.children.len() as u32 + 1;
-            node = *self
-                .children
-                .entry((node, lexicon.words.intern(word)))
-                .or_insert(next);
+            node = *self.children.entry((node, lexicon.words.intern(word))).or_insert(next);
         }
         if node == 0 {
             return Err(lines.wrong("a phrase of at least one word", ""));
@@ -319,11 +256,8 @@ impl Phrases {
 
     /// Renumber the nodes breadth first and group the pairs by their first phrase.
     fn into_trie(self, words: usize) -> Trie {
-        let mut edges: Vec<(u32, u32, u32)> = self
-            .children
-            .into_iter()
-            .map(|((parent, word), node)| (parent, word, node))
-            .collect();
+        let mut edges: Vec<(u32, u32, u32)> =
+            self.children.into_iter().map(|((parent, word), node)| (parent, word, node)).collect();
         edges.sort_unstable();
         let nodes = edges.len() + 1;
         let mut first_edge = vec![0_u32; nodes + 1];
@@ -333,11 +267,7 @@ impl Phrases {
         prefix_sums(&mut first_edge);
         let mut order = vec![0_u32];
         let mut renumbered = vec![0_u32; nodes];
-        let mut trie = Trie {
-            word_nodes: vec![0; words],
-            node_words: vec![0],
-            ..Trie::default()
-        };
+        let mut trie = Trie { word_nodes: vec![0; words], node_words: vec![0], ..Trie::default() };
         let mut starts = Vec::with_capacity(nodes + 1);
         for position in 0..nodes {
             starts.push(order.len() as u32);
@@ -396,11 +326,7 @@ impl Trie {
             starts[renumbered[phrase as usize] as usize + 1] += 1;
         }
         prefix_sums(&mut starts);
-        self.node_starts = children
-            .iter()
-            .zip(&starts)
-            .flat_map(|(&child, &start)| [child, start])
-            .collect();
+        self.node_starts = children.iter().zip(&starts).flat_map(|(&child, &start)| [child, start]).collect();
         self.paraphrases = vec![0; pairs.len()];
         for &(phrase, paraphrase) in pairs {
             let target = renumbered[paraphrase as usize];
@@ -413,10 +339,7 @@ impl Trie {
 }
 
 fn to_bytes(numbers: &[u32]) -> Vec<u8> {
-    numbers
-        .iter()
-        .flat_map(|number| number.to_le_bytes())
-        .collect()
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
 /// Put the sections behind their header, each at a multiple of 8 bytes.

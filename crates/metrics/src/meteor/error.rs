@@ -93,9 +93,7 @@ pub enum TableError {
         found: u64,
     },
     /// A checksum does not fit.
-    #[error(
-        "the {part} of the METEOR table is damaged: expected checksum {expected:08x}, found {found:08x}"
-    )]
+    #[error("the {part} of the METEOR table is damaged: expected checksum {expected:08x}, found {found:08x}")]
     Checksum {
         /// Header or body.
         part: &'static str,
@@ -145,9 +143,7 @@ pub enum MeteorError {
         found: usize,
     },
     /// An image that is not in the prepared references.
-    #[error(
-        "candidate {candidate}: expected an image from 0 to {images} (exclusive), found {image}"
-    )]
+    #[error("candidate {candidate}: expected an image from 0 to {images} (exclusive), found {image}")]
     UnknownImage {
         /// The position of the candidate.
         candidate: usize,
@@ -157,9 +153,7 @@ pub enum MeteorError {
         images: usize,
     },
     /// The references were prepared with other tables.
-    #[error(
-        "references were prepared with table {prepared:08x}, asked to score with table {given:08x}"
-    )]
+    #[error("references were prepared with table {prepared:08x}, asked to score with table {given:08x}")]
     OtherTables {
         /// Checksum of the tables of the references.
         prepared: u32,
@@ -178,10 +172,6 @@ pub enum MeteorError {
 
 impl MeteorError {
     pub(super) fn option(name: &'static str, expected: &'static str, found: impl Display) -> Self {
-        Self::Option {
-            name,
-            expected,
-            found: found.to_string(),
-        }
+        Self::Option { name, expected, found: found.to_string() }
     }
 }

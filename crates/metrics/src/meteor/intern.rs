@@ -29,9 +29,7 @@ impl Words {
 
     /// The number of a word, if it is known.
     pub(super) fn get(&self, word: &str) -> Option<u32> {
-        self.table
-            .find(hash(word), |&known| self.text(known) == word)
-            .copied()
+        self.table.find(hash(word), |&known| self.text(known) == word).copied()
     }
 
     /// The number of a word, a new one if it is not known.

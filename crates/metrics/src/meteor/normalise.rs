@@ -11,9 +11,7 @@ use super::tables::{NUMERIC_PREFIX, PREFIX, Tables};
 /// Whether normalisation can only lower-case the text.
 pub(super) fn is_plain(text: &str) -> bool {
     // No early end: this way the loop is vectorised.
-    text.bytes().fold(true, |plain, byte| {
-        plain & (byte.is_ascii_alphanumeric() | (byte == b' '))
-    })
+    text.bytes().fold(true, |plain, byte| plain & (byte.is_ascii_alphanumeric() | (byte == b' ')))
 }
 
 /// Latin and Cyrillic letters; a letter of any other script counts as a symbol.
@@ -42,39 +40,18 @@ fn is_inline(c: char) -> bool {
 
 /// Spaces beyond ASCII that end up as spaces between words.
 fn is_unicode_space(c: char) -> bool {
-    matches!(
-        c,
-        '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
-    )
+    matches!(c, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }
 
 /// Normalise and lower-case a caption; the result is split at ASCII white space.
-pub(super) fn normalise<B: AsRef<[u8]>>(
-    text: &str,
-    tables: &Tables<B>,
-) -> Result<String, TableError> {
+pub(super) fn normalise<B: AsRef<[u8]>>(text: &str, tables: &Tables<B>) -> Result<String, TableError> {
     let mut text = escape_dots(separate_symbols(text));
     for (before, after) in [(false, false), (true, false), (false, true)] {
-        text = between(
-            &text,
-            |a| is_digit(a) == before,
-            ',',
-            |b| is_digit(b) == after,
-            " , ",
-        );
+        text = between(&text, |a| is_digit(a) == before, ',', |b| is_digit(b) == after, " , ");
     }
-    text = text
-        .replace(['`', '‘', '’'], "'")
-        .replace(['“', '”'], " \" ")
-        .replace("''", " \" ");
+    text = text.replace(['`', '‘', '’'], "'").replace(['“', '”'], " \" ").replace("''", " \" ");
     text = text.replace('–', "-").replace("--", "-");
-    text = between(
-        &text,
-        |a| is_alphanumeric(a) || a == '.',
-        '-',
-        is_alphanumeric,
-        " ",
-    );
+    text = between(&text, |a| is_alphanumeric(a) || a == '.', '-', is_alphanumeric, " ");
     text = split_words(&separate_apostrophes(text), tables)?;
     text = unescape_dots(text).replace(is_unicode_space, " ");
     Ok(text.trim_matches(|c| c <= ' ').to_lowercase())
@@ -158,9 +135,7 @@ fn escape_runs(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 16);
     let mut rest = text;
     while let Some(start) = rest.find("..") {
-        let end = rest[start..]
-            .find(|c| c != '.')
-            .map_or(rest.len(), |run| start + run);
+        let end = rest[start..].find(|c| c != '.').map_or(rest.len(), |run| start + run);
         escaped.extend([&rest[..start], " ", ESCAPE, &rest[start + 1..end]]);
         rest = &rest[end..];
     }
@@ -224,10 +199,7 @@ fn push_dotted<B: AsRef<[u8]>>(
         return Ok(());
     }
     let flags = tables.flags_of(stem)?;
-    let next_starts = |kind: fn(&u8) -> bool| {
-        next.and_then(|next| next.as_bytes().first())
-            .is_some_and(kind)
-    };
+    let next_starts = |kind: fn(&u8) -> bool| next.and_then(|next| next.as_bytes().first()).is_some_and(kind);
     let keeps = flags & PREFIX != 0
         || next_starts(u8::is_ascii_lowercase)
         || flags & NUMERIC_PREFIX != 0 && next_starts(u8::is_ascii_digit);

@@ -78,9 +78,7 @@ impl Default for Options {
         let weights = [1.0, 0.6, 0.8, 0.6];
         let stages = Stage::ALL.into_iter().zip(weights);
         Self {
-            stages: stages
-                .map(|(stage, weight)| WeightedStage { stage, weight })
-                .collect(),
+            stages: stages.map(|(stage, weight)| WeightedStage { stage, weight }).collect(),
             alpha: 0.85,
             beta: 0.2,
             gamma: 0.6,
@@ -103,9 +101,7 @@ impl Options {
     pub fn paper() -> Self {
         let order = [Stage::Exact, Stage::Synonym, Stage::Stem, Stage::Paraphrase];
         Self {
-            stages: order
-                .map(|stage| WeightedStage { stage, weight: 1.0 })
-                .into(),
+            stages: order.map(|stage| WeightedStage { stage, weight: 1.0 }).into(),
             delta: 0.5,
             penalise_perfect: true,
             ..Self::default()
@@ -135,46 +131,23 @@ impl Options {
     /// # Errors
     /// [`MeteorError::Option`] names the first option that is not.
     pub fn validate(&self) -> Result<(), MeteorError> {
-        let unit = [
-            ("alpha", self.alpha),
-            ("gamma", self.gamma),
-            ("delta", self.delta),
-        ];
-        let weights = self
-            .stages
-            .iter()
-            .map(|weighted| ("weight", weighted.weight));
+        let unit = [("alpha", self.alpha), ("gamma", self.gamma), ("delta", self.delta)];
+        let weights = self.stages.iter().map(|weighted| ("weight", weighted.weight));
         for (name, value) in unit.into_iter().chain(weights) {
             if !(0.0..=1.0).contains(&value) {
                 return Err(MeteorError::option(name, "a number from 0 to 1", value));
             }
         }
         if !(self.beta.is_finite() && self.beta >= 0.0) {
-            return Err(MeteorError::option(
-                "beta",
-                "a finite number of at least 0",
-                self.beta,
-            ));
+            return Err(MeteorError::option("beta", "a finite number of at least 0", self.beta));
         }
         if self.beam_size == 0 {
-            return Err(MeteorError::option(
-                "beam_size",
-                "at least 1",
-                self.beam_size,
-            ));
+            return Err(MeteorError::option("beam_size", "at least 1", self.beam_size));
         }
         let used = self.places().iter().flatten().count();
         if used == 0 || used != self.stages.len() {
-            let names: Vec<_> = self
-                .stages
-                .iter()
-                .map(|weighted| weighted.stage.name())
-                .collect();
-            return Err(MeteorError::option(
-                "stages",
-                "one to four different stages",
-                names.join(" "),
-            ));
+            let names: Vec<_> = self.stages.iter().map(|weighted| weighted.stage.name()).collect();
+            return Err(MeteorError::option("stages", "one to four different stages", names.join(" ")));
         }
         Ok(())
     }

@@ -45,11 +45,7 @@ impl PreparedReferences {
     ///
     /// # Errors
     /// [`MeteorError`] for an option out of range, an image without references, damaged tables.
-    pub fn new<B, R, S>(
-        tables: &Tables<B>,
-        options: &Options,
-        references: &[R],
-    ) -> Result<Self, MeteorError>
+    pub fn new<B, R, S>(tables: &Tables<B>, options: &Options, references: &[R]) -> Result<Self, MeteorError>
     where
         B: AsRef<[u8]> + Sync,
         R: AsRef<[S]>,
@@ -71,14 +67,7 @@ impl PreparedReferences {
         }
         let captions = Captions::read(tables, options.normalise, &texts)?;
         let index = Index::new(tables, options, &captions)?;
-        Ok(Self {
-            options: options.clone(),
-            captions,
-            images,
-            origins,
-            index,
-            table: tables.fingerprint(),
-        })
+        Ok(Self { options: options.clone(), captions, images, origins, index, table: tables.fingerprint() })
     }
 
     /// Number of images.
@@ -103,20 +92,13 @@ impl PreparedReferences {
     ///
     /// # Errors
     /// [`MeteorError`] if the number of candidates or the tables do not fit, or these are damaged.
-    pub fn score_all<B, S>(
-        &self,
-        tables: &Tables<B>,
-        candidates: &[S],
-    ) -> Result<Vec<Segment>, MeteorError>
+    pub fn score_all<B, S>(&self, tables: &Tables<B>, candidates: &[S]) -> Result<Vec<Segment>, MeteorError>
     where
         B: AsRef<[u8]> + Sync,
         S: AsRef<str> + Sync,
     {
         if candidates.len() != self.len() {
-            return Err(MeteorError::CandidateCount {
-                expected: self.len(),
-                found: candidates.len(),
-            });
+            return Err(MeteorError::CandidateCount { expected: self.len(), found: candidates.len() });
         }
         self.score_images(tables, &(0..self.len()).collect::<Vec<_>>(), candidates)
     }
@@ -137,29 +119,18 @@ impl PreparedReferences {
         S: AsRef<str> + Sync,
     {
         self.check(tables, images, candidates.len())?;
-        let cleaned: Vec<Cow<'_, str>> = candidates
-            .par_iter()
-            .map(|candidate| clean(candidate.as_ref()))
-            .collect();
+        let cleaned: Vec<Cow<'_, str>> =
+            candidates.par_iter().map(|candidate| clean(candidate.as_ref())).collect();
         let candidates = Captions::read(tables, self.options.normalise, &cleaned)?;
-        let links = self
-            .index
-            .links(tables, &self.options, &candidates, &self.captions)?;
-        let scorer = Scorer {
-            prepared: self,
-            candidates: &candidates,
-            links: &links,
-        };
-        let segments = images
-            .par_chunks(IMAGES)
-            .enumerate()
-            .flat_map_iter(|(chunk, images)| {
-                let mut scratch = Scratch::new(self.captions.units());
-                let segments = images.iter().enumerate();
-                let segments = segments
-                    .map(|(at, &image)| scorer.segment(chunk * IMAGES + at, image, &mut scratch));
-                segments.collect::<Vec<_>>()
-            });
+        let links = self.index.links(tables, &self.options, &candidates, &self.captions)?;
+        let scorer = Scorer { prepared: self, candidates: &candidates, links: &links };
+        let segments = images.par_chunks(IMAGES).enumerate().flat_map_iter(|(chunk, images)| {
+            let mut scratch = Scratch::new(self.captions.units());
+            let segments = images.iter().enumerate();
+            let segments =
+                segments.map(|(at, &image)| scorer.segment(chunk * IMAGES + at, image, &mut scratch));
+            segments.collect::<Vec<_>>()
+        });
         Ok(segments.collect())
     }
 
@@ -170,14 +141,8 @@ impl PreparedReferences {
         candidate: &str,
     ) -> Result<(Captions, Vec<Match>), MeteorError> {
         let candidates = Captions::read(tables, self.options.normalise, &[clean(candidate)])?;
-        let links = self
-            .index
-            .links(tables, &self.options, &candidates, &self.captions)?;
-        let scorer = Scorer {
-            prepared: self,
-            candidates: &candidates,
-            links: &links,
-        };
+        let links = self.index.links(tables, &self.options, &candidates, &self.captions)?;
+        let scorer = Scorer { prepared: self, candidates: &candidates, links: &links };
         let mut scratch = Scratch::new(self.captions.units());
         scorer.find_links(0, self.images[0].clone(), &mut scratch);
         scorer.align(0, self.images[0].start, &mut scratch);
@@ -195,27 +160,15 @@ impl PreparedReferences {
         candidates: usize,
     ) -> Result<(), MeteorError> {
         if tables.fingerprint() != self.table {
-            return Err(MeteorError::OtherTables {
-                prepared: self.table,
-                given: tables.fingerprint(),
-            });
+            return Err(MeteorError::OtherTables { prepared: self.table, given: tables.fingerprint() });
         }
         if images.len() != candidates {
-            return Err(MeteorError::CandidateCount {
-                expected: images.len(),
-                found: candidates,
-            });
+            return Err(MeteorError::CandidateCount { expected: images.len(), found: candidates });
         }
-        match images
-            .iter()
-            .enumerate()
-            .find(|&(_, &image)| image >= self.len())
-        {
-            Some((candidate, &image)) => Err(MeteorError::UnknownImage {
-                candidate,
-                image,
-                images: self.len(),
-            }),
+        match images.iter().enumerate().find(|&(_, &image)| image >= self.len()) {
+            Some((candidate, &image)) => {
+                Err(MeteorError::UnknownImage { candidate, image, images: self.len() })
+            }
             None => Ok(()),
         }
     }
@@ -275,16 +228,10 @@ impl Index {
         if options.places()[Stage::Paraphrase.index()].is_some() {
             let units = (0..captions.units() as u32).map(|unit| (captions.node(unit), unit));
             index.nodes = units.filter(|&(node, _)| node != 0).collect();
-            let nodes: Vec<_> = index
-                .nodes
-                .iter()
-                .map(|(&node, &unit)| (node, unit))
-                .collect();
+            let nodes: Vec<_> = index.nodes.iter().map(|(&node, &unit)| (node, unit)).collect();
             let lists = nodes.par_iter().with_min_len(256).map(|&(node, unit)| {
                 let list = (0..).zip(tables.paraphrases(node)?);
-                Ok(list
-                    .map(|(rank, paraphrase)| (paraphrase, (unit, rank)))
-                    .collect())
+                Ok(list.map(|(rank, paraphrase)| (paraphrase, (unit, rank))).collect())
             });
             index.paraphrases = lists.collect::<Result<Vec<Vec<_>>, TableError>>()?.concat();
         }
@@ -303,12 +250,8 @@ impl Index {
         candidates: &Captions,
         references: &Captions,
     ) -> Result<Vec<Box<[Link]>>, TableError> {
-        let units = (0..candidates.units() as u32)
-            .into_par_iter()
-            .with_min_len(64);
-        units
-            .map(|unit| self.links_of(tables, options, candidates, references, unit))
-            .collect()
+        let units = (0..candidates.units() as u32).into_par_iter().with_min_len(64);
+        units.map(|unit| self.links_of(tables, options, candidates, references, unit)).collect()
     }
 
     fn links_of<B: AsRef<[u8]>>(
@@ -333,20 +276,12 @@ impl Index {
             let units: &mut dyn Iterator<Item = u32> = match weighted.stage {
                 Stage::Exact => &mut entries(&self.keys, word.key),
                 Stage::Stem => &mut entries(&self.stems, word.stem),
-                _ => &mut word
-                    .synsets
-                    .iter()
-                    .flat_map(|&synset| entries(&self.synsets, synset)),
+                _ => &mut word.synsets.iter().flat_map(|&synset| entries(&self.synsets, synset)),
             };
             let differs = |unit: &u32| {
-                weighted.stage == Stage::Exact
-                    || references.vocabulary[*unit as usize].key != word.key
+                weighted.stage == Stage::Exact || references.vocabulary[*unit as usize].key != word.key
             };
-            links.extend(units.filter(differs).map(|unit| Link {
-                unit,
-                order,
-                rank: 0,
-            }));
+            links.extend(units.filter(differs).map(|unit| Link { unit, order, rank: 0 }));
             // Two words may share several synsets, but match once.
             links[start..].sort_unstable();
             links.dedup();
@@ -364,18 +299,10 @@ impl Index {
         if node == 0 {
             return Ok(());
         }
-        links.extend(entries(&self.paraphrases, node).map(|(unit, rank)| Link {
-            unit,
-            order,
-            rank,
-        }));
+        links.extend(entries(&self.paraphrases, node).map(|(unit, rank)| Link { unit, order, rank }));
         for (rank, paraphrase) in (0..).zip(tables.paraphrases(node)?) {
             if let Some(&unit) = self.nodes.get(&paraphrase) {
-                links.push(Link {
-                    unit,
-                    order: order + 1,
-                    rank,
-                });
+                links.push(Link { unit, order: order + 1, rank });
             }
         }
         Ok(())
@@ -385,10 +312,7 @@ impl Index {
 /// The values of a key in a sorted list of pairs.
 fn entries<K: Ord + Copy, V: Copy>(pairs: &[(K, V)], key: K) -> impl Iterator<Item = V> + '_ {
     let start = pairs.partition_point(|&(found, _)| found < key);
-    pairs[start..]
-        .iter()
-        .take_while(move |&&(found, _)| found == key)
-        .map(|&(_, value)| value)
+    pairs[start..].iter().take_while(move |&&(found, _)| found == key).map(|&(_, value)| value)
 }
 
 const NONE: u32 = u32::MAX;
@@ -446,21 +370,13 @@ impl Scorer<'_> {
     fn segment(&self, candidate: usize, image: usize, scratch: &mut Scratch) -> Segment {
         let captions = self.prepared.images[image].clone();
         self.find_links(candidate, captions.clone(), scratch);
-        let mut best = Segment {
-            statistics: Statistics::default(),
-            score: -1.0,
-            reference: 0,
-        };
+        let mut best = Segment { statistics: Statistics::default(), score: -1.0, reference: 0 };
         for caption in captions.clone() {
             self.align(candidate, caption, scratch);
             let statistics = self.statistics(candidate, caption, &scratch.chosen);
             let score = score(&statistics, &self.prepared.options);
             if score > best.score {
-                best = Segment {
-                    statistics,
-                    score,
-                    reference: self.prepared.origins[caption],
-                };
+                best = Segment { statistics, score, reference: self.prepared.origins[caption] };
             }
         }
         for caption in captions {
@@ -502,16 +418,10 @@ impl Scorer<'_> {
 
     /// The best alignment of the candidate with a caption, into `scratch.chosen`.
     fn align(&self, candidate: usize, caption: usize, scratch: &mut Scratch) {
-        let (candidate_keys, reference_keys) = (
-            self.candidates.keys(candidate),
-            self.prepared.captions.keys(caption),
-        );
+        let (candidate_keys, reference_keys) =
+            (self.candidates.keys(candidate), self.prepared.captions.keys(caption));
         // METEOR uses its first stage alone for identical sentences.
-        let orders = if candidate_keys == reference_keys {
-            2
-        } else {
-            u8::MAX
-        };
+        let orders = if candidate_keys == reference_keys { 2 } else { u8::MAX };
         scratch.ordered.clear();
         for &occurrence in self.prepared.captions.occurrences(caption) {
             let mut next = scratch.heads[scratch.slots[occurrence.unit as usize] as usize - 1];
@@ -524,38 +434,18 @@ impl Scorer<'_> {
         }
         scratch.ordered.sort_unstable_by_key(|&(order, _)| order);
         scratch.matches.clear();
-        scratch
-            .matches
-            .extend(scratch.ordered.iter().map(|&(_, found)| found));
+        scratch.matches.extend(scratch.ordered.iter().map(|&(_, found)| found));
         let (candidate_len, reference_len) = (candidate_keys.len(), reference_keys.len());
         let beam_size = self.prepared.options.beam_size;
-        scratch.search.run(
-            candidate_len,
-            reference_len,
-            beam_size,
-            &scratch.matches,
-            &mut scratch.chosen,
-        );
+        scratch.search.run(candidate_len, reference_len, beam_size, &scratch.matches, &mut scratch.chosen);
     }
 
     fn ordered_match(&self, reference: Occurrence, found: &Found) -> (FindingOrder, Match) {
         let candidate = found.occurrence;
         let order = if found.order.is_multiple_of(2) {
-            (
-                reference.start,
-                found.order,
-                reference.len,
-                found.rank,
-                candidate.start,
-            )
+            (reference.start, found.order, reference.len, found.rank, candidate.start)
         } else {
-            (
-                reference.start,
-                found.order,
-                candidate.start,
-                candidate.len,
-                found.rank,
-            )
+            (reference.start, found.order, candidate.start, candidate.len, found.rank)
         };
         let stage = self.prepared.options.stages[usize::from(found.order / 2)].stage;
         let found = Match {
@@ -596,17 +486,11 @@ pub(super) fn statistics(
         row.0[side] = function_words.len() as f64;
         row.0[2 + side] = function_words.filter(|&is_function| is_function).count() as f64;
         for found in chosen {
-            let place = [
-                (found.candidate, found.candidate_len),
-                (found.reference, found.reference_len),
-            ][side];
-            let words = captions
-                .function_words(caption)
-                .skip(place.0 as usize)
-                .take(place.1 as usize);
+            let place =
+                [(found.candidate, found.candidate_len), (found.reference, found.reference_len)][side];
+            let words = captions.function_words(caption).skip(place.0 as usize).take(place.1 as usize);
             for is_function in words {
-                row.0[4 + 4 * usize::from(found.stage) + side + if is_function { 2 } else { 0 }] +=
-                    1.0;
+                row.0[4 + 4 * usize::from(found.stage) + side + if is_function { 2 } else { 0 }] += 1.0;
                 row.0[Statistics::CHUNKS + 1 + side] += 1.0;
             }
         }

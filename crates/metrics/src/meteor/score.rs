@@ -42,9 +42,7 @@ impl Statistics {
     pub(super) const CHUNKS: usize = 4 + 4 * STAGES;
 
     fn matched(&self, side: usize) -> f64 {
-        (0..STAGES)
-            .map(|stage| self.content(stage, side) + self.function(stage, side))
-            .sum()
+        (0..STAGES).map(|stage| self.content(stage, side) + self.function(stage, side)).sum()
     }
 
     /// Whether every word is matched, in one chunk.
@@ -79,29 +77,17 @@ pub fn score(statistics: &Statistics, options: &Options) -> f64 {
 pub fn parts(statistics: &Statistics, options: &Options) -> Parts {
     let weights = options.weights();
     let rate = |side| {
-        weighted_matches(statistics, options, &weights, side)
-            / weighted_length(statistics, options, side)
+        weighted_matches(statistics, options, &weights, side) / weighted_length(statistics, options, side)
     };
     let (precision, recall) = (rate(0), rate(1));
     let f_mean = 1.0 / ((1.0 - options.alpha) / precision + options.alpha / recall);
-    let matched =
-        (statistics.0[Statistics::CHUNKS + 1] + statistics.0[Statistics::CHUNKS + 2]) / 2.0;
+    let matched = (statistics.0[Statistics::CHUNKS + 1] + statistics.0[Statistics::CHUNKS + 2]) / 2.0;
     let whole = statistics.is_perfect() && !options.penalise_perfect;
-    let fragmentation = if whole {
-        0.0
-    } else {
-        statistics.0[Statistics::CHUNKS] / matched
-    };
+    let fragmentation = if whole { 0.0 } else { statistics.0[Statistics::CHUNKS] / matched };
     let penalty = options.gamma * fragmentation.powf(options.beta);
     let score = f_mean * (1.0 - penalty);
     // max() also turns the NaN of a segment without matches into 0.
-    Parts {
-        precision,
-        recall,
-        f_mean,
-        penalty,
-        score: score.max(0.0),
-    }
+    Parts { precision, recall, f_mean, penalty, score: score.max(0.0) }
 }
 
 fn weighted_length(statistics: &Statistics, options: &Options, side: usize) -> f64 {
@@ -111,12 +97,7 @@ fn weighted_length(statistics: &Statistics, options: &Options, side: usize) -> f
 
 /// Summed in METEOR's order, content words of all stages before function words, since sums of
 /// floating-point numbers depend on it.
-fn weighted_matches(
-    statistics: &Statistics,
-    options: &Options,
-    weights: &[f64; STAGES],
-    side: usize,
-) -> f64 {
+fn weighted_matches(statistics: &Statistics, options: &Options, weights: &[f64; STAGES], side: usize) -> f64 {
     let mut sum = 0.0;
     for (stage, weight) in weights.iter().enumerate() {
         sum += statistics.content(stage, side) * weight * options.delta;

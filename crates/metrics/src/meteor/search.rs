@@ -48,14 +48,7 @@ struct Path {
 }
 
 impl Path {
-    const START: Self = Self {
-        gain: 0,
-        chunks: 0,
-        distance: 0,
-        next: 0,
-        open: NONE,
-        tail: NONE,
-    };
+    const START: Self = Self { gain: 0, chunks: 0, distance: 0, next: 0, open: NONE, tail: NONE };
 
     fn take(&mut self, found: &Match) {
         self.gain += found.gain();
@@ -127,10 +120,7 @@ impl Search {
         self.start(layout, matches);
         let mut from = 0;
         for position in 0..reference_len as u32 {
-            let here = matches[from..]
-                .iter()
-                .take_while(|found| found.reference == position)
-                .count();
+            let here = matches[from..].iter().take_while(|found| found.reference == position).count();
             self.extend_paths(layout, position, matches, from..from + here);
             self.keep_best(layout, beam_size);
             from += here;
@@ -139,12 +129,7 @@ impl Search {
     }
 
     /// Mark the matches that overlap no other; true if these are all.
-    fn fix_unambiguous(
-        &mut self,
-        candidate_len: usize,
-        reference_len: usize,
-        matches: &[Match],
-    ) -> bool {
+    fn fix_unambiguous(&mut self, candidate_len: usize, reference_len: usize, matches: &[Match]) -> bool {
         refill(&mut self.candidate_cover, candidate_len, 0);
         refill(&mut self.reference_cover, reference_len, 0);
         refill(&mut self.fixed, reference_len, NONE);
@@ -158,10 +143,8 @@ impl Search {
         }
         let mut all = true;
         for (index, found) in (0..).zip(matches) {
-            let candidate =
-                &self.candidate_cover[found.candidate as usize..][..found.candidate_len as usize];
-            let reference =
-                &self.reference_cover[found.reference as usize..][..found.reference_len as usize];
+            let candidate = &self.candidate_cover[found.candidate as usize..][..found.candidate_len as usize];
+            let reference = &self.reference_cover[found.reference as usize..][..found.reference_len as usize];
             if candidate.iter().chain(reference).all(|&n| n == 1) {
                 self.fixed[found.reference as usize] = index;
             } else {
@@ -176,9 +159,7 @@ impl Search {
         self.paths.clear();
         self.paths.push(Path::START);
         self.words.clear();
-        matches
-            .iter()
-            .for_each(|found| layout.push_words(&mut self.words, found));
+        matches.iter().for_each(|found| layout.push_words(&mut self.words, found));
         refill(&mut self.used, layout.all, 0);
         for &index in self.fixed.iter().filter(|&&index| index != NONE) {
             insert(&mut self.used, layout.set(&self.words, index as usize));
@@ -200,11 +181,7 @@ impl Search {
             let used = layout.set(&self.used, parent);
             let mut push = |path: Path, taken| {
                 self.ranks.push(path.rank(self.extensions.len()));
-                self.extensions.push(Extension {
-                    path,
-                    parent: parent as u32,
-                    taken,
-                });
+                self.extensions.push(Extension { path, parent: parent as u32, taken });
             };
             if layout.has_reference_word(used, position) {
                 if position >= path.next {
@@ -259,13 +236,9 @@ impl Search {
             let extension = self.extensions[self.ranks[index] as u32 as usize];
             let mut path = extension.path;
             let start = self.next_used.len();
-            self.next_used
-                .extend_from_slice(layout.set(&self.used, extension.parent as usize));
+            self.next_used.extend_from_slice(layout.set(&self.used, extension.parent as usize));
             if extension.taken != NONE {
-                insert(
-                    &mut self.next_used[start..],
-                    layout.set(&self.words, extension.taken as usize),
-                );
+                insert(&mut self.next_used[start..], layout.set(&self.words, extension.taken as usize));
                 path.tail = self.step(extension);
             }
             self.paths.push(path);
@@ -276,10 +249,7 @@ impl Search {
     /// Whether every path goes on in one way, without a match, and none overtakes another.
     fn is_in_order(&self) -> bool {
         self.extensions.len() == self.paths.len()
-            && self
-                .extensions
-                .iter()
-                .all(|extension| extension.taken == NONE)
+            && self.extensions.iter().all(|extension| extension.taken == NONE)
             && self.ranks.is_sorted()
     }
 
@@ -292,18 +262,10 @@ impl Search {
         for path in &mut self.paths {
             path.close_chunk();
         }
-        let best = self
-            .paths
-            .iter()
-            .enumerate()
-            .min_by_key(|(order, path)| path.rank(*order));
+        let best = self.paths.iter().enumerate().min_by_key(|(order, path)| path.rank(*order));
         let mut tail = best.map_or(NONE, |(_, path)| path.tail);
-        chosen.extend(
-            self.fixed
-                .iter()
-                .filter(|&&index| index != NONE)
-                .map(|&index| matches[index as usize]),
-        );
+        chosen
+            .extend(self.fixed.iter().filter(|&&index| index != NONE).map(|&index| matches[index as usize]));
         while let Some(&(before, taken)) = self.steps.get(tail as usize) {
             chosen.push(matches[taken as usize]);
             tail = before;
@@ -327,10 +289,7 @@ struct Layout {
 impl Layout {
     fn new(candidate_len: usize, reference_len: usize) -> Self {
         let candidate = candidate_len.div_ceil(64);
-        Self {
-            candidate,
-            all: candidate + reference_len.div_ceil(64),
-        }
+        Self { candidate, all: candidate + reference_len.div_ceil(64) }
     }
 
     /// The set at a position of a list of sets.
@@ -361,9 +320,7 @@ fn overlap(one: &[u64], other: &[u64]) -> bool {
 }
 
 fn insert(set: &mut [u64], other: &[u64]) {
-    set.iter_mut()
-        .zip(other)
-        .for_each(|(block, other)| *block |= other);
+    set.iter_mut().zip(other).for_each(|(block, other)| *block |= other);
 }
 
 fn bit(blocks: &[u64], word: u32) -> bool {

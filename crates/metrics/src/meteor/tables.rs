@@ -80,9 +80,8 @@ const NAMES: [&str; SECTIONS] = [
 
 /// FNV-1a: the home slot of a word must stay the same across builds, so no library hash.
 pub(super) fn word_hash(word: &[u8]) -> u64 {
-    word.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    word.iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// The bit of the step filter for the step from a node by a word: the high bits of a product.
@@ -122,43 +121,26 @@ impl<B: AsRef<[u8]>> Tables<B> {
         if all.get(..8) != Some(&MAGIC) {
             return Err(TableError::NotATable);
         }
-        let short = TableError::Length {
-            expected: HEADER as u64,
-            found: all.len() as u64,
-        };
+        let short = TableError::Length { expected: HEADER as u64, found: all.len() as u64 };
         let header = all.get(..HEADER).ok_or(short)?;
         let number = |offset| u32_at(header, offset).unwrap_or_default();
         if number(8) != FORMAT_VERSION {
-            return Err(TableError::Version {
-                expected: FORMAT_VERSION,
-                found: number(8),
-            });
+            return Err(TableError::Version { expected: FORMAT_VERSION, found: number(8) });
         }
         let mut checksum = crc32fast::Hasher::new();
         checksum.update(&header[..28]);
         checksum.update(&header[FIXED_HEADER..]);
         let found = checksum.finalize();
         if found != number(28) {
-            return Err(TableError::Checksum {
-                part: "header",
-                expected: number(28),
-                found,
-            });
+            return Err(TableError::Checksum { part: "header", expected: number(28), found });
         }
         let length = u64_at(header, 16).unwrap_or_default();
         if length != all.len() as u64 {
-            return Err(TableError::Length {
-                expected: length,
-                found: all.len() as u64,
-            });
+            return Err(TableError::Length { expected: length, found: all.len() as u64 });
         }
         let sections = read_sections(header, all.len())?;
         let fingerprint = number(12);
-        let tables = Self {
-            bytes,
-            sections,
-            fingerprint,
-        };
+        let tables = Self { bytes, sections, fingerprint };
         tables.check_sizes()?;
         Ok(tables)
     }
@@ -168,23 +150,11 @@ impl<B: AsRef<[u8]>> Tables<B> {
         let slots = self.count(Section::WordSlots);
         let sizes = [
             (Section::WordSlots, slots.is_power_of_two()),
-            (
-                Section::WordFlags,
-                self.section(Section::WordFlags).len() == words,
-            ),
+            (Section::WordFlags, self.section(Section::WordFlags).len() == words),
             (Section::WordNodes, self.count(Section::WordNodes) == words),
-            (
-                Section::SynsetStarts,
-                self.count(Section::SynsetStarts) == 2 * words + 1,
-            ),
-            (
-                Section::StepFilter,
-                self.count(Section::StepFilter).is_power_of_two(),
-            ),
-            (
-                Section::NodeStarts,
-                self.count(Section::NodeStarts) == 2 * (nodes + 1),
-            ),
+            (Section::SynsetStarts, self.count(Section::SynsetStarts) == 2 * words + 1),
+            (Section::StepFilter, self.count(Section::StepFilter).is_power_of_two()),
+            (Section::NodeStarts, self.count(Section::NodeStarts) == 2 * (nodes + 1)),
         ];
         match sizes.into_iter().find(|&(_, fits)| !fits) {
             Some((section, _)) => Err(damaged(section, 0)),
@@ -202,11 +172,7 @@ impl<B: AsRef<[u8]>> Tables<B> {
         if found == self.fingerprint {
             return Ok(());
         }
-        Err(TableError::Checksum {
-            part: "body",
-            expected: self.fingerprint,
-            found,
-        })
+        Err(TableError::Checksum { part: "body", expected: self.fingerprint, found })
     }
 
     /// The checksum that tells these tables from others.
@@ -244,9 +210,7 @@ impl<B: AsRef<[u8]>> Tables<B> {
 
     fn number(&self, section: Section, entry: usize) -> Result<u32, TableError> {
         let offset = entry.checked_mul(4);
-        offset
-            .and_then(|offset| u32_at(self.section(section), offset))
-            .ok_or_else(|| damaged(section, entry))
+        offset.and_then(|offset| u32_at(self.section(section), offset)).ok_or_else(|| damaged(section, entry))
     }
 
     /// The numbers from entry `start` up to `end` of a section.
@@ -256,14 +220,10 @@ impl<B: AsRef<[u8]>> Tables<B> {
         start: u32,
         end: u32,
     ) -> Result<impl Iterator<Item = u32> + '_, TableError> {
-        let range = (start as usize)
-            .checked_mul(4)
-            .zip((end as usize).checked_mul(4));
+        let range = (start as usize).checked_mul(4).zip((end as usize).checked_mul(4));
         let bytes = range.and_then(|(start, end)| self.section(section).get(start..end));
         let bytes = bytes.ok_or_else(|| damaged(section, end as usize))?;
-        Ok(bytes
-            .chunks_exact(4)
-            .map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]])))
+        Ok(bytes.chunks_exact(4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]])))
     }
 
     /// The number of a word, if any source holds it.
@@ -285,21 +245,13 @@ impl<B: AsRef<[u8]>> Tables<B> {
     fn word_bytes(&self, word: u32) -> Result<&[u8], TableError> {
         let word = word as usize;
         let end = self.number(Section::WordEnds, word)? as usize;
-        let start = if word == 0 {
-            0
-        } else {
-            self.number(Section::WordEnds, word - 1)? as usize
-        };
-        self.section(Section::WordBytes)
-            .get(start..end)
-            .ok_or_else(|| damaged(Section::WordBytes, end))
+        let start = if word == 0 { 0 } else { self.number(Section::WordEnds, word - 1)? as usize };
+        self.section(Section::WordBytes).get(start..end).ok_or_else(|| damaged(Section::WordBytes, end))
     }
 
     fn flags(&self, word: u32) -> Result<u8, TableError> {
         let flags = self.section(Section::WordFlags).get(word as usize);
-        flags
-            .copied()
-            .ok_or_else(|| damaged(Section::WordFlags, word as usize))
+        flags.copied().ok_or_else(|| damaged(Section::WordFlags, word as usize))
     }
 
     /// The flags of a word, 0 for one that no source holds.
@@ -359,16 +311,12 @@ impl<B: AsRef<[u8]>> Tables<B> {
                 high = middle;
             }
         }
-        let found =
-            low < end && self.number(Section::NodeWords, low as usize)? & !IS_PARAPHRASE == word;
+        let found = low < end && self.number(Section::NodeWords, low as usize)? & !IS_PARAPHRASE == word;
         Ok(if found { low } else { 0 })
     }
 
     /// The paraphrases of a node's phrase in the order of their source.
-    pub(super) fn paraphrases(
-        &self,
-        node: u32,
-    ) -> Result<impl Iterator<Item = u32> + '_, TableError> {
+    pub(super) fn paraphrases(&self, node: u32) -> Result<impl Iterator<Item = u32> + '_, TableError> {
         let start = self.number(Section::NodeStarts, 2 * node as usize + 1)?;
         let end = self.number(Section::NodeStarts, 2 * node as usize + 3)?;
         self.numbers(Section::Paraphrases, start, end)
@@ -390,23 +338,15 @@ fn read_sections(header: &[u8], length: usize) -> Result<[(usize, usize); SECTIO
         let offset = u64_at(header, FIXED_HEADER + 16 * entry).unwrap_or(u64::MAX);
         let size = u64_at(header, FIXED_HEADER + 16 * entry + 8).unwrap_or(u64::MAX);
         let start = usize::try_from(offset).ok();
-        let end = offset
-            .checked_add(size)
-            .and_then(|end| usize::try_from(end).ok());
+        let end = offset.checked_add(size).and_then(|end| usize::try_from(end).ok());
         *section = start
             .zip(end)
             .filter(|&(start, end)| start >= HEADER && end <= length)
-            .ok_or(TableError::Damaged {
-                section: NAMES[entry],
-                entry: 0,
-            })?;
+            .ok_or(TableError::Damaged { section: NAMES[entry], entry: 0 })?;
     }
     Ok(sections)
 }
 
 fn damaged(section: Section, entry: usize) -> TableError {
-    TableError::Damaged {
-        section: NAMES[section as usize],
-        entry,
-    }
+    TableError::Damaged { section: NAMES[section as usize], entry }
 }

@@ -7,8 +7,7 @@ use super::normalise::normalise;
 use super::tables::{FIXED_HEADER, HEADER};
 use super::*;
 
-const SYNSETS: &str =
-    "bike\n1 7\nbicycle\n1\nride\n2\ntravel\n2 5\nman\n3\nguy\n3\nbox\n4\ncarton\n4\n";
+const SYNSETS: &str = "bike\n1 7\nbicycle\n1\nride\n2\ntravel\n2 5\nman\n3\nguy\n3\nbox\n4\ncarton\n4\n";
 const EXCEPTIONS: &str = "ride\nrode ridden\nman\nmen\n";
 const FUNCTION_WORDS: &str = "a\nthe\nof\non\n,\n.\n";
 const PREFIXES: &str = "# comment\n\nMr\nNo #NUMERIC_ONLY#\nInc\n";
@@ -16,13 +15,8 @@ const PARAPHRASES: &str = "0.5\non top of\nupon\n0.4\nupon\nover\n0.3\nat the mo
     0.2\nright now\nat the moment\n0.1\nboy\nyoung man\n";
 
 fn compile_texts(texts: [&str; 5]) -> Result<Vec<u8>, CompileError> {
-    let [
-        mut synsets,
-        mut exceptions,
-        mut function_words,
-        mut prefixes,
-        mut paraphrases,
-    ] = texts.map(str::as_bytes);
+    let [mut synsets, mut exceptions, mut function_words, mut prefixes, mut paraphrases] =
+        texts.map(str::as_bytes);
     let sources = Sources {
         synsets: &mut synsets,
         exceptions: &mut exceptions,
@@ -45,13 +39,7 @@ fn matched(candidate: &str, reference: &str) -> Vec<(usize, usize, usize, usize,
     let alignment = align(&small(), &Options::default(), candidate, reference).unwrap();
     let places = alignment.matches.iter().map(|found| {
         let (candidate, reference) = (found.candidate_start, found.reference_start);
-        (
-            candidate,
-            found.candidate_len,
-            reference,
-            found.reference_len,
-            found.stage,
-        )
+        (candidate, found.candidate_len, reference, found.reference_len, found.stage)
     });
     places.collect()
 }
@@ -86,13 +74,7 @@ fn base_forms_find_synsets() {
 
 #[test]
 fn crossing_matches_make_chunks() {
-    let alignment = align(
-        &small(),
-        &Options::default(),
-        "a dog and a cat",
-        "a cat and a dog",
-    )
-    .unwrap();
+    let alignment = align(&small(), &Options::default(), "a dog and a cat", "a cat and a dog").unwrap();
     assert_eq!(alignment.matches.len(), 5);
     assert_eq!(alignment.chunks, 3);
     assert_eq!(alignment.statistics.0[..4], [5.0, 5.0, 2.0, 2.0]);
@@ -111,39 +93,18 @@ fn score_follows_the_formula() {
 #[test]
 fn the_papers_form_counts_words_alike_and_penalises_every_chunk() {
     let (tables, paper) = (small(), Options::paper());
-    let parts = align(&tables, &paper, "a dogs barks", "a dog sleeps")
-        .unwrap()
-        .parts;
+    let parts = align(&tables, &paper, "a dogs barks", "a dog sleeps").unwrap().parts;
     let expected = 2.0 / 3.0 * (1.0 - 0.6 * 0.5_f64.powf(0.2));
     assert!((parts.score - expected).abs() < 1e-15, "{parts:?}");
     let perfect = align(&tables, &paper, "a dog", "a dog").unwrap().parts;
-    assert!(
-        (perfect.score - (1.0 - 0.6 * 0.5_f64.powf(0.2))).abs() < 1e-15,
-        "{perfect:?}"
-    );
-    assert_eq!(
-        align(&tables, &Options::default(), "a dog", "a dog")
-            .unwrap()
-            .parts
-            .score,
-        1.0
-    );
+    assert!((perfect.score - (1.0 - 0.6 * 0.5_f64.powf(0.2))).abs() < 1e-15, "{perfect:?}");
+    assert_eq!(align(&tables, &Options::default(), "a dog", "a dog").unwrap().parts.score, 1.0);
 }
 
 #[test]
 fn nothing_matched_scores_zero() {
-    for (candidate, reference) in [
-        ("", ""),
-        ("", "a dog"),
-        ("a dog", ""),
-        ("cat", "dog"),
-        (" ", "\t"),
-    ] {
-        assert_eq!(
-            score_one(candidate, &[reference]).score,
-            0.0,
-            "{candidate:?} {reference:?}"
-        );
+    for (candidate, reference) in [("", ""), ("", "a dog"), ("a dog", ""), ("cat", "dog"), (" ", "\t")] {
+        assert_eq!(score_one(candidate, &[reference]).score, 0.0, "{candidate:?} {reference:?}");
     }
 }
 
@@ -155,14 +116,8 @@ fn the_first_of_equal_references_counts() {
 
 #[test]
 fn bars_split_references_and_vanish_from_candidates() {
-    assert_eq!(
-        score_one("a d|||og", &["a cat ||| a dog", "a dog barks"]).score,
-        1.0
-    );
-    assert_eq!(
-        score_one("a d|||og", &["a cat ||| a dog", "a dog barks"]).reference,
-        0
-    );
+    assert_eq!(score_one("a d|||og", &["a cat ||| a dog", "a dog barks"]).score, 1.0);
+    assert_eq!(score_one("a d|||og", &["a cat ||| a dog", "a dog barks"]).reference, 0);
 }
 
 #[test]
@@ -181,27 +136,15 @@ fn normalisation_is_that_of_meteor() {
             "Mr. Smith's U.S. dog ... Inc. and No. 5 no. five",
             "mr. smith 's us dog ... inc. and no. 5 no. five",
         ),
-        (
-            "the rockin' 1990's boys' 'tis it's o'clock",
-            "the rockin ' 1990 's boys ' ' tis it 's o 'clock",
-        ),
+        ("the rockin' 1990's boys' 'tis it's o'clock", "the rockin ' 1990 's boys ' ' tis it 's o 'clock"),
         (
             "``well-known'' state-of-the-art -- T-shirt –x–",
             "\" well known \" state of the art - t shirt - x -",
         ),
-        (
-            "end. End. Inc. a..b .. x....y",
-            "end . end . inc. a .. b .. x .... y",
-        ),
-        (
-            "5% of $3 & a_b #1 c/o [z]",
-            "5 % of $ 3 & a _ b # 1 c / o [ z ]",
-        ),
+        ("end. End. Inc. a..b .. x....y", "end . end . inc. a .. b .. x .... y"),
+        ("5% of $3 & a_b #1 c/o [z]", "5 % of $ 3 & a _ b # 1 c / o [ z ]"),
         ("a.b. No. Nos", "ab no . nos"),
-        (
-            "œuvre ÉTÉ привет МИР 日本語 naïve",
-            "œuvre été привет мир 日 本 語 naïve",
-        ),
+        ("œuvre ÉTÉ привет МИР 日本語 naïve", "œuvre été привет мир 日 本 語 naïve"),
     ];
     for (text, expected) in cases {
         assert_eq!(normalise(text, &small()).unwrap(), expected, "{text}");
@@ -222,10 +165,7 @@ fn a_table_is_compiled_the_same_from_compressed_paraphrases() {
         prefixes: &mut PREFIXES.as_bytes(),
         paraphrases: &mut &compressed[..],
     };
-    assert_eq!(
-        compile(sources, &mut |pairs| reported.push(pairs)).unwrap(),
-        file()
-    );
+    assert_eq!(compile(sources, &mut |pairs| reported.push(pairs)).unwrap(), file());
     assert_eq!(reported, [5]);
     assert_eq!(small().paraphrase_pairs(), 5);
     small().verify().unwrap();
@@ -235,41 +175,17 @@ fn a_table_is_compiled_the_same_from_compressed_paraphrases() {
 fn wrong_sources_are_named() {
     let good = [SYNSETS, EXCEPTIONS, FUNCTION_WORDS, PREFIXES, PARAPHRASES];
     let cases = [
-        (
-            0,
-            "bike\none\n",
-            "english.synsets, line 2: expected synset numbers, found \"one\"",
-        ),
-        (
-            0,
-            "",
-            "english.synsets: expected at least one entry, found none",
-        ),
+        (0, "bike\none\n", "english.synsets, line 2: expected synset numbers, found \"one\""),
+        (0, "", "english.synsets: expected at least one entry, found none"),
         (
             1,
             "ride\n",
             "english.exceptions, line 2: expected the irregular forms of the word above, found \"the end of the file\"",
         ),
-        (
-            2,
-            "",
-            "english.words: expected at least one entry, found none",
-        ),
-        (
-            3,
-            "# none\n",
-            "english.prefixes: expected at least one entry, found none",
-        ),
-        (
-            4,
-            "0.5\na\n",
-            "paraphrase-en.gz, line 3: expected a phrase, found \"the end of the file\"",
-        ),
-        (
-            4,
-            "0.5\n\nb\n",
-            "paraphrase-en.gz, line 2: expected a phrase of at least one word, found \"\"",
-        ),
+        (2, "", "english.words: expected at least one entry, found none"),
+        (3, "# none\n", "english.prefixes: expected at least one entry, found none"),
+        (4, "0.5\na\n", "paraphrase-en.gz, line 3: expected a phrase, found \"the end of the file\""),
+        (4, "0.5\n\nb\n", "paraphrase-en.gz, line 2: expected a phrase of at least one word, found \"\""),
     ];
     for (source, text, message) in cases {
         let mut texts = good;
@@ -287,14 +203,7 @@ fn wrong_sources_are_named() {
         },
         &mut |_| (),
     );
-    assert!(matches!(
-        error,
-        Err(CompileError::Read {
-            origin: Source::Paraphrases,
-            line: 1,
-            ..
-        })
-    ));
+    assert!(matches!(error, Err(CompileError::Read { origin: Source::Paraphrases, line: 1, .. })));
 }
 
 #[test]
@@ -306,34 +215,14 @@ fn damaged_headers_are_named() {
         Tables::open(bytes).map(|_| ()).unwrap_err()
     };
     assert_eq!(changed(0, b'x'), TableError::NotATable);
-    assert_eq!(
-        changed(8, 9),
-        TableError::Version {
-            expected: 1,
-            found: 9
-        }
-    );
-    assert!(matches!(
-        changed(40, 1),
-        TableError::Checksum { part: "header", .. }
-    ));
-    let short = Tables::open(&good[..good.len() - 8])
-        .map(|_| ())
-        .unwrap_err();
-    assert_eq!(
-        short,
-        TableError::Length {
-            expected: good.len() as u64,
-            found: good.len() as u64 - 8
-        }
-    );
+    assert_eq!(changed(8, 9), TableError::Version { expected: 1, found: 9 });
+    assert!(matches!(changed(40, 1), TableError::Checksum { part: "header", .. }));
+    let short = Tables::open(&good[..good.len() - 8]).map(|_| ()).unwrap_err();
+    assert_eq!(short, TableError::Length { expected: good.len() as u64, found: good.len() as u64 - 8 });
     let mut bytes = good.clone();
     bytes[HEADER + 3] ^= 1;
     let tables = Tables::open(bytes).unwrap();
-    assert!(matches!(
-        tables.verify(),
-        Err(TableError::Checksum { part: "body", .. })
-    ));
+    assert!(matches!(tables.verify(), Err(TableError::Checksum { part: "body", .. })));
 }
 
 #[test]
@@ -341,67 +230,25 @@ fn wrong_input_is_named() {
     let tables = small();
     let none: [&str; 0] = [];
     let error = |options: &Options, references: &[&[&str]]| {
-        PreparedReferences::new(&tables, options, references)
-            .map(|_| ())
-            .unwrap_err()
-            .to_string()
+        PreparedReferences::new(&tables, options, references).map(|_| ()).unwrap_err().to_string()
     };
     let options = Options::default();
-    assert_eq!(
-        error(&options, &[&["a"], &none]),
-        "image 1: expected at least one reference, found none"
-    );
-    let wrong = Options {
-        alpha: 2.0,
-        ..Options::default()
-    };
-    assert_eq!(
-        error(&wrong, &[&["a"]]),
-        "option \"alpha\" must be a number from 0 to 1 (got 2)"
-    );
-    let wrong = Options {
-        stages: vec![],
-        ..Options::default()
-    };
-    assert_eq!(
-        error(&wrong, &[&["a"]]),
-        "option \"stages\" must be one to four different stages (got )"
-    );
-    let wrong = Options {
-        beam_size: 0,
-        ..Options::default()
-    };
-    assert_eq!(
-        error(&wrong, &[&["a"]]),
-        "option \"beam_size\" must be at least 1 (got 0)"
-    );
-    let wrong = Options {
-        beta: f64::NAN,
-        ..Options::default()
-    };
-    assert_eq!(
-        error(&wrong, &[&["a"]]),
-        "option \"beta\" must be a finite number of at least 0 (got NaN)"
-    );
+    assert_eq!(error(&options, &[&["a"], &none]), "image 1: expected at least one reference, found none");
+    let wrong = Options { alpha: 2.0, ..Options::default() };
+    assert_eq!(error(&wrong, &[&["a"]]), "option \"alpha\" must be a number from 0 to 1 (got 2)");
+    let wrong = Options { stages: vec![], ..Options::default() };
+    assert_eq!(error(&wrong, &[&["a"]]), "option \"stages\" must be one to four different stages (got )");
+    let wrong = Options { beam_size: 0, ..Options::default() };
+    assert_eq!(error(&wrong, &[&["a"]]), "option \"beam_size\" must be at least 1 (got 0)");
+    let wrong = Options { beta: f64::NAN, ..Options::default() };
+    assert_eq!(error(&wrong, &[&["a"]]), "option \"beta\" must be a finite number of at least 0 (got NaN)");
     let prepared = PreparedReferences::new(&tables, &options, &[["a"]]).unwrap();
     assert_eq!(
         prepared.score_all(&tables, &none).unwrap_err(),
-        MeteorError::CandidateCount {
-            expected: 1,
-            found: 0
-        }
+        MeteorError::CandidateCount { expected: 1, found: 0 }
     );
-    let unknown = prepared
-        .score_images(&tables, &[0, 3], &["a", "b"])
-        .unwrap_err();
-    assert_eq!(
-        unknown,
-        MeteorError::UnknownImage {
-            candidate: 1,
-            image: 3,
-            images: 1
-        }
-    );
+    let unknown = prepared.score_images(&tables, &[0, 3], &["a", "b"]).unwrap_err();
+    assert_eq!(unknown, MeteorError::UnknownImage { candidate: 1, image: 3, images: 1 });
     let other = compile_texts([SYNSETS, EXCEPTIONS, "an\n", PREFIXES, PARAPHRASES]).unwrap();
     let other = prepared.score_all(&Tables::open(other).unwrap(), &["a"]);
     assert!(matches!(other, Err(MeteorError::OtherTables { .. })));
@@ -409,9 +256,9 @@ fn wrong_input_is_named() {
 
 fn word() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
-        "a", "the", "on", "top", "of", "upon", "over", "bike", "bikes", "bicycle", "rode",
-        "riding", "travel", "man", "men", "guy", "young", "boy", "boxes", "carton", "at", "moment",
-        "right", "now", ",", "dog",
+        "a", "the", "on", "top", "of", "upon", "over", "bike", "bikes", "bicycle", "rode", "riding",
+        "travel", "man", "men", "guy", "young", "boy", "boxes", "carton", "at", "moment", "right", "now",
+        ",", "dog",
     ])
 }
 

@@ -5,7 +5,7 @@ use super::shapes::{digit, latin, space, space_or_line_end, upper};
 use super::{Action, End, Rule, rule, verbatim, web};
 use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, seq};
 
-/// Usually followed by a lower-case word; before an upper-case one they end a sentence.
+/// A sentence may end after these: before a capital their period counts twice.
 /// (A letter after `=` counts in that case only: many states are ordinary words as well.)
 const INNER: &str = "
     jan feb mar apr jun jul aug sep sept oct nov dec
@@ -18,7 +18,7 @@ const INNER: &str = "
     jr sr bros ed.d ph.d blvd rd esq
     etc al seq bldg";
 
-/// Usually followed by a name: taken never to end a sentence.
+/// Titles and the like: a name comes after them, so that their period is never a full stop.
 const LEADING: &str = "
     mr mrs ms =Miss dr drs prof profs sen sens rep reps atty attys lt col gen messrs gov govs
     adm rev maj sgt cpl pvt capt st ste ave pres lieut hon brig cmdr comdr pfc spc supt supts

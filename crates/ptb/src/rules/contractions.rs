@@ -68,7 +68,7 @@ pub(super) fn leading_and_final_apostrophes() -> Vec<Rule> {
     let closing = Action::Quotes { opening: false };
     let blank = one_of(" \t\n\r") | Set::of(&[NO_BREAK_SPACE]);
     vec![
-        // Often, though not always, an opening quote.
+        // Taken for an opening quote.
         rule(seq![exact('\''), latin(), !blank], End::First, Action::Quotes { opening: true }),
         rule(ending(), End::Match, closing),
         rule(negation(), End::Match, closing),

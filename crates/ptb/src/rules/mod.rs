@@ -36,6 +36,8 @@ pub(crate) enum Action {
     Skip,
     /// The token is the text.
     Keep,
+    /// The same, and the text is a Latin word.
+    Word,
     /// The token is this, whatever the text.
     Write(&'static str),
     /// Soft hyphens are dropped, unless there is nothing else.

@@ -1,0 +1,64 @@
+"""What the commands that score share. It is imported when one runs, so that help comes at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from capeval.cli.console import deliver
+from capeval.errors import MismatchError
+from capeval.evaluation import Evaluator, Report
+from capeval.formats import load_candidates, load_references, load_subsets
+from capeval.report import System, to_html
+from capeval.significance import bootstrap
+from capeval.tokenization import Tokenizer, first_few
+from capeval.types import Candidates, ImageId, References
+
+__all__ = ["prepared", "scored", "subsets_of", "with_intervals", "write_report"]
+
+
+def prepared(
+    references: Path, results: list[Path], metrics: tuple[str, ...], tokenizer: Tokenizer
+) -> tuple[References, Evaluator, list[Candidates]]:
+    """The references, prepared, and the candidates of each file."""
+    given = load_references(references)
+    # Before the references are prepared, so that a wrong file is told at once. Reading the files in
+    # a thread meanwhile was measured: it is no faster, since both processors have enough to do.
+    candidates = [load_candidates(path) for path in results]
+    return given, Evaluator(given, metrics, tokenizer=tokenizer), candidates
+
+
+def subsets_of(path: Path, references: References) -> dict[str, list[ImageId]]:
+    """The subsets in a file, all of whose images have references."""
+    subsets = load_subsets(path)
+    for name, images in subsets.items():
+        unknown = [image for image in images if image not in references]
+        if unknown:
+            raise MismatchError(f"{path}: subset {name!r}: {first_few(unknown)} not among the references")
+    return subsets
+
+
+def scored(
+    evaluator: Evaluator,
+    path: Path,
+    candidates: Candidates,
+    subsets: dict[str, list[ImageId]] | None = None,
+) -> Report:
+    """The scores of the candidates in a file; an error names it."""
+    try:
+        return evaluator.evaluate(candidates, subsets=subsets)
+    except MismatchError as error:
+        raise MismatchError(f"{path}: {error}") from None
+
+
+def with_intervals(system: System, *, samples: int, level: float, seed: int) -> System:
+    """The system with bootstrap intervals of its scores."""
+    intervals = bootstrap(system.report, samples=samples, level=level, seed=seed)
+    return System(name=system.name, report=system.report, intervals=intervals)
+
+
+def write_report(
+    path: Path, systems: list[System], references: References, candidates: list[Candidates]
+) -> None:
+    """Writes the HTML report of the systems."""
+    captions = {system.name: texts for system, texts in zip(systems, candidates, strict=True)}
+    deliver(to_html(systems, references=references, candidates=captions), path)

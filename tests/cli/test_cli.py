@@ -1,0 +1,397 @@
+"""The command line, by running it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import capeval
+from capeval.metrics import METRICS
+
+REFERENCES = [
+    {"image_id": image, "caption": caption}
+    for image in range(1, 7)
+    for caption in (f"A man on horse number {image}.", "A brown horse, with its rider", "someone rides")
+]
+A = [
+    {"image_id": image, "caption": f"a man on horse number {image}" if image < 5 else "a brown dog"}
+    for image in range(1, 7)
+]
+B = [{"image_id": image, "caption": "a dog" if image > 1 else ""} for image in range(1, 7)]
+COMMANDS = ("score", "compare", "check", "tokenize", "data", "demo", "metrics")
+
+
+def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "capeval", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, timeout=120, check=False, **options)
+
+
+def output(*arguments: str | Path, **options: Any) -> str:
+    done = run(*arguments, **options)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode()
+
+
+def refusal(*arguments: str | Path, **options: Any) -> str:
+    """The one line that says what is wrong, with exit code 2."""
+    done = run(*arguments, **options)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    text = done.stderr.decode()
+    assert text.startswith("capeval: error: ")
+    assert text.count("\n") == 1
+    return text
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    for name, content in (("references", REFERENCES), ("a", A), ("b", B)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    return tmp_path
+
+
+def test_score_prints_a_table(files: Path) -> None:
+    lines = output("score", files / "references.json", files / "a.json", files / "b.json").splitlines()
+    assert [line.split()[0] for line in lines[2:]] == ["a", "b"]
+    expected = capeval.evaluate(
+        capeval.load_references(files / "references.json"), capeval.load_candidates(files / "a.json")
+    )
+    assert lines[0].split() == ["System", *expected.corpus]
+    assert lines[2].split()[1:] == [f"{score:.3f}" for score in expected.corpus.values()]
+
+
+def test_json_of_one_system_is_an_object_in_full_precision(files: Path) -> None:
+    text = output("score", files / "references.json", files / "a.json", "-f", "json", "--per-image")
+    report = json.loads(text)
+    expected = capeval.evaluate(
+        capeval.load_references(files / "references.json"), capeval.load_candidates(files / "a.json")
+    )
+    assert report["metrics"] == dict(expected.corpus)
+    assert report["system"] == "a"
+    assert report["signatures"].keys() == expected.signatures.keys()
+    assert [row["image_id"] for row in report["per_image"]] == list(range(1, 7))
+    assert report["per_image"][2]["CIDEr-D"] == expected.per_image["CIDEr-D"][2]
+
+
+def test_json_of_several_systems_is_a_list(files: Path) -> None:
+    names = [files / f"{name}.json" for name in ("references", "a", "b")]
+    reports = json.loads(output("score", *names, "--format", "json"))
+    assert [report["system"] for report in reports] == ["a", "b"]
+    assert "per_image" not in reports[0]
+
+
+def test_metrics_are_named_by_comma_or_repeated(files: Path) -> None:
+    paths = files / "references.json", files / "a.json"
+    report = json.loads(output("score", *paths, "-m", "bleu-2,ROUGE-1", "--metrics", "CIDEr", "-f", "json"))
+    assert list(report["metrics"]) == ["BLEU-2", "ROUGE-1", "CIDEr"]
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "latex", "csv"])
+def test_bootstrap_intervals_are_shown_and_seeded(files: Path, form: str) -> None:
+    arguments: list[str | Path] = ["score", files / "references.json", files / "a.json", "--bootstrap"]
+    arguments += ["--samples", "3", "--format", form]
+    first, again, other = (output(*arguments, "--seed", seed) for seed in ("3", "3", "4"))
+    assert first == again
+    assert first != other
+    assert ("[" in first) or ("CIDEr-D low" in first)
+
+
+def test_subsets_are_scored_by_themselves(files: Path) -> None:
+    (files / "subsets.json").write_text(json.dumps({"first": [1, 2], "rest": [3, 4, 5, 6]}))
+    paths = files / "references.json", files / "a.json", "--subset", files / "subsets.json"
+    report = json.loads(output("score", *paths, "--format", "json"))
+    assert list(report["subsets"]) == ["first", "rest"]
+    rows = list(csv.reader(io.StringIO(output("score", *paths, "--format", "csv"))))
+    assert [row[1] for row in rows] == ["Images", "all", "first", "rest"]
+    assert float(rows[2][-1]) == report["subsets"]["first"]["CIDEr-D"]
+
+
+def test_scores_of_images_as_csv(files: Path) -> None:
+    paths = files / "references.json", files / "a.json", files / "b.json"
+    rows = list(csv.reader(io.StringIO(output("score", *paths, "--per-image", "-f", "csv"))))
+    assert rows[0][:2] == ["System", "image_id"]
+    assert [(row[0], row[1]) for row in rows[1:]] == [(s, str(i)) for s in "ab" for i in range(1, 7)]
+
+
+def test_tokens_can_be_given(files: Path) -> None:
+    (files / "t.json").write_text(json.dumps([{"image_id": 1, "caption": "A , b"}]))
+    paths = files / "t.json", files / "t.json"
+    report = json.loads(output("score", *paths, "--tokenized", "-m", "BLEU-3", "-f", "json"))
+    assert report["metrics"]["BLEU-3"] == pytest.approx(1.0)
+    assert report["signatures"]["BLEU-3"]["tokenizer"] == "none"
+
+
+def test_files_take_the_place_of_standard_output(files: Path) -> None:
+    paths = files / "references.json", files / "a.json"
+    assert output("score", *paths, "-f", "json", "-o", files / "out.json") == ""
+    assert (files / "out.json").read_text() == output("score", *paths, "-f", "json")
+    assert output("score", *paths, "--report", files / "r.html").startswith("System")
+    page = (files / "r.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "A man on horse number 3." in page
+
+
+def test_outputs_are_whole_or_not_there(files: Path) -> None:
+    before = sorted(files.iterdir())
+    (files / "b.json").write_text("[")
+    paths = files / "references.json", files / "a.json"
+    refusal("score", *paths, files / "b.json", "-o", files / "out.json")
+    assert "none/out.json: No such file" in refusal("score", *paths, "-o", files / "none" / "out.json")
+    assert f"{files}: Is a directory" in refusal("score", *paths, "-o", files)
+    assert sorted(files.iterdir()) == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full to write to")
+def test_a_full_disk_is_told(files: Path) -> None:
+    paths = files / "references.json", files / "a.json"
+    assert "No space left" in refusal("score", *paths, "-o", "/dev/full")
+    with Path("/dev/full").open("wb") as full:
+        for arguments in (["metrics"], ["check", files / "a.json"], ["score", *paths]):
+            command = [sys.executable, "-m", "capeval", *map(str, arguments)]
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+            assert done.returncode == 2
+            assert done.stderr == b"capeval: error: No space left on device\n"
+
+
+def test_devices_are_written_to_and_stay(files: Path) -> None:
+    paths = files / "references.json", files / "a.json"
+    assert output("score", *paths, "-o", "/dev/stdout").startswith("System")
+    assert output("score", *paths, "-o", "/dev/null") == ""
+    assert Path("/dev/null").is_char_device()
+
+
+def test_compare(files: Path) -> None:
+    paths = [files / f"{name}.json" for name in ("references", "a", "b")]
+    table = output("compare", *paths, "--samples", "50", "-m", "CIDEr-D")
+    assert table.split("\n")[0].split() == ["Metric", "a", "b", "Difference", "p-value"]
+    compared = json.loads(
+        output("compare", *paths, "--samples", "50", "-f", "json", "--method", "randomization")
+    )
+    assert compared["systems"] == {"a": "a", "b": "b"}
+    cider = compared["metrics"]["CIDEr-D"]
+    assert cider["difference"] == cider["a"] - cider["b"] > 0
+    assert cider["method"] == "randomization"
+
+
+def test_check_accepts_a_submission(files: Path) -> None:
+    text = output("check", files / "a.json", "--references", files / "references.json")
+    assert text == f"{files / 'a.json'} is valid: 6 captions\n"
+    assert "image 1 is given an empty caption" in output("check", files / "b.json")
+
+
+def test_check_lists_every_problem(files: Path) -> None:
+    wrong = [{"image_id": 7, "caption": "a"}, *A[2:]]
+    (files / "w.json").write_text(json.dumps(wrong))
+    done = run("check", files / "w.json", "-r", files / "references.json")
+    assert (done.returncode, done.stdout) == (2, b"")
+    unknown, missing = done.stderr.decode().splitlines()
+    assert (
+        unknown
+        == f"capeval: error: {files / 'w.json'}: image 7 is among the candidates but not among the references"
+    )
+    assert missing.endswith(": 2 images (1, 2) are among the references but without a candidate")
+
+
+WRONG_RESULTS: dict[str, tuple[str, str]] = {
+    "not JSON": ("x", "line 1 column 1"),
+    "truncated": (json.dumps(A)[:-20], "truncated?"),
+    "no list": ("3", "the file must be a list"),
+    "float id": ('[{"image_id": 1.0, "caption": "a"}]', "entries[0].image_id must be an integer or a string"),
+    "true id": ('[{"image_id": true, "caption": "a"}]', "(got true)"),
+    "caption": ('[{"image_id": 1, "caption": 5}]', "entries[0].caption must be a string (got 5)"),
+    "twice": (json.dumps([*A, A[0]]), "entries[6].image_id must be different"),
+    "text ids": (
+        json.dumps([{**entry, "image_id": str(entry["image_id"])} for entry in A]),
+        "the candidates' image ids are strings, the references' are integers",
+    ),
+    "unknown images": (json.dumps([*A, {"image_id": 9, "caption": ""}]), "image 9 is among the candidates"),
+    "missing images": (json.dumps(A[:2]), "4 images (3, 4, 5, 6) are among the references but without"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_RESULTS)
+def test_wrong_results_are_named(files: Path, what: str) -> None:
+    content, words = WRONG_RESULTS[what]
+    path = files / "wrong.json"
+    path.write_text(content)
+    message = refusal("score", files / "references.json", files / "a.json", path)
+    assert f"{path}: " in message
+    assert words in message
+
+
+def test_other_wrong_input(files: Path) -> None:
+    references, a = files / "references.json", files / "a.json"
+    assert f"{files / 'none'}: No such file" in refusal("score", references, files / "none")
+    assert f"{files}: Is a directory" in refusal("score", files, a)
+    assert "got 'SPICE')" in refusal("score", references, a, "-m", "SPICE")
+    assert "BLEU-1 twice" in refusal("score", references, a, "-m", "BLEU,BLEU-1")
+    assert "a.json twice" in refusal("score", references, a, a)
+    subsets = files / "s.json"
+    subsets.write_text('{"x": [1, 99]}')
+    message = refusal("score", references, a, "--subset", subsets)
+    assert f"{subsets}: subset 'x': image 99 is not among the references" in message
+
+
+def test_wrong_usage_exits_with_2_and_no_traceback(files: Path) -> None:
+    for arguments in (
+        ["score"],
+        ["score", files / "references.json", files / "a.json", "--format", "xml"],
+        ["score", files / "references.json", files / "a.json", "--samples", "0"],
+        ["none"],
+    ):
+        done = run(*arguments)
+        assert done.returncode == 2
+        assert b"Traceback" not in done.stderr
+
+
+def test_names_of_systems_are_told_apart(files: Path) -> None:
+    for folder in ("x", "y"):
+        (files / folder).mkdir()
+        (files / folder / "results.json").write_text(json.dumps(A))
+    paths = files / "x" / "results.json", files / "y" / "results.json", files / "a.json"
+    reports = json.loads(output("score", files / "references.json", *paths, "-f", "json"))
+    assert [report["system"] for report in reports] == [str(paths[0]), str(paths[1]), "a"]
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.json", b"[red]na\nme[red].json"])
+def test_odd_file_names(files: Path, name: bytes) -> None:
+    path = Path(os.fsdecode(os.fsencode(files) + b"/" + name))
+    path.write_text(json.dumps(A))
+    done = run("score", files / "references.json", path)
+    assert (done.returncode, done.stderr) == (0, b"")
+    path.write_text("[")
+    refusal("score", files / "references.json", path)
+
+
+def test_tokenize_lines_from_files_and_standard_input(files: Path) -> None:
+    text = "It's a dog.\n\nTwo (2) cafés\r\na\u2028b"
+    (files / "c.txt").write_bytes(text.encode())
+    expected = "it 's a dog\n\ntwo -lrb- 2 -rrb- cafés\na b\n"
+    assert output("tokenize", files / "c.txt") == expected
+    assert output("tokenize", "-", input=text.encode()) == expected
+    assert output("tokenize", "-", "--keep-punctuation", input=b"Hi, You.") == "hi , you .\n"
+    assert output("tokenize", "-", "--keep-case", input=b"Hi, You.") == "Hi You\n"
+    assert output("tokenize", "-", input=b"") == ""
+
+
+def test_tokenize_names_the_byte_that_is_not_utf8() -> None:
+    message = refusal("tokenize", "-", input="a\né".encode() + b"\xff\n")
+    assert message == (
+        "capeval: error: standard input: line 2 column 2: the byte 0xff is not UTF-8 here; "
+        "expected plain UTF-8\n"
+    )
+
+
+def test_metrics_lists_the_registry() -> None:
+    listed = json.loads(output("metrics", "--format", "json"))
+    assert [each["name"] for each in listed] == list(METRICS)
+    assert [line.split()[0] for line in output("metrics").splitlines()[2:]] == list(METRICS)
+
+
+def test_version() -> None:
+    assert output("--version") == f"capeval {capeval.__version__}\n"
+
+
+def test_help_lists_the_commands() -> None:
+    text = output("--help")
+    assert all(command in text for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_each_command_has_examples(command: str) -> None:
+    text = output(command, "--help")
+    assert "Examples" in text
+    assert f"capeval {command}" in text.partition("Examples")[2]
+
+
+def test_completion_is_offered() -> None:
+    environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    assert "_CAPEVAL_COMPLETE" in output("--show-completion", "bash", env=environment)
+
+
+def test_a_reader_that_leaves_is_no_error(files: Path) -> None:
+    (files / "c.txt").write_text("a man on a horse\n" * 200_000)
+    command = [sys.executable, "-m", "capeval", "tokenize", str(files / "c.txt")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"a man on a horse\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_an_interrupt_is_quiet() -> None:
+    command = [sys.executable, "-m", "capeval", "tokenize", "-"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+
+
+def test_progress_shows_on_a_terminal_alone(files: Path) -> None:
+    code = (
+        "import time; from capeval.cli.console import Steps\n"
+        "with Steps(2) as steps:\n"
+        "    steps.next('Reading [x]'); time.sleep(1.6); steps.next('Scoring'); time.sleep(0.4)\n"
+    )
+    ours, theirs = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-c", code], stderr=theirs, check=True, env={**os.environ, "TERM": "xterm"}
+    )
+    os.close(theirs)
+    assert b"Reading [x]" in os.read(ours, 100_000)
+    os.close(ours)
+    silent = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert (silent.stdout, silent.stderr) == (b"", b"")
+
+
+@pytest.fixture(scope="module")
+def coco(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    pytest.importorskip("pycocoevalcap")
+    folder = tmp_path_factory.mktemp("coco")
+    output("data", folder / "made")
+    return lambda what: folder / "made" / f"captions_val2014_{what}.json"
+
+
+def test_data_writes_real_files_once(coco: Callable[[str], Path]) -> None:
+    references = capeval.load_references(coco("references"))
+    results = capeval.load_candidates(coco("human_results"))
+    assert len(references) == len(results) == 40_504
+    assert int(references.counts.sum()) == 202_654 - 40_504
+    folder = coco("references").parent
+    assert "--force" in refusal("data", folder)
+    before = coco("references").read_bytes()
+    assert len(output("data", folder, "--force").splitlines()) == 2
+    assert coco("references").read_bytes() == before
+    text = output("check", coco("human_results"), "-r", coco("references"))
+    assert text.endswith("is valid: 40,504 captions\n")
+
+
+def test_demo_shows_the_paper_beside_it_and_writes_a_report(
+    coco: Callable[[str], Path], tmp_path: Path
+) -> None:
+    text = output("demo", "--output", tmp_path / "demo")
+    table = [line.split() for line in text.splitlines() if line.startswith(("System", "One human", "Paper"))]
+    scores = dict(zip(table[0][1:], table[1][-len(table[0][1:]) :], strict=True))
+    # With one caption of five held out; the paper's test set had one more, and gives the row below.
+    assert float(scores["BLEU-4"]) == pytest.approx(0.194, abs=0.003)
+    assert float(scores["CIDEr-D"]) == pytest.approx(0.857, abs=0.004)
+    assert table[2][-1] == "0.854"
+    assert (tmp_path / "demo" / "report.html").stat().st_size > 50_000
+    assert " s: reading " in text

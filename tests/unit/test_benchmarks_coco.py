@@ -1,0 +1,69 @@
+"""COCO from the installed package, and captions held out."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import random
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from capeval import References
+from capeval.benchmarks import coco
+from capeval.errors import MismatchError, OptionError, ResourceError
+
+
+def test_one_caption_is_held_out_by_the_seed() -> None:
+    captions = {image: [f"{image} {number}" for number in range(2 + image % 4)] for image in range(50)}
+    references, candidates = coco.hold_out(References(captions), seed=5)
+    choice = random.Random(5)
+    for image, texts in captions.items():
+        held = choice.randrange(len(texts))
+        assert candidates[image] == [texts[held]]
+        assert references[image] == texts[:held] + texts[held + 1 :]
+
+
+def test_an_image_with_one_caption_has_none_to_hold_out() -> None:
+    with pytest.raises(MismatchError, match="got one for image 2"):
+        coco.hold_out(References({1: ["a", "b"], 2: ["c"]}))
+
+
+def test_an_unknown_split() -> None:
+    with pytest.raises(OptionError, match="'split' must be one of val2014, train2014"):
+        coco.captions("test2014")  # type: ignore[arg-type]
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.machinery.ModuleSpec("pycocoevalcap", None, is_package=True)
+    spec.submodule_search_locations = [str(folder)]
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: spec)
+
+
+def test_a_package_that_is_missing_or_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, monkeypatch)
+    with pytest.raises(ResourceError, match=r"spice-1\.0\.jar"):
+        coco.captions()
+    (tmp_path / "spice").mkdir()
+    jar = tmp_path / "spice" / "spice-1.0.jar"
+    jar.write_bytes(b"not a jar")
+    with pytest.raises(ResourceError, match=r"must hold coco/annotations/captions_val2014\.json"):
+        coco.captions()
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr("coco/annotations/captions_train2014.json", "[")
+    # One split is not in the archive, and the other is not JSON.
+    splits: tuple[coco.Split, ...] = ("val2014", "train2014")
+    for split in splits:
+        with pytest.raises(ResourceError, match=r'pip install "capeval\[coco\]"'):
+            coco.captions(split)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(ResourceError, match="is missing"):
+        coco.captions()
+
+
+def test_all_of_val2014_is_there() -> None:
+    pytest.importorskip("pycocotools")
+    captions = coco.captions("val2014")
+    assert len(captions) == 40_504
+    assert int(captions.counts.sum()) == 202_654

@@ -1,0 +1,206 @@
+"""Reports as text: what the forms show, and that nothing in a name can break out of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from capeval import Candidates, References, evaluate
+from capeval.errors import DependencyError, MismatchError, OptionError
+from capeval.report import (
+    Cell,
+    Grid,
+    System,
+    comparison,
+    per_image,
+    scores,
+    to_csv,
+    to_html,
+    to_json,
+    to_latex,
+    to_markdown,
+)
+from capeval.significance import bootstrap, compare
+
+REFERENCES = References(
+    {image: [f"a man number {image} rides a horse", "one man on a brown horse"] for image in range(8)}
+)
+GOOD = Candidates({image: f"a man number {image} rides" for image in range(8)})
+BAD = Candidates({image: "" if image else "a <script>alert(1)</script> man" for image in range(8)})
+SUBSETS = {"low": [0, 1, 2], "high": [3, 4, 5, 6, 7]}
+
+
+def system(name: str, candidates: Candidates, **options: Any) -> System:
+    report = evaluate(REFERENCES, candidates, **options)
+    return System(name=name, report=report, intervals=bootstrap(report, samples=20))
+
+
+def test_scores_mark_the_best_and_show_what_was_published() -> None:
+    grid = scores([system("good", GOOD), system("bad", BAD)], {"people": {"BLEU-1": 0.5}})
+    assert grid.columns[:3] == ("System", "BLEU-1", "BLEU-2")
+    good, bad, people = grid.rows
+    assert all(cell.best for cell in good[1:])
+    assert not any(cell.best for cell in (*bad, *people))
+    assert people[1].value == 0.5
+    assert people[2].value is None
+    assert good[1].low is not None
+    assert good[1].high is not None
+    assert good[1].low <= float(good[1].value or 0) <= good[1].high
+
+
+def test_one_system_alone_is_not_the_best() -> None:
+    assert not any(cell.best for row in scores([system("one", GOOD)]).rows for cell in row)
+
+
+def test_subsets_follow_the_whole() -> None:
+    grid = scores([system("a", GOOD, subsets=SUBSETS), system("b", BAD, subsets=SUBSETS)])
+    assert [row[1].value for row in grid.rows] == ["all", "all", "low", "low", "high", "high"]
+
+
+def test_systems_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(MismatchError, match="same metrics"):
+        scores([system("a", GOOD), system("b", BAD, metrics=["BLEU"])])
+    with pytest.raises(MismatchError, match="same subsets"):
+        scores([system("a", GOOD), system("b", BAD, subsets=SUBSETS)])
+    with pytest.raises(MismatchError, match="at least one system"):
+        per_image([])
+
+
+def test_json_is_an_object_or_a_list_in_full_precision() -> None:
+    good, bad = system("good", GOOD), system("bad", BAD)
+    one = json.loads(to_json([good], per_image=True))
+    assert one["system"] == "good"
+    assert one["metrics"] == dict(good.report.corpus)
+    assert one["signatures"]["BLEU"]["images"] == 8
+    assert one["intervals"]["CIDEr-D"]["samples"] == 20
+    assert one["per_image"][3]["image_id"] == 3
+    assert one["per_image"][3]["ROUGE-L"] == good.report.per_image["ROUGE-L"][3]
+    two = json.loads(to_json([good, bad]))
+    assert [each["system"] for each in two] == ["good", "bad"]
+    assert "per_image" not in two[0]
+
+
+def test_csv_has_full_precision_and_the_ends_of_intervals() -> None:
+    good = system("good", GOOD)
+    header, row = csv.reader(io.StringIO(to_csv(scores([good]))))
+    cells = dict(zip(header, row, strict=True))
+    assert float(cells["CIDEr-D"]) == good.report.corpus["CIDEr-D"]
+    assert float(cells["BLEU-1 low"]) == good.intervals["BLEU-1"].low
+    rows = list(csv.reader(io.StringIO(to_csv(per_image([good])))))
+    assert len(rows) == 9
+    assert rows[0][:3] == ["System", "image_id", "BLEU-1"]
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1"])
+def test_csv_holds_no_formulas(name: str) -> None:
+    grid = Grid(columns=(name, "n"), rows=((Cell(value=name), Cell(value=-1.5)),))
+    header, row = csv.reader(io.StringIO(to_csv(grid), newline=""))
+    assert header[0] == row[0] == f"'{name}"
+    assert row[1] == "-1.5"
+
+
+def test_markdown_is_escaped_and_aligned() -> None:
+    grid = Grid(
+        columns=("System", "x|y"),
+        rows=((Cell(value="a_b|<i>*"), Cell(value=0.12345, low=0.1, high=0.2, best=True)),),
+    )
+    assert to_markdown(grid).splitlines() == [
+        r"| System | x\|y |",
+        "| --- | ---: |",
+        r"| a\_b\|\<i\>\* | **0.123 \[0.100, 0.200\]** |",
+    ]
+
+
+def test_latex_is_escaped() -> None:
+    grid = Grid(columns=("System",), rows=((Cell(value="\\50% & $x_1^2 #{~}"),), (Cell(value="[b]"),)))
+    text = to_latex(grid)
+    assert r"\textbackslash{}50\% \& \$x\_1\textasciicircum{}2 \#\{\textasciitilde{}\} \\" in text
+    assert "\n{}[b] \\\\" in text
+    assert text.startswith("% \\usepackage{booktabs}\n\\begin{tabular}{l}\n")
+
+
+def test_comparisons_have_a_row_for_each_score() -> None:
+    good, bad = system("good", GOOD), system("bad", BAD)
+    compared = compare(good.report, bad.report, samples=20)
+    grid = comparison(compared, "good", "bad")
+    assert [row[0].value for row in grid.rows] == list(good.report.corpus)
+    assert all(row[1].best and not row[2].best for row in grid.rows)
+    assert grid.rows[0][3].low == compared["BLEU-1"].low
+
+
+class Page(HTMLParser):
+    """Collects tags, addresses and text of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.addresses: list[str] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("src", "href", "xlink:href"):
+                self.addresses.append(value or "")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+FEW: dict[str, Any] = {"metrics": ["BLEU-2", "CIDEr-D"]}
+
+
+def page_of(systems: list[System], **options: Any) -> str:
+    captions = {"good": GOOD, "<b>bad</b>": BAD}
+    return to_html(systems, references=REFERENCES, candidates=captions, **options)
+
+
+def test_the_page_needs_nothing_beside_it() -> None:
+    text = page_of([system("good", GOOD, **FEW), system("<b>bad</b>", BAD, **FEW)], title="A & B")
+    page = Page(text)
+    assert page.tags.count("svg") == 2
+    assert "script" not in page.tags
+    assert "b" not in page.tags
+    assert all(address.startswith("#") for address in page.addresses)
+    assert not re.search(r"url\((?!#)|@import", text)
+    assert len(page.ids) == len(set(page.ids))
+    assert "A & B" in page.text
+    assert "<script>alert(1)</script>" in page.text
+    assert "a man number 3 rides a horse" in page.text
+    assert f"{evaluate(REFERENCES, GOOD).corpus['CIDEr-D']:.3f}" in page.text
+
+
+def test_the_same_scores_give_the_same_page() -> None:
+    assert page_of([system("good", GOOD, **FEW)]) == page_of([system("good", GOOD, **FEW)])
+
+
+@pytest.mark.parametrize("name", ["$x$", "_x", "a\\b", "名前"])
+def test_names_that_plots_could_misread(name: str) -> None:
+    with_name = [system(name, GOOD, **FEW), system("good", BAD, **FEW)]
+    assert Page(page_of(with_name)).text.count(name) >= 3
+
+
+def test_examples_are_ordered_by_the_score_asked_for() -> None:
+    assert "Best BLEU-2" in page_of([system("good", GOOD, **FEW)], examples_by="BLEU-2")
+    with pytest.raises(OptionError, match="'examples_by' must be one of"):
+        page_of([system("good", GOOD, **FEW)], examples_by="SPICE")
+
+
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_a_missing_package_is_named(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "capeval.report.plots", raising=False)
+    monkeypatch.delattr("capeval.report.plots", raising=False)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(DependencyError, match=rf'{package}.*pip install "capeval\[report\]"'):
+        page_of([system("good", GOOD, **FEW)])
