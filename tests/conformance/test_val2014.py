@@ -7,6 +7,8 @@ from capeval.benchmarks import coco
 from capeval.types import Candidates
 from tests.conformance import reference
 
+METRICS = ("BLEU", "ROUGE-L", "CIDEr-D")
+
 pytestmark = pytest.mark.conformance
 
 
@@ -28,7 +30,7 @@ def test_scores_equal_the_reference(tokens: tuple[dict[int | str, list[str]], li
     groups, texts = tokens
     assert len(groups) == 40_504
     candidates = dict(zip(groups, texts, strict=True))
-    report = Evaluator(groups, tokenizer=Tokenizer(kind="none")).evaluate(candidates)
+    report = Evaluator(groups, METRICS, tokenizer=Tokenizer(kind="none")).evaluate(candidates)
     references = list(groups.values())
     expected = {
         ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4"): reference.bleu(references, texts),
@@ -48,8 +50,8 @@ def test_tokens_and_captions_score_alike(
 ) -> None:
     references, candidates = captions
     groups, texts = tokens
-    from_captions = Evaluator(references).evaluate(candidates)
-    from_tokens = Evaluator(groups, tokenizer=Tokenizer(kind="none")).evaluate(
+    from_captions = Evaluator(references, METRICS).evaluate(candidates)
+    from_tokens = Evaluator(groups, METRICS, tokenizer=Tokenizer(kind="none")).evaluate(
         dict(zip(groups, texts, strict=True))
     )
     assert from_captions.corpus == from_tokens.corpus

@@ -1,13 +1,16 @@
 """The native metrics give what their plain-Python twins give."""
 
+import pickle
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from capeval import Bleu, Cider, CiderD, DocumentFrequencies, References, RougeL, RougeN, RougeS, Tokenizer
 from capeval.metrics import METRICS, Meteor, Metric
-from tests.properties.strategies import Corpus, corpora
+from tests.properties.strategies import UNSEEN, WORDS, Corpus, corpora
 from tests.twins import cider
 from tests.twins.scoring import TWINS, native, twin
 
@@ -69,8 +72,31 @@ def test_document_frequencies_equal_the_twin(corpus: Corpus) -> None:
     assert counted.images == len(corpus.references)
 
 
+NGRAMS = st.lists(st.sampled_from([*WORDS, *UNSEEN, "elsewhere"]), min_size=1, max_size=4).map(tuple)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    corpus=corpora(),
+    counts=st.dictionaries(NGRAMS, st.integers(0, 9), min_size=1),
+    images=st.sampled_from([1, 2.5, 9, 40_504]),
+)
+def test_frequencies_of_any_pickle(
+    corpus: Corpus, counts: dict[tuple[str, ...], int], images: float, tmp_path: Path
+) -> None:
+    # An n-gram may be there without the shorter ones in it, or in more images than there are.
+    path = tmp_path / "df.p"
+    path.write_bytes(pickle.dumps(counts))
+    frequencies = DocumentFrequencies.load_pickle(path, images=images)
+    ours = native(CiderD(frequencies=frequencies), corpus.references, corpus.candidates)
+    weights = cider.Weights(counts, images)
+    for candidate, group, score in zip(corpus.candidates, corpus.references, ours.per_image[0], strict=True):
+        similarities = cider.cider_d(candidate, group, weights, n=4, sigma=6.0, form="code")
+        assert score == pytest.approx(10 * cider.combined(similarities, None), rel=1e-12, abs=1e-12)
+
+
 def test_every_metric_has_a_twin_and_a_case() -> None:
-    # METEOR's twin is the Java program: tests/conformance/meteor compares with it.
+    # METEOR and its twin are compared in tests/conformance/meteor.
     registered = {type(make()) for make in METRICS.values()} - {Meteor}
     assert registered, "no metric is registered"
     assert registered - set(TWINS) == set(), "these metrics have no plain-Python twin"
