@@ -6,7 +6,6 @@ import collections
 import io
 import json
 import pickle
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -108,11 +107,12 @@ class DocumentFrequencies:
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as archive:
                 about = _about(archive["about"])
-                words = json.loads(archive["words"].tobytes())
+                words = _words(archive["words"])
                 orders = [_order(archive[f"ngrams_{n}"], archive[f"counts_{n}"], n) for n in _ORDERS]
             native = _native.DocumentFrequencies.from_arrays(words, float(about["images"]), orders)
             return cls(native, name=str(about["name"]), stem=bool(about["stem"]))
-        except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
+        except Exception as error:
+            # A damaged archive can raise almost anything.
             raise FormatError(
                 f"expected document frequencies as `DocumentFrequencies.save` writes them ({error})",
                 kind="NotFrequencies",
@@ -158,7 +158,16 @@ def _about(packed: NDArray[np.uint8]) -> dict[str, Any]:
     about: dict[str, Any] = json.loads(packed.tobytes())
     if about["format"] != _FORMAT:
         raise ValueError(f"its format is {about['format']!r}")
+    if not 0 < about["images"] < float("inf"):
+        raise ValueError(f"its number of images is {about['images']!r}")
     return about
+
+
+def _words(packed: NDArray[np.uint8]) -> list[str]:
+    words: list[str] = json.loads(packed.tobytes())
+    if not isinstance(words, list):
+        raise TypeError("its words are not a list")
+    return words
 
 
 def _order(rows: Any, counts: Any, order: int) -> tuple[Any, Any]:
@@ -191,7 +200,10 @@ def _from_counts(counts: Mapping[object, object], images: float, path: Path) -> 
         )
         for order in _ORDERS
     ]
-    return _native.DocumentFrequencies.from_arrays(list(numbers), images, arrays)
+    try:
+        return _native.DocumentFrequencies.from_arrays(list(numbers), images, arrays)
+    except UnicodeEncodeError as error:
+        raise _not_pickle(path, f"found a word with a lone surrogate: {error}") from None
 
 
 def _not_pickle(path: Path, found: str) -> FormatError:
