@@ -6,7 +6,6 @@ import io
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -14,32 +13,18 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from capeval.report.figures import COLOURS, STYLE
 from capeval.report.grids import System
 
 __all__ = ["bars", "spread"]
 
-# Okabe and Ito's colours, which people who confuse red and green can tell apart.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 _PUBLISHED = "#9a9a9a"
-_STYLE: dict[Any, Any] = {
-    # Text stays text: it can be searched, and has the fonts of the page.
-    "svg.fonttype": "none",
-    "font.family": "sans-serif",
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlesize": 10,
-    "axes.titleweight": "bold",
-    "axes.edgecolor": "#888888",
-    "xtick.color": "#555555",
-    "ytick.color": "#555555",
-}
 _BINS = 25
 
 
 def bars(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]) -> Markup:
     """The corpus scores: a panel for each score, a bar for each system, with its interval."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         names = tuple(systems[0].report.corpus)
         count = len(systems) + len(published)
         figure, panels = _panels(len(names), 0.9 + 0.24 * count)
@@ -60,7 +45,7 @@ def _bars_of(
             score,
             xerr=ends,
             height=0.72,
-            color=_COLOURS[place % len(_COLOURS)],
+            color=COLOURS[place % len(COLOURS)],
             error_kw={"elinewidth": 1, "capsize": 2},
         )
         panel.annotate(
@@ -84,7 +69,7 @@ def _bars_of(
 
 def spread(systems: Sequence[System]) -> Markup:
     """How the scores of images are spread: a panel for each score, a line for each system."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         names = tuple(systems[0].report.corpus)
         figure, panels = _panels(len(names), 1.8)
         for name, panel in zip(names, panels, strict=True):
@@ -92,7 +77,7 @@ def spread(systems: Sequence[System]) -> Markup:
             edges = np.linspace(0.0, highest if highest > 0 else 1.0, _BINS + 1)
             for place, system in enumerate(systems):
                 counts, _ = np.histogram(system.report.per_image[name], edges)
-                colour = _COLOURS[place % len(_COLOURS)]
+                colour = COLOURS[place % len(COLOURS)]
                 panel.stairs(counts / counts.sum(), edges, color=colour, linewidth=1.2)
                 if len(systems) == 1:
                     panel.stairs(counts / counts.sum(), edges, color=colour, alpha=0.12, fill=True)

@@ -1,0 +1,54 @@
+"""What every study's command does with its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from capeval.cli.console import deliver, render
+from capeval.report import Grid, to_csv
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Folder", "show"]
+
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FOLDER", help="Write tables as CSV and figures as PNG and SVG here."
+    ),
+]
+
+
+def show(
+    grids: Mapping[str, Grid], figures: Mapping[str, Callable[[], Figure]], folder: Path | None = None
+) -> None:
+    """Prints tables, and writes them and the figures to a folder where one is given.
+
+    Args:
+        grids: The tables, by the names of their files.
+        figures: What draws each figure, by the name of its files; called only when they are written.
+        folder: Where the files go; it is made where it is missing.
+
+    Raises:
+        DependencyError: matplotlib is not installed.
+        OSError: A file can't be written.
+    """
+    for name, grid in grids.items():
+        render(grid, "table", None, name.replace("-", " ").capitalize())
+        deliver("\n", None)
+    if folder is None:
+        return
+    from capeval.report.figures import save
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, grid in grids.items():
+        deliver(to_csv(grid), folder / f"{name}.csv")
+    for name, draw in figures.items():
+        save(draw(), folder / name)
+    written = len(grids) + 2 * len(figures)
+    deliver(f"{written} files in {folder}\n", None)

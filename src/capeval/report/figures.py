@@ -1,0 +1,91 @@
+"""Figures of studies: data in, matplotlib figures out, and the files they become."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from capeval.files import written_whole
+
+__all__ = ["COLOURS", "STYLE", "Line", "lines", "save"]
+
+# Okabe and Ito's colours, which people who confuse red and green can tell apart.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+STYLE: dict[Any, Any] = {
+    # Text stays text: it can be searched, and has the fonts of the page.
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.edgecolor": "#888888",
+    "xtick.color": "#555555",
+    "ytick.color": "#555555",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One curve of a figure.
+
+    Attributes:
+        x: Where its points are.
+        y: How high they are.
+        low: The lower ends of their intervals, if they have some.
+        high: The upper ends.
+    """
+
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+
+
+def lines(curves: Mapping[str, Line], *, title: str, x_label: str, y_label: str) -> Figure:
+    """Curves in one panel, each with its name and the band of its intervals."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        panel = figure.subplots()
+        for place, (name, curve) in enumerate(curves.items()):
+            colour = COLOURS[place % len(COLOURS)]
+            panel.plot(curve.x, curve.y, marker=".", color=colour, label=name)
+            if curve.low is not None and curve.high is not None:
+                panel.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0)
+        panel.set_title(title, loc="left")
+        panel.set_xlabel(x_label)
+        panel.set_ylabel(y_label)
+        panel.legend(frameon=False)
+        return figure
+
+
+def save(figure: Figure, path: Path) -> tuple[Path, Path]:
+    """Writes a figure as PNG and as SVG, each whole or not at all.
+
+    Args:
+        figure: The figure.
+        path: The files' path without an ending.
+
+    Returns:
+        The paths of both files. The same figure gives the same bytes.
+
+    Raises:
+        OSError: A file can't be written.
+    """
+    written = []
+    for form, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+        data = io.BytesIO()
+        with mpl.rc_context({**STYLE, "svg.hashsalt": path.name}):
+            figure.savefig(data, format=form, dpi=150, metadata=metadata)
+        target = path.with_name(f"{path.name}.{form}")
+        with written_whole(target) as file:
+            file.write(data.getvalue())
+        written.append(target)
+    return written[0], written[1]
