@@ -14,9 +14,6 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-import platformdirs
-from filelock import FileLock
-
 from capeval import _native
 from capeval.errors import ResourceError
 from capeval.files import written_whole
@@ -70,9 +67,14 @@ def compiled_tables(folder: Path | None = None, progress: Progress | None = None
         ResourceError: The sources are missing or damaged.
         OSError: The folder can't be written to.
     """
+    # Imported here: they take longer than all that a run with compiled tables does otherwise.
+    import platformdirs
+
     path = (folder or platformdirs.user_cache_path("capeval")) / _NAME
     if _is_sound(path):
         return path
+    from filelock import FileLock
+
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
         if not _is_sound(path):
