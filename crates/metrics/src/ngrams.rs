@@ -35,12 +35,21 @@ pub(crate) struct NgramTree {
     ngrams: Vec<Ngram>,
     occurrences: Vec<u32>,
     index: HashTable<u32>,
+    /// A bit for each word of the candidate, by the word's last bits: most words of a reference are not
+    /// among them, and need no look-up.
+    present: [u64; 16],
 }
 
 impl NgramTree {
     pub fn new(max_order: usize) -> Self {
         debug_assert!((1..=MAX_ORDER).contains(&max_order));
-        Self { max_order, ngrams: Vec::new(), occurrences: Vec::new(), index: HashTable::new() }
+        Self {
+            max_order,
+            ngrams: Vec::new(),
+            occurrences: Vec::new(),
+            index: HashTable::new(),
+            present: [0; 16],
+        }
     }
 
     /// Makes the tree that of `candidate`.
@@ -48,6 +57,11 @@ impl NgramTree {
         self.ngrams.clear();
         self.occurrences.clear();
         self.index.clear();
+        self.present = [0; 16];
+        for &word in candidate {
+            let (place, bit) = bit_of(word);
+            self.present[place] |= bit;
+        }
         for start in 0..candidate.len() {
             let mut prefix = ROOT;
             for (longer, &word) in candidate[start..].iter().take(self.max_order).enumerate() {
@@ -84,6 +98,11 @@ impl NgramTree {
         // ending[k]: the n-gram of k + 1 words that ends at the word read last.
         let mut ending = [NONE; MAX_ORDER];
         for &word in reference {
+            let (place, bit) = bit_of(word);
+            if self.present[place] & bit == 0 {
+                ending = [NONE; MAX_ORDER];
+                continue;
+            }
             for order in (1..self.max_order).rev() {
                 ending[order] = match ending[order - 1] {
                     NONE => NONE,
@@ -107,6 +126,10 @@ impl NgramTree {
     pub fn ngrams(&self) -> &[Ngram] {
         &self.ngrams
     }
+}
+
+fn bit_of(word: u32) -> (usize, u64) {
+    ((word >> 6) as usize & 15, 1 << (word & 63))
 }
 
 fn hash(prefix: u32, word: u32) -> u64 {

@@ -1,5 +1,6 @@
 //! Captions as rows of interned words.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -8,9 +9,11 @@ use rustc_hash::FxBuildHasher;
 
 use crate::vocabulary::Vocabulary;
 
-/// How many captions one parallel task tokenises: large enough that merging vocabularies costs
-/// little, small enough that two threads end together.
+/// How many captions one parallel task tokenises at most: so many that merging vocabularies costs
+/// little, so few that all threads end together.
 const CHUNK: usize = 8192;
+/// And at least: fewer are not worth a task of their own.
+const SMALL_CHUNK: usize = 128;
 
 /// Cuts a caption into tokens; one is made for each parallel task.
 pub trait Split {
@@ -42,16 +45,40 @@ impl Tokenization {
     /// What tokenises in one task.
     pub fn splitter(self) -> Splitter {
         match self {
-            Self::PennTreebank(options) => Splitter::PennTreebank(Box::default(), options),
+            Self::PennTreebank(options) => Splitter::PennTreebank(Kept::take(), options),
             Self::None => Splitter::None(Tokenized),
         }
+    }
+}
+
+thread_local! {
+    static TOKENIZER: Cell<Option<Box<capeval_ptb::Tokenizer>>> = const { Cell::new(None) };
+}
+
+/// The tokenizer of this thread. A tokenizer learns as it reads, and small batches would spend most of
+/// their time on teaching a new one.
+pub struct Kept(Option<Box<capeval_ptb::Tokenizer>>);
+
+impl Kept {
+    fn take() -> Self {
+        Self(TOKENIZER.take())
+    }
+
+    fn tokenizer(&mut self) -> &mut capeval_ptb::Tokenizer {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        TOKENIZER.set(self.0.take());
     }
 }
 
 /// A tokeniser of one task.
 pub enum Splitter {
     /// As the Penn Treebank does.
-    PennTreebank(Box<capeval_ptb::Tokenizer>, capeval_ptb::Options),
+    PennTreebank(Kept, capeval_ptb::Options),
     /// Not at all.
     None(Tokenized),
 }
@@ -62,7 +89,7 @@ impl Split for Splitter {
             // The reference tokenises all captions as the lines of one file and looks past the end of a
             // line, so the captions that follow can change the last token.
             Self::PennTreebank(tokenizer, options) => {
-                tokenizer.tokenize_in_batch(caption, following, options, sink);
+                tokenizer.tokenizer().tokenize_in_batch(caption, following, options, sink);
             }
             Self::None(tokenized) => tokenized.split(caption, following, sink),
         }
@@ -232,8 +259,9 @@ fn tokenize<S: Split>(
     splitter: impl Fn() -> S + Sync,
 ) -> (TokenRows, Vocabulary) {
     let base = known.len() as u32;
+    let size = captions.len().div_ceil(rayon::current_num_threads()).clamp(SMALL_CHUNK, CHUNK);
     let parts: Vec<(TokenRows, Vocabulary)> = captions
-        .par_chunks(CHUNK)
+        .par_chunks(size)
         .enumerate()
         .map(|(number, chunk)| {
             let mut rows = TokenRows::with_capacity(chunk.len());
@@ -241,7 +269,7 @@ fn tokenize<S: Split>(
             let mut split = splitter();
             let mut scratch = Vec::new();
             for (i, caption) in chunk.iter().enumerate() {
-                let following = &captions[number * CHUNK + i + 1..];
+                let following = &captions[number * size + i + 1..];
                 let id = |word: &str| match base {
                     0 => new.intern(word),
                     _ => known.id(word).unwrap_or_else(|| base + new.intern(word)),
@@ -421,8 +449,8 @@ pub(crate) fn fill_rows<T: Send>(
     row: impl Fn(usize, &mut T, &mut [f64]) + Sync + Send,
 ) -> Vec<f64> {
     let mut values = vec![0.0; rows * width];
-    // Tasks of a few hundred candidates: a minibatch stays on one thread, a corpus fills all.
-    let candidates = 256;
+    // So few that a minibatch is shared too, so many that a task is worth its start.
+    let candidates = 128;
     values.par_chunks_mut(width * candidates).enumerate().for_each(|(chunk, values)| {
         let mut scratch = scratch();
         for (i, values) in values.chunks_mut(width).enumerate() {

@@ -5,12 +5,37 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PyString};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
+use std::sync::OnceLock;
 
 use crate::errors::{caption_error, format_error};
 
 #[pyclass(frozen, module = "capeval._native")]
-pub struct Captions(pub formats::Captions);
+pub struct Captions(pub formats::Captions, OnceLock<Positions>);
+
+/// Where each image stands, for those who ask again and again.
+enum Positions {
+    Integers(FxHashMap<i64, usize>),
+    Strings(FxHashMap<String, usize>),
+}
+
+impl Captions {
+    fn made(captions: formats::Captions) -> Self {
+        Self(captions, OnceLock::new())
+    }
+
+    fn position(&self, id: ImageId<'_>) -> Option<usize> {
+        let positions = self.1.get_or_init(|| match self.0.ids() {
+            ImageIds::Integers(ids) => Positions::Integers(ids.iter().copied().zip(0..).collect()),
+            ImageIds::Strings(ids) => Positions::Strings(ids.iter().cloned().zip(0..).collect()),
+        });
+        match (positions, id) {
+            (Positions::Integers(positions), ImageId::Integer(id)) => positions.get(&id).copied(),
+            (Positions::Strings(positions), ImageId::String(id)) => positions.get(id).copied(),
+            _ => None,
+        }
+    }
+}
 
 #[pymethods]
 impl Captions {
@@ -20,7 +45,7 @@ impl Captions {
         let groups = groups.iter().enumerate();
         let groups: PyResult<Vec<Vec<String>>> = groups.map(|(i, group)| texts(&ids, i, &group)).collect();
         let captions = formats::Captions::from_grouped(ids, &groups?);
-        captions.map(Self).map_err(|error| caption_error(py, &error.to_string()))
+        captions.map(Self::made).map_err(|error| caption_error(py, &error.to_string()))
     }
 
     fn __len__(&self) -> usize {
@@ -52,15 +77,13 @@ impl Captions {
 
     fn select(&self, py: Python<'_>, images: Vec<usize>) -> PyResult<Self> {
         let selected = py.detach(|| self.0.select(&images));
-        selected.map(Self).map_err(|error| caption_error(py, &error.to_string()))
+        selected.map(Self::made).map_err(|error| caption_error(py, &error.to_string()))
     }
 
     /// For each image here, its position in `other` (-1 where it has no such image).
     fn positions_in<'py>(&self, py: Python<'py>, other: &Self) -> Bound<'py, PyArray1<i64>> {
         let positions: Vec<i64> = py.detach(|| {
-            let places: HashMap<ImageId<'_>, usize> =
-                other.0.ids().iter().enumerate().map(|(i, id)| (id, i)).collect();
-            self.0.ids().iter().map(|id| places.get(&id).map_or(-1, |&place| place as i64)).collect()
+            self.0.ids().iter().map(|id| other.position(id).map_or(-1, |place| place as i64)).collect()
         });
         positions.into_pyarray(py)
     }
@@ -139,7 +162,7 @@ fn read(
     data: &[u8],
     reader: impl Fn(&[u8]) -> Result<formats::Captions, ReadError> + Send + Sync,
 ) -> PyResult<Captions> {
-    py.detach(|| reader(data)).map(Captions).map_err(|error| format_error(py, &error))
+    py.detach(|| reader(data)).map(Captions::made).map_err(|error| format_error(py, &error))
 }
 
 #[pyfunction]

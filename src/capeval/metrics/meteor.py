@@ -66,7 +66,7 @@ class Meteor(Metric):
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise OptionError(f"{name!r} must be a number (got {value!r})")
         # The ranges are checked where the options are used.
-        self._options()
+        self.native_options()
 
     @classmethod
     def of_paper(cls) -> Meteor:
@@ -86,7 +86,8 @@ class Meteor(Metric):
         """`METEOR`."""
         return ("METEOR",)
 
-    def _options(self) -> _native.MeteorOptions:
+    def native_options(self) -> _native.MeteorOptions:
+        """The options as the kernels take them."""
         return _native.MeteorOptions(
             stages=[(stage, float(weight)) for stage, weight in zip(self.stages, self.weights, strict=True)],
             alpha=float(self.alpha),
@@ -104,12 +105,12 @@ class Meteor(Metric):
         Raises:
             ResourceError: The word tables are missing or damaged.
         """
-        return _native.MeteorReferences(references.native, meteor_tables(), self._options()).statistics
+        return _native.MeteorReferences(references.native, meteor_tables(), self.native_options()).statistics
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
         """METEOR of summed counts."""
         rows = np.ascontiguousarray(statistics.reshape(-1, statistics.shape[-1]))
-        scores = _native.meteor_scores(rows, self._options())
+        scores = _native.meteor_scores(rows, self.native_options())
         return scores.reshape(*statistics.shape[:-1], 1)
 
 
@@ -143,7 +144,7 @@ class Alignment:
         chunks: The number of chunks.
         precision: Weighted share of the candidate that is matched; NaN where it is empty.
         recall: Weighted share of the reference that is matched; NaN where it is empty.
-        f_mean: Their weighted harmonic mean; NaN where nothing is matched.
+        f_mean: Their weighted harmonic mean; 0 where nothing is matched, NaN where a side is empty.
         penalty: What fragmentation takes off; NaN where nothing is matched.
         score: METEOR of this pair.
     """
@@ -176,7 +177,7 @@ def align(
     """
     # Apart, since a caption's last token can depend on the caption that follows in a batch.
     texts = [" ".join(tokenize([caption], tokenizer)[0]) for caption in (candidate, reference)]
-    options = (metric or Meteor())._options()
+    options = (metric or Meteor()).native_options()
     words, others, found, chunks, parts = _native.meteor_align(meteor_tables(), options, *texts)
     precision, recall, f_mean, penalty, score = parts
     return Alignment(

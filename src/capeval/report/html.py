@@ -57,7 +57,7 @@ def to_html(
 
         from capeval.report import plots
     except ImportError as error:
-        message = f'HTML reports need {error.name}: pip install "capeval[report]"'
+        message = f"HTML reports need {error.name}: pip install jinja2 matplotlib"
         raise DependencyError(message) from None
     grid = scores(systems, published)
     names = tuple(systems[0].report.corpus)

@@ -9,7 +9,7 @@ from capeval.errors import ResourceError
 
 __all__ = ["INSTALL", "installed_file"]
 
-INSTALL = 'pip install "capeval[coco]"'
+INSTALL = "pip install pycocoevalcap==1.2"
 """What installs `pycocoevalcap`."""
 
 

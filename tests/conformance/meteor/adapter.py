@@ -1,23 +1,13 @@
-"""The one place that knows how the conformance runs reach capeval's METEOR.
-
-For now through the example programs of the Rust crate, built by cargo.
-"""
+"""The one place that knows how the conformance runs reach capeval's METEOR."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import tempfile
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-from tests.conformance.meteor.java_meteor import meteor_directory
-
-ROOT = Path(__file__).resolve().parents[3]
-TABLES = ROOT / "target" / "meteor-conformance.tables"
+from capeval import Candidates, Meteor, References, Tokenizer, _native
+from capeval.tokenization import TokenizedReferences
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,47 +19,36 @@ class OurScores:
     corpus: float
 
 
-def _example(name: str, *arguments: str | Path) -> str:
-    command = ["cargo", "run", "--quiet", "--release", "-p", "capeval-metrics", "--example", name, "--"]
-    answer = subprocess.run(
-        [*command, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    if answer.returncode:
-        raise RuntimeError(f"example {name} failed: {answer.stderr}")
-    return answer.stdout
-
-
 def compile_tables(sources: Path, paraphrases: Path, output: Path) -> Path:
-    """Compile the tables from an unpacked METEOR jar and a paraphrase file."""
-    _example("meteor_compile", sources, paraphrases, output)
+    """Compile the tables from the texts of an unpacked METEOR jar and a paraphrase file."""
+    compiled = _native.compile_meteor_tables(
+        synsets=(sources / "synonym/english.synsets").read_bytes(),
+        exceptions=(sources / "synonym/english.exceptions").read_bytes(),
+        function_words=(sources / "function/english.words").read_bytes(),
+        prefixes=(sources / "nonbreaking/english.prefixes").read_bytes(),
+        paraphrases=paraphrases,
+        progress=lambda _: None,
+    )
+    output.write_bytes(compiled)
     return output
-
-
-@cache
-def tables() -> Path:
-    """METEOR's own tables, compiled anew for this process."""
-    directory = meteor_directory()
-    with tempfile.TemporaryDirectory() as unpacked, zipfile.ZipFile(directory / "meteor-1.5.jar") as jar:
-        jar.extractall(unpacked)
-        return compile_tables(Path(unpacked), directory / "data" / "paraphrase-en.gz", TABLES)
 
 
 def score(
     candidates: Sequence[str], references: Sequence[Sequence[str]], table: Path | None = None
 ) -> OurScores:
-    """Score one set; ``references[i]`` belong to ``candidates[i]``. Texts must not hold tabs or line ends."""
-    lines = ["\t".join([c, *r]) for c, r in zip(candidates, references, strict=True)]
-    if any(end in line for line in lines for end in "\n\r"):
-        raise ValueError("expected captions of one line each")
-    with tempfile.NamedTemporaryFile("w", suffix=".tsv", encoding="utf-8", newline="\n") as file:
-        file.write("".join(f"{line}\n" for line in lines))
-        file.flush()
-        first, *rows = _example("meteor_score", table or tables(), file.name).splitlines()
-    pairs = [row.split("\t") for row in rows]
+    """Score one set of tokenised captions; ``references[i]`` belong to ``candidates[i]``."""
+    metric = Meteor()
+    tokens = TokenizedReferences(References(dict(enumerate(references))), Tokenizer(kind="none"))
+    captions = tokens.candidates(Candidates(dict(enumerate(candidates))))
+    if table is None:
+        statistics = metric.prepare(tokens).statistics(captions)
+    else:
+        tables, options = _native.MeteorTables.open(table), metric.native_options()
+        statistics = _native.MeteorReferences(tokens.native, tables, options).statistics(captions.native)
     return OurScores(
-        statistics=[json.loads(statistics) for statistics, _ in pairs],
-        scores=[float(value) for _, value in pairs],
-        corpus=float(first),
+        statistics=statistics.tolist(),
+        scores=metric.aggregate(statistics)[:, 0].tolist(),
+        corpus=float(metric.aggregate(statistics.sum(axis=0))[0]),
     )
 
 
