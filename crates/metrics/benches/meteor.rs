@@ -18,7 +18,7 @@ fn tables() -> Tables<Vec<u8>> {
             prefixes: &mut "Mr\n".as_bytes(),
             paraphrases: &mut "0.5\non top of\non\n0.5\nthe street\nstreet\n".as_bytes(),
         },
-        &mut |_| (),
+        &mut |_| std::ops::ControlFlow::Continue(()),
     );
     Tables::open(file.expect("the sources are right")).expect("a new table opens")
 }

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         prefixes: &mut open(&directory.join("nonbreaking/english.prefixes"))?,
         paraphrases: &mut open(Path::new(paraphrases))?,
     };
-    let file = compile(sources, &mut |_| ())?;
+    let file = compile(sources, &mut |_| std::ops::ControlFlow::Continue(()))?;
     std::fs::write(output, &file)?;
     let tables = Tables::open(file)?;
     println!(

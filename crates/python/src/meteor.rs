@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::BufReader;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -116,7 +117,8 @@ fn compile_meteor_tables<'py>(
                 py.check_signals()?;
                 progress.call1(py, (pairs,)).map(drop)
             });
-            stopped = stopped.take().or(told.err());
+            stopped = told.err();
+            if stopped.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         (compiled, stopped)
     });

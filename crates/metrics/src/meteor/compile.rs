@@ -1,6 +1,7 @@
 //! Compile METEOR's text sources into one file of tables, see [`super::tables`] for its format.
 
 use std::io::{BufRead, BufReader, Read};
+use std::ops::ControlFlow;
 
 use flate2::bufread::MultiGzDecoder;
 use rustc_hash::FxHashMap;
@@ -26,13 +27,16 @@ pub struct Sources<'a> {
     pub paraphrases: &'a mut dyn BufRead,
 }
 
+/// Hears the number of paraphrase pairs read, and may stop the work.
+pub type Progress<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
+
 /// Compile the sources. `progress` hears the number of paraphrase pairs read, now and then.
 ///
 /// Takes about the time of decompressing the paraphrases and some 400 MB for METEOR's own sources.
 ///
 /// # Errors
 /// A [`CompileError`] names the source and the line that is not as it must be.
-pub fn compile(sources: Sources<'_>, progress: &mut dyn FnMut(u64)) -> Result<Vec<u8>, CompileError> {
+pub fn compile(sources: Sources<'_>, progress: Progress<'_>) -> Result<Vec<u8>, CompileError> {
     let mut lexicon = Lexicon::default();
     let phrases = Phrases::read(sources.paraphrases, &mut lexicon, progress)?;
     lexicon.read_synsets(sources.synsets)?;
@@ -211,7 +215,7 @@ impl Phrases {
     fn read(
         reader: &mut dyn BufRead,
         lexicon: &mut Lexicon,
-        progress: &mut dyn FnMut(u64),
+        progress: Progress<'_>,
     ) -> Result<Self, CompileError> {
         let read = |error| CompileError::Read { origin: Source::Paraphrases, line: 1, error };
         let compressed = reader.fill_buf().map_err(read)?.starts_with(&[0x1f, 0x8b]);
@@ -224,7 +228,7 @@ impl Phrases {
             let paraphrase = phrases.read_phrase(&mut lines, lexicon)?;
             phrases.pairs.push((phrase, paraphrase));
             if phrases.pairs.len().is_multiple_of(1 << 16) {
-                progress(phrases.pairs.len() as u64);
+                phrases.tell(progress)?;
             }
         }
         if phrases.pairs.is_empty() {
@@ -233,8 +237,15 @@ impl Phrases {
         if phrases.children.len().max(phrases.pairs.len()) >= IS_PARAPHRASE as usize {
             return Err(CompileError::TooLarge("phrases"));
         }
-        progress(phrases.pairs.len() as u64);
+        phrases.tell(progress)?;
         Ok(phrases)
+    }
+
+    fn tell(&self, progress: Progress<'_>) -> Result<(), CompileError> {
+        match progress(self.pairs.len() as u64) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(CompileError::Stopped),
+        }
     }
 
     fn read_phrase<R: BufRead>(

@@ -68,6 +68,9 @@ pub enum CompileError {
     /// The sources hold more entries than the format can number.
     #[error("too many {0}: the table format numbers them with 31 bits")]
     TooLarge(&'static str),
+    /// The caller's progress function stopped the work.
+    #[error("stopped before the tables were complete")]
+    Stopped,
 }
 
 /// The compiled tables cannot be used.

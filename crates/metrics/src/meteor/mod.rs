@@ -18,7 +18,7 @@
 //!         prefixes: &mut "Mr\n".as_bytes(),
 //!         paraphrases: &mut "0.5\non top of\nupon\n".as_bytes(),
 //!     },
-//!     &mut |_pairs| (),
+//!     &mut |_pairs| std::ops::ControlFlow::Continue(()),
 //! )?;
 //! let tables = Tables::open(file)?;
 //! let references = PreparedReferences::new(&tables, &Options::default(), &[["a man upon a bicycle"]])?;
@@ -44,7 +44,7 @@ mod search;
 pub mod tables;
 
 pub use alignment::{AlignedMatch, Alignment, align};
-pub use compile::{Sources, compile};
+pub use compile::{Progress, Sources, compile};
 pub use error::{CompileError, MeteorError, Source, TableError};
 pub use options::{Options, Stage, WeightedStage};
 pub use prepared::{PreparedReferences, Segment};

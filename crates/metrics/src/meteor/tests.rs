@@ -24,7 +24,7 @@ fn compile_texts(texts: [&str; 5]) -> Result<Vec<u8>, CompileError> {
         prefixes: &mut prefixes,
         paraphrases: &mut paraphrases,
     };
-    compile(sources, &mut |_| ())
+    compile(sources, &mut |_| std::ops::ControlFlow::Continue(()))
 }
 
 fn file() -> Vec<u8> {
@@ -165,7 +165,14 @@ fn a_table_is_compiled_the_same_from_compressed_paraphrases() {
         prefixes: &mut PREFIXES.as_bytes(),
         paraphrases: &mut &compressed[..],
     };
-    assert_eq!(compile(sources, &mut |pairs| reported.push(pairs)).unwrap(), file());
+    assert_eq!(
+        compile(sources, &mut |pairs| {
+            reported.push(pairs);
+            std::ops::ControlFlow::Continue(())
+        })
+        .unwrap(),
+        file()
+    );
     assert_eq!(reported, [5]);
     assert_eq!(small().paraphrase_pairs(), 5);
     small().verify().unwrap();
@@ -201,7 +208,7 @@ fn wrong_sources_are_named() {
             prefixes: &mut PREFIXES.as_bytes(),
             paraphrases: &mut &cut[..],
         },
-        &mut |_| (),
+        &mut |_| std::ops::ControlFlow::Continue(()),
     );
     assert!(matches!(error, Err(CompileError::Read { origin: Source::Paraphrases, line: 1, .. })));
 }

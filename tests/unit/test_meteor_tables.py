@@ -1,0 +1,123 @@
+"""METEOR's compiled tables: made once, sound or made again, and clear when they can't be made."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from capeval import _native
+from capeval.errors import ResourceError
+from capeval.resources import installed, meteor
+
+OPEN = "import sys, pathlib; from capeval.resources.meteor import compiled_tables; "
+OPEN += "print(compiled_tables(pathlib.Path(sys.argv[1])))"
+
+
+@pytest.fixture(scope="module")
+def sound() -> bytes:
+    return meteor.compiled_tables().read_bytes()
+
+
+def place(folder: Path, tables: bytes) -> Path:
+    path = folder / meteor.compiled_tables().name
+    path.write_bytes(tables)
+    return path
+
+
+def test_damaged_tables_are_made_again_by_one_of_several_processes(tmp_path: Path, sound: bytes) -> None:
+    middle = len(sound) // 2
+    path = place(tmp_path, sound[:middle] + bytes([sound[middle] ^ 1]) + sound[middle + 1 :])
+    processes = [
+        subprocess.Popen([sys.executable, "-c", OPEN, tmp_path], stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    answers = [process.communicate(timeout=300)[0].strip() for process in processes]
+    assert answers == [str(path)] * 3
+    assert [process.returncode for process in processes] == [0] * 3
+    assert path.read_bytes() == sound
+    assert {file.suffix for file in tmp_path.iterdir()} == {".tables", ".checked", ".lock"}
+
+
+def test_sound_tables_are_not_made_again(tmp_path: Path, sound: bytes) -> None:
+    path = place(tmp_path, sound)
+    made: list[int] = []
+    assert meteor.compiled_tables(tmp_path, made.append) == path
+    assert made == []
+    # From now on its state is known; a file put there by somebody else is read in full again.
+    os.utime(path, ns=(0, 0))
+    assert meteor.compiled_tables(tmp_path, made.append) == path
+    assert made == []
+
+
+@pytest.mark.parametrize("kept", [0, 7, 40, 100_000])
+def test_a_file_cut_short_is_no_table(kept: int, tmp_path: Path, sound: bytes) -> None:
+    path = place(tmp_path, sound[:kept])
+    with pytest.raises((ResourceError, ValueError, OSError)):
+        _native.MeteorTables.open(path)
+
+
+def test_progress_and_an_interrupt_leave_nothing_half_written(tmp_path: Path) -> None:
+    heard: list[int] = []
+
+    def interrupt(done: int) -> None:
+        heard.append(done)
+        if len(heard) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        meteor.compiled_tables(tmp_path, interrupt)
+    assert heard == sorted(heard)
+    assert 0 < heard[-1] <= meteor.PARAPHRASES
+    assert {file.suffix for file in tmp_path.iterdir()} <= {".lock"}
+
+
+def installed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **replaced: bytes) -> None:
+    """Has METEOR's files looked up in a folder where some are replaced."""
+
+    def find(name: str, purpose: str) -> Path:
+        for part, content in replaced.items():
+            if part in name:
+                path = tmp_path / Path(name).name
+                path.write_bytes(content)
+                return path
+        return installed.installed_file(name, purpose)
+
+    monkeypatch.setattr(meteor, "installed_file", find)
+
+
+def test_damaged_paraphrases_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed_copy(tmp_path, monkeypatch, paraphrase=b"not gzip")
+    with pytest.raises(ResourceError, match=r"paraphrase-en\.gz is not that of .*pip install pycocoevalcap"):
+        meteor.compiled_tables(tmp_path / "cache")
+
+
+def test_a_damaged_jar_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed_copy(tmp_path, monkeypatch, jar=b"PK not a zip")
+    with pytest.raises(ResourceError, match=r"meteor-1\.5\.jar is not that of pycocoevalcap 1\.2"):
+        meteor.compiled_tables(tmp_path / "cache")
+
+
+def test_a_jar_with_other_words_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "other.jar"
+    with zipfile.ZipFile(other, "w") as archive:
+        for name in (
+            "synonym/english.synsets",
+            "synonym/english.exceptions",
+            "function/english.words",
+            "nonbreaking/english.prefixes",
+        ):
+            archive.writestr(name, "other words\n")
+    installed_copy(tmp_path, monkeypatch, jar=other.read_bytes())
+    with pytest.raises(ResourceError, match=r"the CRC-32 of synonym/english\.synsets must be"):
+        meteor.compiled_tables(tmp_path / "cache")
+
+
+def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(ResourceError, match=r"METEOR come with pycocoevalcap, which is missing: pip install"):
+        meteor.compiled_tables(tmp_path)
