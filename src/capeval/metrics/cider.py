@@ -63,7 +63,8 @@ class _Cider(MeanMetric):
         similarities = statistics[..., :-1] / statistics[..., -1:]
         if self.order is not None:
             return scale * similarities[..., self.order - 1 : self.order]
-        combined: FloatArray = scale * (similarities @ (weights / weights.sum()))[..., None]
+        # Not a matrix product: its last digit depends on the number of rows.
+        combined: FloatArray = scale * (similarities * (weights / weights.sum())).sum(axis=-1, keepdims=True)
         return combined
 
 
