@@ -10,7 +10,7 @@ import capeval
 from capeval.tokenization import Punctuation
 from tests.conformance.tokenizer import compare, generate
 
-needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="LEFT OUT: the reference's jar needs java")
+needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="LEFT OUT: the jar needs java")
 
 
 def tokens(lines: list[str], *, lowercase: bool, punctuation: Punctuation) -> list[list[str]]:
