@@ -1,0 +1,356 @@
+"""How often a metric chooses the candidate that people chose (CIDEr paper, sections 3, 6 and 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from statistics import NormalDist
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval.errors import DependencyError, MismatchError, OptionError
+from capeval.formats.judgements import JudgedPair
+from capeval.metrics.base import Metric
+from capeval.metrics.bleu import Bleu
+from capeval.metrics.cider import Cider, CiderD
+from capeval.metrics.meteor import Meteor
+from capeval.metrics.rouge import RougeL, RougeN
+from capeval.resources import DocumentFrequencies
+from capeval.studies.protocol import split_votes, winners
+from capeval.tokenization import Tokenizer, tokenize
+from capeval.types import Candidates, FloatArray, References
+
+__all__ = [
+    "PAPER_CONTENDERS",
+    "PAPER_TOKENIZER",
+    "Accuracy",
+    "Contender",
+    "PairScorer",
+    "SplitHalf",
+    "accuracy",
+    "by_class",
+    "fraction_of_wins",
+    "pearson",
+    "split_half",
+    "words_only",
+]
+
+Ties = Literal["first", "half"]
+_WORDS = Tokenizer(kind="none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contender:
+    """A metric that is to choose between candidates.
+
+    Attributes:
+        metric: The metric; each of its scores is judged on its own.
+        stem: Whether it is given stems for words. CIDEr stems by itself.
+        name: What to call it, for a metric of one score; the name of the score where it is not given.
+    """
+
+    metric: Metric
+    stem: bool = False
+    name: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its scores."""
+        return (self.name,) if self.name is not None else self.metric.names
+
+
+PAPER_TOKENIZER = Tokenizer(punctuation="keep")
+"""The tokens that come closest to the CIDEr paper's table: punctuation stays."""
+
+PAPER_CONTENDERS = (
+    Contender(metric=Bleu(orders=(1, 4), level="sentence"), stem=True),
+    Contender(metric=RougeN(n=1), stem=True),
+    Contender(metric=RougeL(beta=2.0), stem=True),
+    Contender(metric=Meteor()),
+    Contender(metric=Cider()),
+    Contender(metric=CiderD()),
+)
+"""The metrics as the CIDEr paper has them: BLEU by sentence, stems for words (appendix VII)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """The part of pairs on which a prediction and the truth agree.
+
+    Attributes:
+        value: The part, 0 to 1.
+        low: The lower end of Wilson's score interval, at 95 %.
+        high: The upper end.
+        pairs: How many pairs there are.
+        tied: Pairs on which the prediction is a tie.
+        truth_tied: Pairs that have no winner.
+    """
+
+    value: float
+    low: float
+    high: float
+    pairs: int
+    tied: int
+    truth_tied: int
+
+
+def accuracy(predicted: NDArray[np.generic], truth: NDArray[np.generic], *, ties: Ties = "first") -> Accuracy:
+    """How often the sign of a prediction is the sign of the truth.
+
+    Args:
+        predicted: A number for each pair, above 0 for the first: a winner, or a difference of scores.
+        truth: The same for what people chose.
+        ties: `first` counts a tie, of either, as a win of the first candidate, which the paper's table
+            is in best keeping with; `half` counts a pair with a tie in one of the two as half right.
+
+    Raises:
+        OptionError: `ties` is something else.
+        MismatchError: The two are not of the same pairs, or there is none.
+    """
+    if ties not in get_args(Ties):
+        raise OptionError(f"'ties' must be first or half (got {ties!r})")
+    if predicted.shape != truth.shape or predicted.ndim != 1 or not predicted.size:
+        raise MismatchError(
+            "predictions and truth must be of the same pairs, at least one"
+            f" (got shapes {predicted.shape} and {truth.shape})"
+        )
+    signs, wanted = np.sign(predicted.astype(float)), np.sign(truth.astype(float))
+    tied, truth_tied = int((signs == 0).sum()), int((wanted == 0).sum())
+    if ties == "first":
+        right = np.where(signs == 0, 1.0, signs) == np.where(wanted == 0, 1.0, wanted)
+    else:
+        right = 1 - np.abs(signs - wanted) / 2
+    low, high = _wilson(float(right.mean()), right.size)
+    return Accuracy(
+        value=float(right.mean()), low=low, high=high, pairs=right.size, tied=tied, truth_tied=truth_tied
+    )
+
+
+def _wilson(part: float, count: int, level: float = 0.95) -> tuple[float, float]:
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    centre = (part + z * z / (2 * count)) / (1 + z * z / count)
+    reach = z / (1 + z * z / count) * np.sqrt(part * (1 - part) / count + z * z / (4 * count * count))
+    return max(0.0, float(centre - reach)), min(1.0, float(centre + reach))
+
+
+def by_class(
+    predicted: NDArray[np.generic],
+    truth: NDArray[np.generic],
+    kinds: Sequence[str | None],
+    *,
+    ties: Ties = "first",
+) -> dict[str, Accuracy]:
+    """The accuracy on the pairs of each class, in the order in which classes first occur, and on `all`.
+
+    Raises:
+        MismatchError: There is not one class for each pair.
+    """
+    if len(kinds) != len(truth):
+        raise MismatchError(f"there must be a class for each of {len(truth)} pairs (got {len(kinds)})")
+    found: dict[str, Accuracy] = {}
+    for kind in dict.fromkeys(kind for kind in kinds if kind is not None):
+        rows = np.array([other == kind for other in kinds])
+        found[kind] = accuracy(predicted[rows], truth[rows], ties=ties)
+    return {**found, "all": accuracy(predicted, truth, ties=ties)}
+
+
+def words_only(pairs: Sequence[JudgedPair], tokenizer: Tokenizer) -> tuple[JudgedPair, ...]:
+    """The pairs with tokens joined by single spaces for sentences; each sentence is tokenised once."""
+    texts = list(dict.fromkeys(text for pair in pairs for text in _texts(pair)))
+    known = dict(zip(texts, (" ".join(words) for words in tokenize(texts, tokenizer)), strict=True))
+    return tuple(_mapped(pair, known) for pair in pairs)
+
+
+def _stems_only(pairs: Sequence[JudgedPair]) -> tuple[JudgedPair, ...]:
+    try:
+        import snowballstemmer
+    except ImportError:
+        reason = 'stems need snowballstemmer: pip install ".[studies]"'
+        raise DependencyError(reason) from None
+    stem = snowballstemmer.stemmer("english").stemWord
+    texts = {text for pair in pairs for text in _texts(pair)}
+    stems = {word: stem(word) for text in texts for word in text.split(" ") if word}
+    known = {text: " ".join(stems[word] for word in text.split(" ") if word) for text in texts}
+    return tuple(_mapped(pair, known) for pair in pairs)
+
+
+def _texts(pair: JudgedPair) -> tuple[str, ...]:
+    return (pair.first, pair.second, *pair.references)
+
+
+def _mapped(pair: JudgedPair, known: Mapping[str, str]) -> JudgedPair:
+    return replace(
+        pair,
+        first=known[pair.first],
+        second=known[pair.second],
+        references=tuple(known[text] for text in pair.references),
+    )
+
+
+class PairScorer:
+    """Pairs whose sentences are tokenised and stemmed once, to be scored with all or some references.
+
+    Document frequencies are those of the references used, image by image, unless a metric brings its own.
+
+    Args:
+        pairs: The pairs, with references.
+        contenders: The metrics.
+        tokenizer: How to tokenise.
+
+    Raises:
+        MismatchError: There is no pair, or one has no references.
+        OptionError: Two contenders have scores of the same name.
+        DependencyError: Stems are wanted and snowballstemmer is not installed.
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[JudgedPair],
+        contenders: Sequence[Contender] = PAPER_CONTENDERS,
+        *,
+        tokenizer: Tokenizer = PAPER_TOKENIZER,
+    ) -> None:
+        if not pairs:
+            raise MismatchError("there must be at least one pair (got none)")
+        for place, pair in enumerate(pairs):
+            if not pair.references:
+                raise MismatchError(f"every pair must have references (got none for pair {place})")
+        names = [name for contender in contenders for name in contender.names]
+        if len(set(names)) < len(names):
+            raise OptionError(f"contenders must have different names (got {', '.join(names)})")
+        self.pairs = tuple(pairs)
+        self.contenders = tuple(contenders)
+        self.names = tuple(names)
+        self._words = words_only(pairs, tokenizer)
+        self._stems = _stems_only(self._words) if any(c.stem for c in contenders) else ()
+
+    def scores(self, chosen: Sequence[NDArray[np.int64]] | None = None) -> dict[str, FloatArray]:
+        """The scores of both candidates of each pair, by name: arrays of pairs by 2.
+
+        Args:
+            chosen: Which of its references to use for each pair; all by default.
+        """
+        found: dict[str, FloatArray] = {}
+        for contender in self.contenders:
+            pairs = self._stems if contender.stem else self._words
+            references = [
+                pair.references if chosen is None else tuple(pair.references[i] for i in chosen[place])
+                for place, pair in enumerate(pairs)
+            ]
+            metric = _with_frequencies(contender.metric, pairs, references)
+            prepared = metric.prepare(References(dict(enumerate(references))), tokenizer=_WORDS)
+            candidates = {place: [pair.first, pair.second] for place, pair in enumerate(pairs)}
+            scored = prepared.score(Candidates(candidates)).per_image
+            for name, known in zip(contender.names, metric.names, strict=True):
+                found[name] = scored[known].reshape(-1, 2)
+        return found
+
+    def differences(self, chosen: Sequence[NDArray[np.int64]] | None = None) -> dict[str, FloatArray]:
+        """The score of the first less that of the second, for each pair, by name."""
+        return {name: both[:, 0] - both[:, 1] for name, both in self.scores(chosen).items()}
+
+    def draw(self, count: int, *, seed: int = 0) -> list[NDArray[np.int64]]:
+        """`count` references of each pair, drawn at random; with more, those stay that fewer had.
+
+        Raises:
+            MismatchError: A pair has fewer references.
+        """
+        few = min(len(pair.references) for pair in self.pairs)
+        if not 1 <= count <= few:
+            raise MismatchError(f"the number of references must be from 1 to {few} (got {count})")
+        generator = np.random.default_rng(seed)
+        return [generator.permutation(len(pair.references))[:count] for pair in self.pairs]
+
+
+def _with_frequencies(
+    metric: Metric, pairs: Sequence[JudgedPair], references: Sequence[Sequence[str]]
+) -> Metric:
+    """The metric with document frequencies that count each image once, however many pairs it has."""
+    if not isinstance(metric, Cider | CiderD) or metric.frequencies != "references":
+        return metric
+    images: dict[str, dict[str, None]] = {}
+    for pair, texts in zip(pairs, references, strict=True):
+        images.setdefault(pair.image, {}).update(dict.fromkeys(texts))
+    corpus = References({image: list(texts) for image, texts in images.items()})
+    stem = any(field.name == "stem" for field in fields(metric)) and bool(getattr(metric, "stem", False))
+    counted = DocumentFrequencies.of(corpus, tokenizer=_WORDS, stem=stem, name="images of the pairs")
+    return replace(metric, frequencies=counted)
+
+
+def fraction_of_wins(systems: Sequence[tuple[int, int]], chosen: NDArray[np.generic]) -> dict[int, float]:
+    """How often each system wins against the others (Figure 4); a tie is half a win for both.
+
+    Args:
+        systems: What wrote the first and the second candidate of each pair.
+        chosen: Above 0 where the first wins, below 0 where the second does.
+
+    Raises:
+        MismatchError: There is not a winner for each pair, or no pair.
+    """
+    if len(systems) != len(chosen) or not systems:
+        raise MismatchError(f"there must be a winner for each of {len(systems)} pairs (got {len(chosen)})")
+    won: dict[int, list[float]] = {}
+    for (first, second), sign in zip(systems, np.sign(chosen.astype(float)).tolist(), strict=True):
+        won.setdefault(first, []).append((1 + sign) / 2)
+        won.setdefault(second, []).append((1 - sign) / 2)
+    return {system: float(np.mean(won[system])) for system in sorted(won)}
+
+
+def pearson(a: Mapping[int, float], b: Mapping[int, float]) -> float:
+    """Pearson's correlation between two fractions of wins, over systems.
+
+    Raises:
+        MismatchError: They are not of the same systems, there are fewer than two, or all are equal.
+    """
+    if set(a) != set(b) or len(a) < 2:
+        raise MismatchError("a correlation needs the same two or more systems in both")
+    pairs = np.array([[a[system], b[system]] for system in a])
+    if not pairs.std(axis=0).all():
+        raise MismatchError("a correlation needs fractions that differ")
+    return float(np.corrcoef(pairs.T)[0, 1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitHalf:
+    """How well people and metrics predict the consensus, both from the same half of the references.
+
+    Attributes:
+        humans: The accuracy of people's votes on one half at predicting those on the other.
+        metrics: The accuracy of each metric with the references of that half.
+    """
+
+    humans: Accuracy
+    metrics: Mapping[str, Accuracy]
+
+
+def split_half(scorer: PairScorer, *, seed: int = 0, ties: Ties = "first") -> SplitHalf:
+    """Human performance (section 7.4): half of the triplets are the truth, half predict it.
+
+    Args:
+        scorer: Pairs of the triplet protocol, with a vote for each reference.
+        seed: The seed of the halves; each pair has its own.
+        ties: What a tie counts; see `accuracy`.
+
+    Raises:
+        MismatchError: A pair does not have a vote for each of its references.
+    """
+    truth, humans, chosen = [], [], []
+    for place, pair in enumerate(scorer.pairs):
+        if len(pair.votes) != len(pair.references):
+            raise MismatchError(
+                f"pair {place} must have a vote for each of its {len(pair.references)} references"
+                f" (got {len(pair.votes)})"
+            )
+        votes = np.array(pair.votes)
+        known, predicting = split_votes(len(votes), seed=seed + place)
+        truth.append(votes[known])
+        humans.append(votes[predicting])
+        chosen.append(predicting)
+    wanted = winners(truth)  # type: ignore[arg-type]
+    differences = scorer.differences(chosen)
+    return SplitHalf(
+        humans=accuracy(winners(humans), wanted, ties=ties),  # type: ignore[arg-type]
+        metrics={name: accuracy(values, wanted, ties=ties) for name, values in differences.items()},
+    )
