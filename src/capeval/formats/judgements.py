@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -85,10 +84,9 @@ def load_triplets(
         ]
         names = ((second[place][1], first[place][1]), *((b, c) for _, b, c, _ in block))
         if len({(_squeezed(b), _squeezed(c)) for b, c in names}) > 1:
-            message = "the triplets of a pair must be of the two candidates at its place in their files"
-            raise FormatError(
-                message, kind="Mismatch", entry=f"triplets[{place * references}]", path=triplets
-            )
+            entry = f"triplets[{place * references}]"
+            message = f"{entry} and those after it must be of the two candidates at place {place}"
+            raise FormatError(message, kind="Mismatch", entry=entry, path=triplets)
         pairs.append(
             JudgedPair(
                 image=first[place][0],
@@ -234,9 +232,10 @@ def _matlab(path: str | Path) -> Mapping[str, Any]:
     except ImportError:
         reason = 'MATLAB files need scipy: pip install ".[studies]"'
         raise DependencyError(reason) from None
-    data = Path(path).read_bytes()
     try:
-        content: Mapping[str, Any] = loadmat(io.BytesIO(data), simplify_cells=True)
+        content: Mapping[str, Any] = loadmat(str(path), appendmat=False, simplify_cells=True)
+    except OSError:
+        raise
     # scipy raises whatever its parser of MATLAB's format stumbles over.
     except Exception as error:
         raise FormatError(f"must be a MATLAB file ({error})", kind="NotMatlab", path=path) from None
@@ -246,5 +245,5 @@ def _matlab(path: str | Path) -> Mapping[str, Any]:
 def _field(content: Mapping[str, Any], name: str, path: str | Path) -> Sequence[Any]:
     if name not in content:
         raise FormatError(f"must have a variable {name!r}", kind="MissingField", field=name, path=path)
-    rows: Sequence[Any] = np.atleast_1d(content[name])
+    rows: list[Any] = list(np.atleast_1d(content[name]))
     return rows

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval.errors import DependencyError, MismatchError, OptionError
+from capeval.errors import MismatchError, OptionError
 from capeval.formats.judgements import JudgedPair
-from capeval.metrics.base import Metric
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.meteor import Meteor
 from capeval.metrics.rouge import RougeL, RougeN
-from capeval.resources import DocumentFrequencies
 from capeval.studies.protocol import split_votes, winners
-from capeval.tokenization import Tokenizer, tokenize
-from capeval.types import Candidates, FloatArray, References
+from capeval.studies.words import WORDS, Contender, contender_names, stems_of, with_frequencies, words_of
+from capeval.tokenization import Tokenizer
+from capeval.types import Candidates, FloatArray, ImageId, References
 
 __all__ = [
     "PAPER_CONTENDERS",
     "PAPER_TOKENIZER",
     "Accuracy",
-    "Contender",
     "PairScorer",
     "SplitHalf",
     "accuracy",
@@ -38,27 +36,6 @@ __all__ = [
 ]
 
 Ties = Literal["first", "half"]
-_WORDS = Tokenizer(kind="none")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Contender:
-    """A metric that is to choose between candidates.
-
-    Attributes:
-        metric: The metric; each of its scores is judged on its own.
-        stem: Whether it is given stems for words. CIDEr stems by itself.
-        name: What to call it, for a metric of one score; the name of the score where it is not given.
-    """
-
-    metric: Metric
-    stem: bool = False
-    name: str | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of its scores."""
-        return (self.name,) if self.name is not None else self.metric.names
 
 
 PAPER_TOKENIZER = Tokenizer(punctuation="keep")
@@ -158,21 +135,7 @@ def by_class(
 
 def words_only(pairs: Sequence[JudgedPair], tokenizer: Tokenizer) -> tuple[JudgedPair, ...]:
     """The pairs with tokens joined by single spaces for sentences; each sentence is tokenised once."""
-    texts = list(dict.fromkeys(text for pair in pairs for text in _texts(pair)))
-    known = dict(zip(texts, (" ".join(words) for words in tokenize(texts, tokenizer)), strict=True))
-    return tuple(_mapped(pair, known) for pair in pairs)
-
-
-def _stems_only(pairs: Sequence[JudgedPair]) -> tuple[JudgedPair, ...]:
-    try:
-        import snowballstemmer
-    except ImportError:
-        reason = 'stems need snowballstemmer: pip install ".[studies]"'
-        raise DependencyError(reason) from None
-    stem = snowballstemmer.stemmer("english").stemWord
-    texts = {text for pair in pairs for text in _texts(pair)}
-    stems = {word: stem(word) for text in texts for word in text.split(" ") if word}
-    known = {text: " ".join(stems[word] for word in text.split(" ") if word) for text in texts}
+    known = words_of((text for pair in pairs for text in _texts(pair)), tokenizer)
     return tuple(_mapped(pair, known) for pair in pairs)
 
 
@@ -217,14 +180,13 @@ class PairScorer:
         for place, pair in enumerate(pairs):
             if not pair.references:
                 raise MismatchError(f"every pair must have references (got none for pair {place})")
-        names = [name for contender in contenders for name in contender.names]
-        if len(set(names)) < len(names):
-            raise OptionError(f"contenders must have different names (got {', '.join(names)})")
+        self.names = contender_names(contenders)
         self.pairs = tuple(pairs)
         self.contenders = tuple(contenders)
-        self.names = tuple(names)
         self._words = words_only(pairs, tokenizer)
-        self._stems = _stems_only(self._words) if any(c.stem for c in contenders) else ()
+        stemmed = any(contender.stem for contender in contenders)
+        stems = stems_of(text for pair in self._words for text in _texts(pair)) if stemmed else {}
+        self._stems = tuple(_mapped(pair, stems) for pair in self._words) if stemmed else ()
 
     def scores(self, chosen: Sequence[NDArray[np.int64]] | None = None) -> dict[str, FloatArray]:
         """The scores of both candidates of each pair, by name: arrays of pairs by 2.
@@ -239,8 +201,8 @@ class PairScorer:
                 pair.references if chosen is None else tuple(pair.references[i] for i in chosen[place])
                 for place, pair in enumerate(pairs)
             ]
-            metric = _with_frequencies(contender.metric, pairs, references)
-            prepared = metric.prepare(References(dict(enumerate(references))), tokenizer=_WORDS)
+            metric = with_frequencies(contender.metric, _by_image(pairs, references), "images of the pairs")
+            prepared = metric.prepare(References(dict(enumerate(references))), tokenizer=WORDS)
             candidates = {place: [pair.first, pair.second] for place, pair in enumerate(pairs)}
             scored = prepared.score(Candidates(candidates)).per_image
             for name, known in zip(contender.names, metric.names, strict=True):
@@ -264,19 +226,12 @@ class PairScorer:
         return [generator.permutation(len(pair.references))[:count] for pair in self.pairs]
 
 
-def _with_frequencies(
-    metric: Metric, pairs: Sequence[JudgedPair], references: Sequence[Sequence[str]]
-) -> Metric:
-    """The metric with document frequencies that count each image once, however many pairs it has."""
-    if not isinstance(metric, Cider | CiderD) or metric.frequencies != "references":
-        return metric
-    images: dict[str, dict[str, None]] = {}
+def _by_image(pairs: Sequence[JudgedPair], references: Sequence[Sequence[str]]) -> dict[ImageId, list[str]]:
+    """The references of each image once, however many pairs it has."""
+    images: dict[ImageId, dict[str, None]] = {}
     for pair, texts in zip(pairs, references, strict=True):
         images.setdefault(pair.image, {}).update(dict.fromkeys(texts))
-    corpus = References({image: list(texts) for image, texts in images.items()})
-    stem = any(field.name == "stem" for field in fields(metric)) and bool(getattr(metric, "stem", False))
-    counted = DocumentFrequencies.of(corpus, tokenizer=_WORDS, stem=stem, name="images of the pairs")
-    return replace(metric, frequencies=counted)
+    return {image: list(texts) for image, texts in images.items()}
 
 
 def fraction_of_wins(systems: Sequence[tuple[int, int]], chosen: NDArray[np.generic]) -> dict[int, float]:
@@ -348,9 +303,9 @@ def split_half(scorer: PairScorer, *, seed: int = 0, ties: Ties = "first") -> Sp
         truth.append(votes[known])
         humans.append(votes[predicting])
         chosen.append(predicting)
-    wanted = winners(truth)  # type: ignore[arg-type]
+    wanted = winners(truth)
     differences = scorer.differences(chosen)
     return SplitHalf(
-        humans=accuracy(winners(humans), wanted, ties=ties),  # type: ignore[arg-type]
+        humans=accuracy(winners(humans), wanted, ties=ties),
         metrics={name: accuracy(values, wanted, ties=ties) for name, values in differences.items()},
     )

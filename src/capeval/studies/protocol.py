@@ -262,10 +262,11 @@ def majority(judgements: ArrayLike) -> NDArray[np.int64]:
     silent = np.flatnonzero(~(given != 0).any(axis=1))
     if silent.size:
         raise MismatchError(f"every question must have a judgement (got none for question {silent[0]})")
-    return np.sign(given.sum(axis=1)).astype(np.int64)
+    signs: NDArray[np.int64] = np.sign(given.sum(axis=1)).astype(np.int64)
+    return signs
 
 
-def winners(votes: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+def winners(votes: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.int64]:
     """The winner of each pair: 1 (first), -1 (second), or 0 where it is a tie.
 
     Args:
@@ -329,4 +330,4 @@ def krippendorff_alpha(ratings: ArrayLike, *, difference: Difference = "nominal"
     expected = float(totals @ distance @ totals) / (totals.sum() - 1)
     if not expected:
         raise MismatchError("ratings must differ somewhere (got one value throughout)")
-    return 1.0 - observed / expected
+    return float(1.0 - observed / expected)
