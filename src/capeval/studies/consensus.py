@@ -30,6 +30,7 @@ __all__ = [
     "accuracy",
     "by_class",
     "fraction_of_wins",
+    "judged_twice",
     "pearson",
     "split_half",
     "words_only",
@@ -119,7 +120,7 @@ def by_class(
     *,
     ties: Ties = "first",
 ) -> dict[str, Accuracy]:
-    """The accuracy on the pairs of each class, in the order in which classes first occur, and on `all`.
+    """The accuracy on the pairs of each class, in the order of their names, and on `all`.
 
     Raises:
         MismatchError: There is not one class for each pair.
@@ -127,7 +128,7 @@ def by_class(
     if len(kinds) != len(truth):
         raise MismatchError(f"there must be a class for each of {len(truth)} pairs (got {len(kinds)})")
     found: dict[str, Accuracy] = {}
-    for kind in dict.fromkeys(kind for kind in kinds if kind is not None):
+    for kind in sorted({kind for kind in kinds if kind is not None}):
         rows = np.array([other == kind for other in kinds])
         found[kind] = accuracy(predicted[rows], truth[rows], ties=ties)
     return {**found, "all": accuracy(predicted, truth, ties=ties)}
@@ -265,6 +266,33 @@ def pearson(a: Mapping[int, float], b: Mapping[int, float]) -> float:
     if not pairs.std(axis=0).all():
         raise MismatchError("a correlation needs fractions that differ")
     return float(np.corrcoef(pairs.T)[0, 1])
+
+
+def judged_twice(preferences: Sequence[JudgedPair], pairs: Sequence[JudgedPair]) -> tuple[JudgedPair, ...]:
+    """For each pair of one kind of judgement the same pair of another, in the order of the first.
+
+    Pairs are the same when image, class and both sentences are, but for white space. Where a pair occurs
+    several times, the first belongs to the first.
+
+    Raises:
+        MismatchError: A pair has no judgement of the other kind.
+    """
+    waiting: dict[tuple[str | None, ...], list[JudgedPair]] = {}
+    for pair in pairs:
+        waiting.setdefault(_identity(pair), []).append(pair)
+    found = []
+    for place, pair in enumerate(preferences):
+        same = waiting.get(_identity(pair))
+        if not same:
+            raise MismatchError(
+                f"every pair must have both kinds of judgement (pair {place} of image {pair.image!r} has one)"
+            )
+        found.append(same.pop(0))
+    return tuple(found)
+
+
+def _identity(pair: JudgedPair) -> tuple[str | None, ...]:
+    return (pair.image, pair.kind, " ".join(pair.first.split()), " ".join(pair.second.split()))
 
 
 @dataclass(frozen=True, kw_only=True)

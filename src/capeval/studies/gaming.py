@@ -26,6 +26,9 @@ from capeval.types import Candidates, ImageId, References
 
 __all__ = ["ATTACKS", "GAMED_METRICS", "Attack", "Corpus", "Gamed", "game"]
 
+# BLEU of a caption without a match is about this far from 0.
+_SAME = 1e-3
+
 GAMED_METRICS = (
     Contender(metric=Bleu(orders=(1, 4))),
     Contender(metric=Meteor()),
@@ -100,7 +103,7 @@ def _twice(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # no
     return [*words, *words]
 
 
-def _last_word(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _rarest_repeated(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     rarest = max(words, key=lambda word: (corpus.rarity((word,)), word), default="")
     return [*words, *_filled([rarest] if rarest else [], corpus.length)]
 
@@ -140,7 +143,7 @@ def _all_phrases(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:
 
 ATTACKS = (
     Attack(name="caption twice", knows="caption", make=_twice),
-    Attack(name="rarest word repeated after it", knows="corpus", make=_last_word),
+    Attack(name="rarest word repeated after it", knows="corpus", make=_rarest_repeated),
     Attack(name="padded with common words", knows="corpus", make=_padded),
     Attack(name="stuffed with common 4-grams", knows="corpus", make=_stuffed),
     Attack(name="common 4-grams alone (ignores the image)", knows="corpus", make=_usual_phrases),
@@ -218,7 +221,9 @@ def game(
         Gamed(
             attack=attack,
             scores={name: corpus_score for name, (corpus_score, _) in found.items()},
-            better={name: float((each > scored[0][name][1]).mean()) for name, (_, each) in found.items()},
+            better={
+                name: float((each > scored[0][name][1] + _SAME).mean()) for name, (_, each) in found.items()
+            },
             example=next(iter(made.values())),
         )
         for attack, found, made in zip((None, *attacks), scored, captions, strict=True)

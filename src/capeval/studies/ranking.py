@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +24,20 @@ from capeval.studies.words import (
 from capeval.tokenization import Tokenizer
 from capeval.types import Candidates, FloatArray, ImageId, References
 
-__all__ = ["PAPER_RANKERS", "RankCorrelation", "Ranking", "rank_correlation", "rank_references", "ranked"]
+__all__ = [
+    "BATCH",
+    "PAPER_RANKERS",
+    "RankCorrelation",
+    "Ranking",
+    "rank_correlation",
+    "rank_references",
+    "ranked",
+    "ranks",
+]
 
-# How many references are scored at a time: each brings all others of its image along.
-_BATCH = 4_000
+# Each of a batch brings all others of its image along.
+BATCH = 4_000
+"""How many references are scored at a time."""
 
 PAPER_RANKERS = (
     Contender(metric=Cider()),
@@ -79,7 +90,8 @@ def rank_references(
     contenders: Sequence[Contender] = PAPER_RANKERS,
     *,
     tokenizer: Tokenizer | None = None,
-) -> Iterator[tuple[int, Ranking]]:
+    done: Callable[[int], None] | None = None,
+) -> Ranking:
     """Scores each reference against the rest of its image (appendix II: each of 48 against 47).
 
     Document frequencies are those of all references, for all alike.
@@ -88,16 +100,14 @@ def rank_references(
         references: At least two captions for each image.
         contenders: The metrics.
         tokenizer: How to tokenise; the reference's way by default.
-
-    Yields:
-        Part after part of the images: how many are done, and the ranking of that part.
+        done: Called now and then with the number of images that are done.
 
     Raises:
         MismatchError: An image has one reference alone.
         OptionError: Two contenders have scores of the same name.
         DependencyError: Stems are wanted and snowballstemmer is not installed.
     """
-    contender_names(contenders)
+    names = contender_names(contenders)
     alone = np.flatnonzero(references.counts < 2)
     if alone.size:
         image = references.image_ids[alone[0]]
@@ -112,14 +122,17 @@ def rank_references(
         (contender, with_frequencies(contender.metric, forms[contender.stem], "all references"))
         for contender in contenders
     ]
-    done = 0
+    scores: dict[str, list[FloatArray]] = {name: [] for name in names}
+    finished = 0
     for images in _batches(references):
-        scores: dict[str, tuple[FloatArray, ...]] = {}
         for contender, metric in ready:
             found = _left_out(metric, [forms[contender.stem][image] for image in images])
-            scores.update(zip(contender.names, found, strict=True))
-        done += len(images)
-        yield done, Ranking(references=references.select(images), scores=scores)
+            for name, parts in zip(contender.names, found, strict=True):
+                scores[name] += parts
+        finished += len(images)
+        if done is not None:
+            done(finished)
+    return Ranking(references=references, scores={name: tuple(parts) for name, parts in scores.items()})
 
 
 def _batches(references: References) -> Iterator[list[ImageId]]:
@@ -128,20 +141,20 @@ def _batches(references: References) -> Iterator[list[ImageId]]:
     for image, count in zip(references.image_ids, references.counts.tolist(), strict=True):
         batch.append(image)
         size += count
-        if size >= _BATCH:
+        if size >= BATCH:
             yield batch
             batch, size = [], 0
     if batch:
         yield batch
 
 
-def _left_out(metric: Metric, groups: Sequence[Sequence[str]]) -> list[tuple[FloatArray, ...]]:
+def _left_out(metric: Metric, groups: Sequence[Sequence[str]]) -> list[list[FloatArray]]:
     rest = [[*texts[:i], *texts[i + 1 :]] for texts in groups for i in range(len(texts))]
     own = [text for texts in groups for text in texts]
     prepared = metric.prepare(References(dict(enumerate(rest))), tokenizer=WORDS)
     scored = prepared.score(Candidates(dict(enumerate(own)))).per_image
     ends = np.cumsum([len(texts) for texts in groups])[:-1]
-    return [tuple(np.split(scored[name], ends)) for name in metric.names]
+    return [list(np.split(scored[name], ends)) for name in metric.names]
 
 
 def ranked(ranking: Ranking, image: ImageId, name: str) -> list[tuple[float, str]]:
@@ -162,6 +175,31 @@ def ranked(ranking: Ranking, image: ImageId, name: str) -> list[tuple[float, str
     return [(float(scores[i]), texts[i]) for i in np.argsort(-scores, kind="stable")]
 
 
+def ranks(scores: Sequence[FloatArray]) -> FloatArray:
+    """The rank of each reference in its image as a part, 0 for the best and 1 for the worst, all in one row.
+
+    Equal scores share the mean of their ranks.
+
+    Args:
+        scores: The scores of one metric, as in `Ranking.scores`.
+
+    Raises:
+        DependencyError: scipy is not installed.
+    """
+    _, rankdata = _scipy()
+    parts = [(rankdata(-values) - 1) / max(1, len(values) - 1) for values in scores]
+    return np.concatenate(parts)
+
+
+def _scipy() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    try:
+        from scipy.stats import rankdata, spearmanr
+    except ImportError:
+        reason = 'ranks need scipy: pip install ".[studies]"'
+        raise DependencyError(reason) from None
+    return spearmanr, rankdata
+
+
 def rank_correlation(a: Sequence[FloatArray], b: Sequence[FloatArray]) -> RankCorrelation:
     """How alike two metrics rank references, image by image.
 
@@ -173,11 +211,7 @@ def rank_correlation(a: Sequence[FloatArray], b: Sequence[FloatArray]) -> RankCo
         MismatchError: They are not of the same references, or no image can be ranked by both.
         DependencyError: scipy is not installed.
     """
-    try:
-        from scipy.stats import spearmanr
-    except ImportError:
-        reason = 'rank correlations need scipy: pip install ".[studies]"'
-        raise DependencyError(reason) from None
+    spearmanr, _ = _scipy()
     if [len(scores) for scores in a] != [len(scores) for scores in b]:
         raise MismatchError("both metrics must have scored the same references")
     rhos = np.array(
