@@ -204,9 +204,7 @@ def game(
     strange = [image for image in references if len(honest.get(image, ())) != 1]
     if strange or len(honest) != len(references):
         named = strange or [image for image in honest if image not in references]
-        raise MismatchError(
-            f"every image must have references and one caption, but {first_few(named)} not so"
-        )
+        raise MismatchError(f"{first_few(named)} without references or without exactly one caption")
     texts = [text for group in (*references.values(), *honest.values()) for text in group]
     known = words_of(texts, tokenizer or Tokenizer())
     words = {image: [known[text] for text in group] for image, group in references.items()}
