@@ -112,6 +112,9 @@ def _scorer(pairs: Sequence[JudgedPair], words: Words) -> PairScorer:
 def _abstract(
     data: Path, counts: list[int], draws: int, ties: Ties, words: Words, seed: int, output: Path | None
 ) -> tuple[dict[str, Grid], dict[str, Callable[[], Figure]]]:
+    import hashlib
+
+    from capeval import __version__
     from capeval.formats.judgements import load_triplets
     from capeval.studies.abstract50s import classified
     from capeval.studies.consensus import by_class
@@ -125,7 +128,14 @@ def _abstract(
     found = {
         name: by_class(values, truth, kinds, ties=ties.value) for name, values in scorer.differences().items()
     }
-    made_with = {"pairs": len(pairs), "words": words.value, "ties": ties.value, "seed": seed}
+    judgements = hashlib.sha256((data / "consensus_abstract.mat").read_bytes()).hexdigest()
+    made_with = {
+        "capeval": __version__,
+        "judgements": judgements,
+        "words": words.value,
+        "ties": ties.value,
+        "seed": seed,
+    }
     kept = Checkpoint(None if output is None else output / "checkpoint.json", made_with)
     grids = {
         "accuracy": _accuracies(found, _PAPER if words is Words.PAPER else {}),
@@ -279,8 +289,18 @@ def _agreement(
     for kind, same in by_class(consensus, pairwise, kinds, ties=ties.value).items():
         chosen = np.array([kind in (other, "all") for other in kinds])
         agreement = Cell(value=100 * same.value, low=100 * same.low, high=100 * same.high, digits=1)
-        rows.append((Cell(value=kind), agreement, Cell(value=krippendorff_alpha(votes[chosen]))))
+        rows.append((Cell(value=kind), agreement, Cell(value=_if_defined(krippendorff_alpha, votes[chosen]))))
     return Grid(columns=("Class", "Consensus = pairwise", "Alpha of pairwise votes"), rows=tuple(rows))
+
+
+def _if_defined(number: Callable[..., float], *given: Any) -> float | None:
+    """A number, or nothing where all are equal and it is not defined, as in small or unanimous data."""
+    from capeval.errors import MismatchError
+
+    try:
+        return number(*given)
+    except MismatchError:
+        return None
 
 
 def _wins(pairs: Sequence[JudgedPair], chosen: Mapping[str, Any]) -> tuple[Grid, Callable[[], Figure]]:
@@ -295,7 +315,11 @@ def _wins(pairs: Sequence[JudgedPair], chosen: Mapping[str, Any]) -> tuple[Grid,
     found = {name: fraction_of_wins(systems, values[rows]) for name, values in chosen.items()}
     truth = found["consensus"]
     table = tuple(
-        (Cell(value=name), *(Cell(value=won[s]) for s in won), Cell(value=pearson(won, truth)))
+        (
+            Cell(value=name),
+            *(Cell(value=won[s]) for s in won),
+            Cell(value=_if_defined(pearson, won, truth)),
+        )
         for name, won in found.items()
     )
     names = [f"System {system}" for system in truth]
