@@ -95,8 +95,9 @@ def test_checkpoints_are_checked(tmp_path: Path) -> None:
 
 
 def test_pascal_shows_both_kinds_of_judgement(pascal: Path) -> None:
-    shown = study("consensus", pascal, "--ties", "half", "--words", "default", "-o", pascal / "out")
-    for title in ("Accuracy consensus", "Accuracy pairwise", "Agreement", "Wins"):
+    command = ("consensus", pascal, "--ties", "half", "--words", "default", "-o", pascal / "out")
+    shown = study(*command, "--counts", "1,2", "--draws", 1)
+    for title in ("Accuracy consensus", "Accuracy pairwise", "Agreement", "Wins", "Accuracy by references"):
         assert title in shown
     assert (pascal / "out" / "wins.svg").exists()
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -53,6 +55,33 @@ class Words(StrEnum):
     DEFAULT = "default"
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """The options of a run."""
+
+    counts: list[int]
+    draws: int
+    ties: Ties
+    words: Words
+    seed: int
+    output: Path | None
+
+    def checkpoint(self, judgements: Path) -> Checkpoint:
+        """What is done already with these judgements and options."""
+        import hashlib
+
+        from capeval import __version__
+
+        made_with = {
+            "capeval": __version__,
+            "judgements": hashlib.sha256(judgements.read_bytes()).hexdigest(),
+            "words": self.words.value,
+            "ties": self.ties.value,
+            "seed": self.seed,
+        }
+        return Checkpoint(None if self.output is None else self.output / "checkpoint.json", made_with)
+
+
 def run(
     data: Annotated[
         Path,
@@ -78,10 +107,11 @@ def run(
     abstract_candsC.json) or of PASCAL-50S (pair_pascal.mat and pascal_50s_5refs.json); JSON may be in gzip.
     A curve that was stopped goes on where it was when it is run again with the same output folder.
     """
+    asked = _Asked(counts=_numbers(counts), draws=draws, ties=ties, words=words, seed=seed, output=output)
     if (data / "consensus_abstract.mat").exists():
-        grids, figures = _abstract(data, _numbers(counts), draws, ties, words, seed, output)
+        grids, figures = _abstract(data, asked)
     elif (data / "pair_pascal.mat").exists():
-        grids, figures = _pascal(data, ties, words)
+        grids, figures = _pascal(data, asked)
     else:
         raise OptionError(f"{data} must have consensus_abstract.mat or pair_pascal.mat (got neither)")
     show(grids, figures, output)
@@ -109,12 +139,7 @@ def _scorer(pairs: Sequence[JudgedPair], words: Words) -> PairScorer:
     return PairScorer(pairs, [replace(c, stem=False) for c in PAPER_CONTENDERS], tokenizer=Tokenizer())
 
 
-def _abstract(
-    data: Path, counts: list[int], draws: int, ties: Ties, words: Words, seed: int, output: Path | None
-) -> tuple[dict[str, Grid], dict[str, Callable[[], Figure]]]:
-    import hashlib
-
-    from capeval import __version__
+def _abstract(data: Path, asked: _Asked) -> tuple[dict[str, Grid], dict[str, Callable[[], Figure]]]:
     from capeval.formats.judgements import load_triplets
     from capeval.studies.abstract50s import classified
     from capeval.studies.consensus import by_class
@@ -122,68 +147,62 @@ def _abstract(
 
     names = [_file(data, f"abstract_cands{side}.json") for side in "BC"]
     pairs = classified(load_triplets(data / "consensus_abstract.mat", (names[0], names[1]))).pairs
-    scorer = _scorer(pairs, words)
+    scorer = _scorer(pairs, asked.words)
     truth = winners([pair.votes for pair in pairs])
     kinds = [pair.kind for pair in pairs]
     found = {
-        name: by_class(values, truth, kinds, ties=ties.value) for name, values in scorer.differences().items()
+        name: by_class(values, truth, kinds, ties=asked.ties.value)
+        for name, values in scorer.differences().items()
     }
-    judgements = hashlib.sha256((data / "consensus_abstract.mat").read_bytes()).hexdigest()
-    made_with = {
-        "capeval": __version__,
-        "judgements": judgements,
-        "words": words.value,
-        "ties": ties.value,
-        "seed": seed,
-    }
-    kept = Checkpoint(None if output is None else output / "checkpoint.json", made_with)
-    grids = {
-        "accuracy": _accuracies(found, _PAPER if words is Words.PAPER else {}),
-        "human-performance": _halves(scorer, draws, ties, seed, kept),
-    }
-    if not counts:
-        return grids, {}
-    curves = _curves(scorer, truth, counts, draws, ties, seed, kept)
-    grids["accuracy-by-references"] = _curve_grid(curves, counts)
-    return grids, {"accuracy-by-references": lambda: _curve_figure(curves, counts)}
+    kept = asked.checkpoint(data / "consensus_abstract.mat")
+    published = _PAPER if asked.words is Words.PAPER else {}
+    grids = {"accuracy": _accuracies(found, published), "human-performance": _halves(scorer, asked, kept)}
+    curves, figures = _curves(scorer, truth, asked, kept)
+    return {**grids, **curves}, figures
 
 
 def _curves(
-    scorer: PairScorer, truth: Any, counts: list[int], draws: int, ties: Ties, seed: int, kept: Checkpoint
-) -> dict[str, list[list[float]]]:
-    """For each metric and number of references the accuracy of each draw."""
+    scorer: PairScorer, truth: Any, asked: _Asked, kept: Checkpoint
+) -> tuple[dict[str, Grid], dict[str, Callable[[], Figure]]]:
+    """The accuracy of each metric over the number of references, where it was asked for."""
     from capeval.studies.consensus import accuracy
 
     def point(count: int, draw: int) -> dict[str, float]:
-        differences = scorer.differences(scorer.draw(count, seed=seed + draw))
-        return {name: accuracy(v, truth, ties=ties.value).value for name, v in differences.items()}
+        differences = scorer.differences(scorer.draw(count, seed=asked.seed + draw))
+        return {name: accuracy(v, truth, ties=asked.ties.value).value for name, v in differences.items()}
 
-    curves: dict[str, list[list[float]]] = {name: [[] for _ in counts] for name in scorer.names}
-    with Steps(len(counts) * draws) as steps:
-        for place, count in enumerate(counts):
-            for draw in range(draws):
-                steps.next(f"{count} references, draw {draw + 1} of {draws}")
-                made = kept.part(f"references {count} {draw}", lambda c=count, d=draw: point(c, d))  # type: ignore[misc]
+    if not asked.counts:
+        return {}, {}
+    curves: dict[str, list[list[float]]] = {name: [[] for _ in asked.counts] for name in scorer.names}
+    with Steps(len(asked.counts) * asked.draws) as steps:
+        for place, count in enumerate(asked.counts):
+            for draw in range(asked.draws):
+                steps.next(f"{count} references, draw {draw + 1} of {asked.draws}")
+                made = kept.part(f"references {count} {draw}", partial(point, count, draw))
                 for name, value in made.items():
                     curves[name][place].append(value)
-    return curves
+    grid = _curve_grid(curves, asked.counts)
+    return (
+        {"accuracy-by-references": grid},
+        {"accuracy-by-references": lambda: _curve_figure(curves, asked.counts)},
+    )
 
 
-def _halves(scorer: PairScorer, draws: int, ties: Ties, seed: int, kept: Checkpoint) -> Grid:
+def _halves(scorer: PairScorer, asked: _Asked, kept: Checkpoint) -> Grid:
     """People and metrics, each with half of the references, at predicting the other half."""
     from capeval.report.grids import Cell, Grid
     from capeval.studies.consensus import split_half
 
     def half(draw: int) -> dict[str, float]:
         # Each pair's halves have a seed of their own, so draws are far apart.
-        made = split_half(scorer, seed=seed + draw * 1_000_003, ties=ties.value)
+        made = split_half(scorer, seed=asked.seed + draw * 1_000_003, ties=asked.ties.value)
         return {"Humans": made.humans.value, **{name: a.value for name, a in made.metrics.items()}}
 
     parts = []
-    with Steps(draws) as steps:
-        for draw in range(draws):
-            steps.next(f"Halves of the references, draw {draw + 1} of {draws}")
-            parts.append(kept.part(f"half {draw}", lambda d=draw: half(d)))  # type: ignore[misc]
+    with Steps(asked.draws) as steps:
+        for draw in range(asked.draws):
+            steps.next(f"Halves of the references, draw {draw + 1} of {asked.draws}")
+            parts.append(kept.part(f"half {draw}", partial(half, draw)))
     rows = []
     for name in parts[0]:
         values = [100 * part[name] for part in parts]
@@ -250,7 +269,7 @@ def _curve_figure(curves: Mapping[str, list[list[float]]], counts: list[int]) ->
     return lines(made, title=_TITLE, x_label="References", y_label="Accuracy (%)")
 
 
-def _pascal(data: Path, ties: Ties, words: Words) -> tuple[dict[str, Grid], dict[str, Callable[[], Figure]]]:
+def _pascal(data: Path, asked: _Asked) -> tuple[dict[str, Grid], dict[str, Callable[[], Figure]]]:
     from capeval.formats.judgements import load_pascal_pairs, load_pascal_preferences
     from capeval.studies.consensus import by_class, judged_twice
     from capeval.studies.protocol import winners
@@ -260,17 +279,20 @@ def _pascal(data: Path, ties: Ties, words: Words) -> tuple[dict[str, Grid], dict
     kinds = [pair.kind for pair in preferences]
     consensus = winners([pair.votes for pair in preferences])
     pairwise = winners([pair.votes for pair in pairs])
-    differences = _scorer(preferences, words).differences()
+    scorer = _scorer(preferences, asked.words)
+    differences = scorer.differences()
     both = {"consensus": consensus, "pairwise": pairwise}
     grids = {
         f"accuracy-{judgement}": _accuracies(
-            {name: by_class(v, truth, kinds, ties=ties.value) for name, v in differences.items()}, {}
+            {name: by_class(v, truth, kinds, ties=asked.ties.value) for name, v in differences.items()}, {}
         )
         for judgement, truth in both.items()
     }
-    grids["agreement"] = _agreement(pairs, kinds, consensus, pairwise, ties)
+    grids["agreement"] = _agreement(pairs, kinds, consensus, pairwise, asked.ties)
     wins, figure = _wins(pairs, {**both, **differences})
-    return {**grids, "wins": wins}, {"wins": figure}
+    kept = asked.checkpoint(_file(data, "pascal_50s_5refs.json"))
+    curves, figures = _curves(scorer, consensus, asked, kept)
+    return {**grids, "wins": wins, **curves}, {"wins": figure, **figures}
 
 
 def _agreement(
