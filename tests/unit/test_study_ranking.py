@@ -1,16 +1,20 @@
 """References ranked against each other, and metrics that are gamed."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from capeval import Candidates, References
-from capeval.errors import MismatchError, OptionError
+from capeval.errors import DependencyError, MismatchError, OptionError
+from capeval.formats.judgements import load_pascal_pairs
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.rouge import RougeN
 from capeval.resources import DocumentFrequencies
 from capeval.studies import gaming, ranking
-from capeval.studies.words import Contender
+from capeval.studies.words import Contender, stems_of
 
 REFERENCES = References(
     {
@@ -121,3 +125,14 @@ def test_gaming_says_what_is_wrong() -> None:
         gaming.game(REFERENCES, Candidates({**HONEST, "q": ["a dog"]}))
     with pytest.raises(OptionError, match="at least one attack"):
         gaming.game(REFERENCES, HONEST, attacks=())
+
+
+def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("scipy.io", "scipy.stats", "snowballstemmer"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(DependencyError, match="stems need snowballstemmer: pip install"):
+        stems_of(["dogs"])
+    with pytest.raises(DependencyError, match="ranks need scipy: pip install"):
+        ranking.ranks([np.ones(2)])
+    with pytest.raises(DependencyError, match="MATLAB files need scipy: pip install"):
+        load_pascal_pairs(Path("pair_pascal.mat"))
