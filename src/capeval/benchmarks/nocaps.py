@@ -9,10 +9,12 @@ from types import MappingProxyType
 
 from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.formats import load_references, load_subsets
+from capeval.formats.objects import read_json
 from capeval.types import ImageId, References
 
 __all__ = [
     "ALIASES",
+    "COCO_CLASSES",
     "DOMAINS",
     "HUMAN",
     "HUMAN_SOURCE",
@@ -20,6 +22,7 @@ __all__ = [
     "assign_domains",
     "load_captions",
     "load_domains",
+    "load_image_ids",
     "map_classes",
 ]
 
@@ -82,6 +85,90 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 nocaps does not publish its own table, so this one is ours.
 """
+
+COCO_CLASSES = (
+    "person",
+    "bicycle",
+    "car",
+    "motorcycle",
+    "airplane",
+    "bus",
+    "train",
+    "truck",
+    "boat",
+    "traffic light",
+    "fire hydrant",
+    "stop sign",
+    "parking meter",
+    "bench",
+    "bird",
+    "cat",
+    "dog",
+    "horse",
+    "sheep",
+    "cow",
+    "elephant",
+    "bear",
+    "zebra",
+    "giraffe",
+    "backpack",
+    "umbrella",
+    "handbag",
+    "tie",
+    "suitcase",
+    "frisbee",
+    "skis",
+    "snowboard",
+    "sports ball",
+    "kite",
+    "baseball bat",
+    "baseball glove",
+    "skateboard",
+    "surfboard",
+    "tennis racket",
+    "bottle",
+    "wine glass",
+    "cup",
+    "fork",
+    "knife",
+    "spoon",
+    "bowl",
+    "banana",
+    "apple",
+    "sandwich",
+    "orange",
+    "broccoli",
+    "carrot",
+    "hot dog",
+    "pizza",
+    "donut",
+    "cake",
+    "chair",
+    "couch",
+    "potted plant",
+    "bed",
+    "dining table",
+    "toilet",
+    "tv",
+    "laptop",
+    "mouse",
+    "remote",
+    "keyboard",
+    "cell phone",
+    "microwave",
+    "oven",
+    "toaster",
+    "sink",
+    "refrigerator",
+    "book",
+    "clock",
+    "vase",
+    "scissors",
+    "teddy bear",
+    "hair drier",
+    "toothbrush",
+)
+"""The 80 object classes of COCO."""
 
 _SUFFIX = re.compile(r"(0|[1-9][0-9]{0,17})\.(?:jpg|jpeg|png)")
 
@@ -188,8 +275,8 @@ def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -
     """The domain of each image as a file says it.
 
     Args:
-        path: Captions or image information with a `domain` (or `split`, `subset`) for each image, or a mapping of
-            domains to image ids. Domains may be written `in_domain`, `in-domain` or `in`, and so on.
+        path: Captions or image information with a `domain` (or `split`, `subset`) for each image, or a
+            mapping of domains to image ids. Domains may be written `in_domain`, `in-domain`, `in`.
         images: Where given, those that must have a domain; only they are returned.
 
     Raises:
@@ -217,6 +304,28 @@ def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -
             )
         domains = {name: [image for image in ids if image in wanted] for name, ids in domains.items()}
     return {name: ids for name, ids in domains.items() if ids}
+
+
+def load_image_ids(path: str | Path) -> dict[ImageId, ImageId]:
+    """The ids of images by their Open Images ids, from a file of nocaps's image information.
+
+    Raises:
+        FormatError: The file is something else.
+        OSError: The file can't be read.
+    """
+    content = read_json(path)
+    images = content.get("images") if isinstance(content, dict) else None
+    if not isinstance(images, list) or not images:
+        raise FormatError("the file must have a list 'images'", kind="MissingField", path=path)
+    ids: dict[ImageId, ImageId] = {}
+    for position, entry in enumerate(images):
+        for name in ("id", "open_images_id"):
+            if not isinstance(entry, dict) or type(entry.get(name)) not in (int, str):
+                where = f"images[{position}]"
+                message = f"{where}.{name} must be an integer or a string"
+                raise FormatError(message, kind="WrongType", entry=where, field=name, path=path)
+        ids[entry["open_images_id"]] = entry["id"]
+    return ids
 
 
 def _domain(given: str, path: str | Path) -> str:

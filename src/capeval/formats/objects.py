@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ __all__ = [
     "load_class_names",
     "load_coco_objects",
     "load_open_images_objects",
+    "read_json",
 ]
 
 Objects = dict[ImageId, dict[str, int]]
@@ -35,7 +37,7 @@ def load_class_names(path: str | Path, *, limit: int = LIMIT) -> dict[str, str]:
         OSError: The file can't be read.
     """
     names: dict[str, str] = {}
-    try:
+    with _naming(path):
         for number, row in _rows(path, limit):
             if number == 1 and row[:1] == ["LabelName"]:
                 continue
@@ -44,8 +46,6 @@ def load_class_names(path: str | Path, *, limit: int = LIMIT) -> dict[str, str]:
             if row[0] in names:
                 raise _wrong(number, "another label than the lines before", row)
             names[row[0]] = row[1]
-    except FormatError as error:
-        raise error.in_file(path) from None
     if not names:
         raise FormatError("the file must name at least one class (got none)", kind="NoClasses", path=path)
     return names
@@ -72,8 +72,8 @@ def load_class_hierarchy(
     """
     below: dict[str, set[str]] = {}
     stack: list[tuple[Any, tuple[str, ...]]] = []
-    try:
-        root = _json(path, limit)
+    with _naming(path):
+        root = read_json(path, limit)
         stack += [(child, ()) for child in _children(root)]
         while stack:
             node, above = stack.pop()
@@ -86,8 +86,6 @@ def load_class_hierarchy(
             for ancestor in above:
                 below[ancestor].add(name)
             stack += [(child, (*above, name)) for child in children]
-    except FormatError as error:
-        raise error.in_file(path) from None
     return {name: frozenset(classes) for name, classes in below.items()}
 
 
@@ -106,7 +104,7 @@ def load_open_images_objects(path: str | Path, names: Mapping[str, str], *, limi
         OSError: The file can't be read.
     """
     objects: Objects = {}
-    try:
+    with _naming(path):
         rows = _rows(path, limit)
         columns = next(rows, (1, []))[1]
         missing = [column for column in ("ImageID", "LabelName") if column not in columns]
@@ -120,8 +118,6 @@ def load_open_images_objects(path: str | Path, names: Mapping[str, str], *, limi
             if row[label] not in names:
                 raise _wrong(number, "a label that has a name", [row[label]])
             _count(objects, row[image], names[row[label]])
-    except FormatError as error:
-        raise error.in_file(path) from None
     return objects
 
 
@@ -134,8 +130,8 @@ def load_coco_objects(path: str | Path, *, limit: int = LIMIT) -> Objects:
         FormatError: The file is something else; the error says which entry.
         OSError: The file can't be read.
     """
-    try:
-        content = _json(path, limit)
+    with _naming(path):
+        content = read_json(path, limit)
         if not isinstance(content, dict):
             raise FormatError("the file must be an object", kind="WrongType")
         names = {entry["id"]: str(entry["name"]) for entry in _entries(content, "categories", ("id", "name"))}
@@ -149,9 +145,16 @@ def load_coco_objects(path: str | Path, *, limit: int = LIMIT) -> Objects:
                     message = f"{where}.{field} must be one the file lists (got {entry[field]!r})"
                     raise FormatError(message, kind="UnknownClass", entry=where, field=field)
             _count(objects, entry["image_id"], names[entry["category_id"]])
+    return objects
+
+
+@contextmanager
+def _naming(path: str | Path) -> Iterator[None]:
+    """Names the file in what goes wrong."""
+    try:
+        yield
     except FormatError as error:
         raise error.in_file(path) from None
-    return objects
 
 
 def _count(objects: Objects, image: ImageId, name: str) -> None:
@@ -172,7 +175,13 @@ def _rows(path: str | Path, limit: int) -> Iterator[tuple[int, list[str]]]:
         raise FormatError(f"the file is not CSV ({error})", kind="NotCsv") from None
 
 
-def _json(path: str | Path, limit: int) -> Any:
+def read_json(path: str | Path, limit: int = LIMIT) -> Any:
+    """What is in a JSON file.
+
+    Raises:
+        FormatError: The file is not JSON.
+        OSError: The file can't be read.
+    """
     try:
         return json.loads(read_source(path, limit).data)
     except (ValueError, RecursionError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,9 @@ from capeval.formats.sources import LIMIT, read_source
 from capeval.types import FloatArray, ImageId, References
 
 __all__ = ["Ratings", "load_flickr8k_expert", "load_ratings"]
+
+
+_INTEGER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,6 +83,8 @@ def load_ratings(path: str | Path, *, limit: int = LIMIT) -> Ratings:
             images.append(row["image_id"])
             captions.append(row["caption"])
             systems.append(row.get("system", ""))
+            if "system" in columns and not systems[-1]:
+                raise _wrong(reader.line_num, "a system", "none")
             values.append([_rating(row[name], reader.line_num) for name in raters])
             if np.isnan(values[-1]).all():
                 raise _wrong(reader.line_num, "a rating", "none")
@@ -179,7 +185,7 @@ def _rating(text: str, line: int) -> float:
 
 
 def _ids(texts: Sequence[str]) -> tuple[ImageId, ...]:
-    plain = all(text.isascii() and text.isdigit() and str(int(text)) == text for text in texts)
+    plain = all(_INTEGER.fullmatch(text) for text in texts)
     return tuple(int(text) for text in texts) if plain else tuple(texts)
 
 

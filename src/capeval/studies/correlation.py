@@ -6,7 +6,7 @@ rating. A bootstrap resample only changes the counts, so nothing is scored or so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
@@ -186,7 +186,6 @@ def correlate(
     samples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-    progress: Callable[[int], None] | None = None,
 ) -> Correlations:
     """Correlates scores with ratings, with percentile bootstrap intervals.
 
@@ -200,7 +199,6 @@ def correlate(
         samples: The number of resamples.
         confidence: The part of the resamples inside an interval.
         seed: The seed of the resamples; the same seed gives the same intervals.
-        progress: Called with the number of resamples done.
 
     Raises:
         OptionError: An option has a value that it can't have.
@@ -224,12 +222,10 @@ def correlate(
     for number in range(samples):
         drawn = np.bincount(generator.integers(0, images, images), minlength=images)
         resamples[number] = study(drawn[image].astype(np.float64))
-        if progress is not None:
-            progress(number + 1)
     empty = int(np.isnan(resamples).any(axis=(1, 2)).sum())
     if empty:
         raise MismatchError(
-            f"{images} images are too few for intervals: {empty} of {samples} resamples have one rating alone"
+            f"{images} images are too few for intervals: {empty} of {samples} resamples have equal ratings or scores alone"
         )
     return Correlations(
         level=level,
@@ -365,7 +361,7 @@ class _Systems:
         numbers = members @ self._numbers
         if not numbers.all():
             return np.full((len(self.names), len(COEFFICIENTS)), np.nan)
-        values, counts = _counted((members @ self._sums / numbers)[:, None])
+        values, counts = _counted((members @ self._sums / numbers).round(9)[:, None])
         scores = [
             column
             for metric, rows in zip(self._rated.metrics, self._rated.statistics, strict=True)

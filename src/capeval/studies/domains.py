@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-
 from capeval.errors import MismatchError, OptionError
 from capeval.evaluation import matched
 from capeval.metrics import Cider, CiderD

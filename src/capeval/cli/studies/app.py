@@ -6,10 +6,12 @@ from types import ModuleType
 
 import typer
 
+from capeval.cli.studies import correlation, diversity, domains
+
 __all__ = ["STUDIES", "app"]
 
 # Each module has a NAME, EXAMPLES and a function `run`, as the modules of other commands do.
-STUDIES: tuple[ModuleType, ...] = ()
+STUDIES: tuple[ModuleType, ...] = (correlation, diversity, domains)
 
 app = typer.Typer(
     name="study",
