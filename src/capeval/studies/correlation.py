@@ -225,7 +225,8 @@ def correlate(
     empty = int(np.isnan(resamples).any(axis=(1, 2)).sum())
     if empty:
         raise MismatchError(
-            f"{images} images are too few for intervals: {empty} of {samples} resamples have equal ratings or scores alone"
+            f"{images} images are too few for intervals:"
+            f" {empty} of {samples} resamples have no different ratings or scores"
         )
     return Correlations(
         level=level,
@@ -253,12 +254,14 @@ def coefficients(scores: FloatArray, ratings: FloatArray) -> dict[str, float]:
         ratings: Ratings of shape `(n,)`.
 
     Raises:
-        MismatchError: They are not of one length, or all scores or all ratings are the same.
+        MismatchError: They are not of one length or not finite, or all scores or all ratings are the same.
     """
     if scores.shape != ratings.shape or scores.ndim != 1 or not len(scores):
         raise MismatchError(
             f"scores and ratings must be as many (got shapes {scores.shape} and {ratings.shape})"
         )
+    if not (np.isfinite(scores).all() and np.isfinite(ratings).all()):
+        raise MismatchError("scores and ratings must be finite numbers")
     values, counts = _counted(ratings[:, None])
     found = _Ordered(scores)(counts, values)
     if np.isnan(found).any():

@@ -123,7 +123,7 @@ def bars(
         panel.set_xticks(range(len(domains)), names)
         panel.set_title(f"{metric} by domain", loc="left")
         panel.set_ylabel(f"{metric} x 100")
-        panel.legend(frameon=False)
+        figure.legend(loc="outside lower center", ncols=3, frameon=False)
         return figure
 
 
