@@ -229,6 +229,9 @@ def _flat(
             if token in _PUNCTUATION:
                 run += not across_punctuation
                 continue
+            # Captions that come as tokens have one of no characters when they are empty.
+            if not token:
+                continue
             words.append(numbers.setdefault(token, len(numbers)))
             of_caption.append(place)
             of_run.append(run)
