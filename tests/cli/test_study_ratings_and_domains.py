@@ -80,6 +80,15 @@ def test_domains(files: Path) -> None:
     assert [row["Domain"] for row in rows] == ["in-domain", "near-domain", "out-domain", "overall"]
     assert [row["Images"] for row in rows] == ["2", "2", "1", "5"]
     assert output(*arguments, "--frequencies", "all") != text
+    coco: list[str | Path] = ["--coco-references", files / "references.json"]
+    both = output(*arguments, *coco, "--coco-results", files / "results.json", "--layout", "table2")
+    assert "COCO BLEU-1" in both
+    assert "--coco-results" in refusal(*arguments, *coco)
+
+
+@pytest.mark.parametrize("study", ["correlation", "diversity", "domains"])
+def test_help_has_examples(study: str) -> None:
+    assert f"capeval study {study}" in output("study", study, "--help")
 
 
 def test_domains_from_objects(files: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -86,18 +86,30 @@ def run(
     human: Annotated[
         Human | None, typer.Option(help="Show what people score, from the paper.", show_default=False)
     ] = None,
+    coco_references: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="References of COCO, for table2.", show_default=False),
+    ] = None,
+    coco_results: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="Results on COCO, one for each of RESULTS in order.", show_default=False
+        ),
+    ] = None,
     output: Folder = None,
 ) -> None:
     """Scores systems in-domain, near-domain, out-of-domain and overall."""
     from capeval.benchmarks.nocaps import HUMAN, load_captions, load_domains
+    from capeval.cli import scoring
     from capeval.cli.tables import with_meteor_tables
     from capeval.formats import load_candidates
     from capeval.report.studies.domains import all_scores, bars, paper_table
     from capeval.studies.domains import DomainEvaluator
+    from capeval.tokenization import Tokenizer
 
     names = system_names(results)
     with_meteor_tables(metric_names(metrics))
-    with Steps(1 + len(results)) as steps:
+    with Steps(2 + len(results)) as steps:
         steps.next("Reading and preparing references")
         given = load_captions(references)
         if objects is None:
@@ -114,12 +126,22 @@ def run(
                 systems[name] = evaluator.evaluate(load_candidates(path))
             except MismatchError as error:
                 raise MismatchError(f"{path}: {error}") from None
+        coco: dict[str, Mapping[str, float]] = {}
+        if coco_references is not None or coco_results:
+            steps.next("Scoring COCO")
+            if coco_references is None or len(coco_results or ()) != len(results):
+                raise OptionError("--coco-references must come with --coco-results for each of RESULTS")
+            tried = scoring.prepared(
+                coco_references, list(coco_results or ()), metric_names(metrics), Tokenizer()
+            )
+            for name, path, captions in zip(names, coco_results or (), tried[2], strict=True):
+                coco[name] = scoring.scored(tried[1], path, captions).corpus
     people = HUMAN[human.value] if human else None
     first = next(iter(systems.values())).corpus["overall"]
     drawn = "CIDEr-D" if "CIDEr-D" in first else next(iter(first))
     figures: dict[str, Callable[[], Figure]] = {"domains": lambda: bars(systems, drawn, people)}
     grids = {
-        "paper-layout": paper_table(systems, layout=layout.value, human=people),
+        "paper-layout": paper_table(systems, layout=layout.value, human=people, coco=coco),
         "domains": all_scores(systems),
     }
     show(grids, figures, output)
