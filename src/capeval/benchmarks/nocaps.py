@@ -296,8 +296,8 @@ def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -
         twice = next(image for image in every if every.count(image) > 1)
         raise MismatchError(f"{path}: an image must have one domain (got image {twice!r} twice)")
     if images is not None:
-        wanted = dict.fromkeys(images)
-        missing = [image for image in wanted if image not in set(every)] if set(wanted) - set(every) else []
+        wanted, known = dict.fromkeys(images), set(every)
+        missing = [image for image in wanted if image not in known]
         if missing:
             raise MismatchError(
                 f"{path}: image {missing[0]!r} must have a domain ({len(missing):,} have none)"
