@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -81,8 +82,13 @@ def test_domains(files: Path) -> None:
     assert [row["Images"] for row in rows] == ["2", "2", "1", "5"]
     assert output(*arguments, "--frequencies", "all") != text
     coco: list[str | Path] = ["--coco-references", files / "references.json"]
-    both = output(*arguments, *coco, "--coco-results", files / "results.json", "--layout", "table2")
+    both = output(
+        *arguments, *coco, "--coco-results", files / "results.json", "--layout", "table2", "--human", "val"
+    )
     assert "COCO BLEU-1" in both
+    # People's scores on COCO and on nocaps, with decimals of the paper.
+    human = next(line for line in both.splitlines() if line.startswith("Human (paper)"))
+    assert human.split()[2:] == ["66.3", "21.7", "85.4", "83.3", "85.5", "91.4", "87.1"]
     assert "--coco-results" in refusal(*arguments, *coco)
 
 
@@ -144,3 +150,14 @@ def test_diversity(files: Path) -> None:
     assert "5 images" not in refusal("study", "diversity", files / "references.json")
     assert "--coco" in refusal("study", "diversity")
     assert "--class-names" in refusal(*arguments, "--objects", files / "boxes.csv")
+
+
+def test_figures_need_matplotlib(files: Path) -> None:
+    (files / "matplotlib.py").write_text("raise ImportError")
+    path = os.pathsep.join([str(files), os.environ.get("PYTHONPATH", "")])
+    arguments: list[str | Path] = ["study", "diversity", files / "references.json"]
+    arguments += ["--images", "3", "--captions", "2"]
+    environment = {**os.environ, "PYTHONPATH": path}
+    assert "1-grams" in output(*arguments, env=environment)
+    assert 'pip install "capeval[report]"' in refusal(*arguments, "-o", files / "out", env=environment)
+    assert not (files / "out").exists()

@@ -99,11 +99,12 @@ def run(
     output: Folder = None,
 ) -> None:
     """Scores systems in-domain, near-domain, out-of-domain and overall."""
+    from capeval.benchmarks.coco import HUMAN as COCO_HUMAN
     from capeval.benchmarks.nocaps import HUMAN, load_captions, load_domains
     from capeval.cli import scoring
     from capeval.cli.tables import with_meteor_tables
     from capeval.formats import load_candidates
-    from capeval.report.studies.domains import all_scores, bars, paper_table
+    from capeval.report.studies.domains import PEOPLE, all_scores, bars, paper_table
     from capeval.studies.domains import DomainEvaluator
     from capeval.tokenization import Tokenizer
 
@@ -137,6 +138,8 @@ def run(
             for name, path, captions in zip(names, coco_results or (), tried[2], strict=True):
                 coco[name] = scoring.scored(tried[1], path, captions).corpus
     people = HUMAN[human.value] if human else None
+    if coco and people:
+        coco[PEOPLE] = COCO_HUMAN
     first = next(iter(systems.values())).corpus["overall"]
     drawn = "CIDEr-D" if "CIDEr-D" in first else next(iter(first))
     figures: dict[str, Callable[[], Figure]] = {"domains": lambda: bars(systems, drawn, people)}

@@ -13,7 +13,10 @@ from capeval.studies.domains import DomainScores
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Layout", "all_scores", "bars", "paper_table"]
+__all__ = ["PEOPLE", "Layout", "all_scores", "bars", "paper_table"]
+
+PEOPLE = "Human (paper)"
+"""The name of the row of human scores."""
 
 Layout = Literal["table2", "table3"]
 
@@ -39,7 +42,7 @@ def paper_table(
         systems: The scores of each system.
         layout: Which of the two.
         human: What people score, by domain and metric.
-        coco: The corpus scores on COCO of some of the systems, for Table 2.
+        coco: The corpus scores on COCO of some of the rows, by their names, for Table 2.
 
     Raises:
         MismatchError: There is no system, or systems have different domains or metrics.
@@ -48,11 +51,11 @@ def paper_table(
     checked_choice("layout", layout, get_args(Layout))
     domains = _domains(systems)
     rows = {name: _plain(scores.corpus) for name, scores in systems.items()}
+    if human is not None:
+        rows[PEOPLE] = _plain(human)
     for name, scores in (coco or {}).items():
         if name in rows:
             rows[name] |= {("COCO", metric): score for metric, score in scores.items()}
-    if human is not None:
-        rows["Human (paper)"] = _plain(human)
     wanted = [("COCO", metric) for metric in (_OF_COCO if layout == "table2" else ())]
     for domain in domains:
         of_domain = _OF_DOMAIN if domain != domains[-1] else _OVERALL[layout]
