@@ -146,7 +146,7 @@ def test_diversity(files: Path) -> None:
     text = output(*arguments, "-o", files / "out")
     assert "1-grams" in text
     assert "paper" not in text
-    assert columns(files / "out" / "unique-n-grams.csv")[:2] == ["Corpus", "1-grams"]
+    assert columns(files / "out" / "unique-ngrams.csv")[:2] == ["Corpus", "1-grams"]
     assert "5 images" not in refusal("study", "diversity", files / "references.json")
     assert "--coco" in refusal("study", "diversity")
     assert "--class-names" in refusal(*arguments, "--objects", files / "boxes.csv")

@@ -79,7 +79,7 @@ def run(
             across_punctuation=across,
         )
     counted = _counted(objects or [], class_names)
-    grids = {"unique-n-grams": ngram_table(found)}
+    grids = {"unique-ngrams": ngram_table(found)}
     if counted:
         grids["objects"] = object_table(counted)
     show(grids, {"diversity": lambda: histograms(found, counted)}, output)
