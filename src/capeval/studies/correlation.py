@@ -209,25 +209,13 @@ def correlate(
     checked_choice("raters", raters, get_args(Raters))
     _check(samples, confidence, seed)
     study = _Segments(rated, raters) if level == "segment" else _Systems(rated)
-    _, image = np.unique(np.array([str(image) for image in rated.ratings.image_ids]), return_inverse=True)
-    images = int(image.max()) + 1
-    observed = study(np.ones(len(image)))
+    observed = study(np.ones(len(rated.ratings.image_ids)))
     for name, row in zip(study.names, observed, strict=True):
         if np.isnan(row).any():
             raise MismatchError(
                 f"{name} must give different scores, and people different ratings, to correlate"
             )
-    generator = np.random.default_rng(seed)
-    resamples = np.empty((samples, *observed.shape))
-    for number in range(samples):
-        drawn = np.bincount(generator.integers(0, images, images), minlength=images)
-        resamples[number] = study(drawn[image].astype(np.float64))
-    empty = int(np.isnan(resamples).any(axis=(1, 2)).sum())
-    if empty:
-        raise MismatchError(
-            f"{images} images are too few for intervals:"
-            f" {empty} of {samples} resamples have no different ratings or scores"
-        )
+    resamples = _resampled(study, rated.ratings.image_ids, samples, seed)
     return Correlations(
         level=level,
         observations=study.observations,
@@ -237,6 +225,27 @@ def correlate(
         },
         resamples={name: resamples[:, place] for place, name in enumerate(study.names)},
     )
+
+
+def _resampled(
+    study: _Segments | _Systems, image_ids: Sequence[ImageId], samples: int, seed: int
+) -> FloatArray:
+    """The coefficients when images are drawn anew: samples by scores by coefficients."""
+    numbers = {image: number for number, image in enumerate(dict.fromkeys(image_ids))}
+    image = np.array([numbers[each] for each in image_ids])
+    images = len(numbers)
+    generator = np.random.default_rng(seed)
+    resamples = np.empty((samples, len(study.names), len(COEFFICIENTS)))
+    for number in range(samples):
+        drawn = np.bincount(generator.integers(0, images, images), minlength=images)
+        resamples[number] = study(drawn[image].astype(np.float64))
+    empty = int(np.isnan(resamples).any(axis=(1, 2)).sum())
+    if empty:
+        raise MismatchError(
+            f"{images} images are too few for intervals:"
+            f" {empty} of {samples} resamples have no different ratings or scores"
+        )
+    return resamples
 
 
 def coefficients(scores: FloatArray, ratings: FloatArray) -> dict[str, float]:
