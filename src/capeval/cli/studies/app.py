@@ -6,12 +6,12 @@ from types import ModuleType
 
 import typer
 
-from capeval.cli.studies import consensus, gaming, ranking
+from capeval.cli.studies import consensus, correlation, diversity, domains, gaming, ranking
 
 __all__ = ["STUDIES", "app"]
 
 # Each module has a NAME, EXAMPLES and a function `run`, as the modules of other commands do.
-STUDIES: tuple[ModuleType, ...] = (consensus, gaming, ranking)
+STUDIES: tuple[ModuleType, ...] = (consensus, correlation, diversity, domains, gaming, ranking)
 
 app = typer.Typer(
     name="study",

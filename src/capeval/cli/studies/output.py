@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from capeval.cli.console import deliver, render
+from capeval.errors import DependencyError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,6 +40,8 @@ def show(
         DependencyError: matplotlib is not installed.
         OSError: A file can't be written.
     """
+    if folder is not None:
+        _require_matplotlib()
     for name, grid in grids.items():
         render(grid, "table", None, name.replace("-", " ").capitalize())
         deliver("\n", None)
@@ -54,3 +57,12 @@ def show(
         save(draw(), folder / name)
     written = len(grids) + 2 * len(figures)
     deliver(f"{written} files in {folder}\n", None)
+
+
+def _require_matplotlib() -> None:
+    """Says what is missing before anything is printed or written."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        message = 'figures need matplotlib: pip install "capeval[report]"'
+        raise DependencyError(message) from None

@@ -1,1 +1,1 @@
-"""Figures of single studies."""
+"""Tables and figures of studies, where they are not of the general kind."""
