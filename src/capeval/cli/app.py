@@ -10,6 +10,7 @@ import typer
 
 from capeval import __version__
 from capeval.cli import align, check, compare, data, demo, metrics, score, tokenize
+from capeval.cli.studies.app import app as studies
 from capeval.errors import CapevalError
 
 __all__ = ["app", "main"]
@@ -41,6 +42,7 @@ def _options(
 
 for command in (score, compare, check, tokenize, align, data, demo, metrics):
     app.command(command.NAME, epilog=command.EXAMPLES)(command.run)
+app.add_typer(studies)
 
 
 def main() -> None:
