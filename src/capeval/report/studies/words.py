@@ -30,7 +30,7 @@ def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, st
     """
     full = agreements[-1]
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(10.5, 7.0), layout="constrained")
+        figure = Figure(figsize=(8.4, 5.8), layout="constrained")
         grid = figure.add_gridspec(2, 6)
         for place, name in enumerate(("noun", "adjective", "verb")):
             panel = figure.add_subplot(grid[0, 2 * place : 2 * place + 2])
@@ -38,7 +38,9 @@ def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, st
             _class_panel(panel, full, rows, f"{name.capitalize()}s ({len(rows)})", COLOURS[place])
         panel = figure.add_subplot(grid[1, :3])
         panel.set_title(f"All {len(full.words):,} words and the model, k = {full.references}", loc="left")
-        panel.plot(full.recall, full.precision, ".", color=COLOURS[1], markersize=3, label="people")
+        panel.plot(
+            full.recall, full.precision, ".", color=COLOURS[1], markersize=3, label="people", rasterized=True
+        )
         _model(panel, full.references, COLOURS[0], f"model, k = {full.references}")
         _axes(panel)
         panel.legend(frameon=False, loc="lower right")
@@ -46,7 +48,9 @@ def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, st
         panel.set_title("By number of references: points, and the model", loc="left")
         for place, each in enumerate(agreements):
             colour = COLOURS[place % len(COLOURS)]
-            panel.plot(each.recall, each.precision, ".", color=colour, markersize=2, alpha=0.6)
+            panel.plot(
+                each.recall, each.precision, ".", color=colour, markersize=2, alpha=0.6, rasterized=True
+            )
             _model(panel, each.references, colour, f"k = {each.references}")
         _axes(panel)
         panel.legend(frameon=False, loc="lower right")
@@ -56,12 +60,16 @@ def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, st
 def _class_panel(panel: Axes, agreement: WordAgreement, rows: list[int], title: str, colour: str) -> None:
     panel.set_title(title, loc="left")
     recall, precision = agreement.recall[rows], agreement.precision[rows]
-    panel.plot(recall, precision, ".", color=colour, markersize=3)
+    panel.plot(recall, precision, ".", color=colour, markersize=3, rasterized=True)
     # Words with their names: evenly along recall, so that they don't cover each other.
     if rows:
         targets = np.linspace(recall.min(), recall.max(), _NAMED)
-        for nearest in sorted({int(np.abs(recall - target).argmin()) for target in targets}):
-            point = (recall[nearest], precision[nearest])
+        last = (-1.0, -1.0)
+        for nearest in sorted({int(np.abs(recall - target).argmin()) for target in targets}, key=recall.item):
+            point = (float(recall[nearest]), float(precision[nearest]))
+            if point[0] - last[0] < 0.25 and point[1] - last[1] < 0.06:
+                continue
+            last = point
             panel.annotate(
                 agreement.words[rows[nearest]], point, (4, -8), textcoords="offset points", fontsize=7
             )
