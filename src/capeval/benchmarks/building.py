@@ -27,11 +27,21 @@ __all__ = [
     "SplitPlan",
     "build_dataset",
     "freeze",
+    "load_plans",
     "random_splits",
     "verify",
 ]
 
 _MANIFEST = "manifest.json"
+# The fields of a plan in a file, with the types that each may have.
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "images": (int, list),
+    "references": (int, type(None)),
+    "private": (bool,),
+    "held_out": (bool,),
+    "many": (int, type(None)),
+    "many_images": (int,),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +120,60 @@ def random_splits(
         name: tuple(images[position] for position in np.sort(part))
         for name, part in zip(sizes, parts, strict=True)
     }
+
+
+def load_plans(path: str | Path, images: Sequence[ImageId], *, seed: int = 0) -> dict[str, SplitPlan]:
+    """Reads plans from JSON: `{"SPLIT": {"images": 500, "references": 5, ...}, ...}`.
+
+    `images` is a list of ids, or how many to deal out at random among those that no split lists; the other
+    fields are those of `SplitPlan`.
+
+    Args:
+        path: The file.
+        images: All images that have captions.
+        seed: The seed of the deal.
+
+    Raises:
+        FormatError: The file is something else.
+        MismatchError: The numbers don't add up to the images that no split lists.
+        OptionError: A number is below 1.
+        OSError: The file can't be read.
+    """
+    content = _plans_of(Path(path))
+    listed = {
+        image for plan in content.values() if isinstance(plan["images"], list) for image in plan["images"]
+    }
+    sizes = {name: plan["images"] for name, plan in content.items() if isinstance(plan["images"], int)}
+    rest = [image for image in images if image not in listed]
+    dealt = random_splits(rest, sizes, seed=seed) if sizes else {}
+    return {
+        name: SplitPlan(**{**plan, "images": dealt[name] if name in dealt else tuple(plan["images"])})
+        for name, plan in content.items()
+    }
+
+
+def _plans_of(path: Path) -> dict[str, dict[str, Any]]:
+    def wrong(message: str) -> FormatError:
+        return FormatError(message, kind="WrongType", path=path)
+
+    try:
+        content = json.loads(path.read_bytes())
+    except ValueError:
+        raise FormatError("plans must be JSON (got something else)", kind="NotJson", path=path) from None
+    if not isinstance(content, dict) or not content:
+        raise wrong("plans must be an object of splits, at least one (got something else)")
+    for name, plan in content.items():
+        if not isinstance(plan, dict) or "images" not in plan:
+            raise wrong(f'split {name!r} must be an object with "images" (got {plan!r:.60})')
+        unknown = plan.keys() - _FIELDS.keys()
+        if unknown:
+            raise wrong(f"split {name!r}: unknown field {min(unknown)!r}; there are {', '.join(_FIELDS)}")
+        for field, value in plan.items():
+            if type(value) not in _FIELDS[field]:
+                raise wrong(f"split {name!r}: wrong type of {field!r} (got {value!r:.60})")
+        if isinstance(plan["images"], list) and any(type(i) not in (int, str) for i in plan["images"]):
+            raise wrong(f'split {name!r}: "images" must be integers or texts')
+    return content
 
 
 def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, seed: int = 0) -> Dataset:
@@ -345,8 +409,10 @@ def _require_apart(splits: Mapping[str, SplitPlan]) -> None:
 
 def _check_plan(name: str, plan: SplitPlan) -> None:
     plain = name.replace("-", "").replace("_", "")
-    if not plain.isalnum():
-        raise OptionError(f"a split's name must be letters, digits, '-' and '_' (got {name!r})")
+    if not plain.isalnum() or name.endswith("_many"):
+        raise OptionError(
+            f"a split's name must be letters, digits, '-' and '_', and not end in '_many' (got {name!r})"
+        )
     values = asdict(plan)
     for field, least in (("references", 1), ("many", 1)):
         if values[field] is not None and values[field] < least:

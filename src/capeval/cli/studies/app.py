@@ -6,12 +6,12 @@ from types import ModuleType
 
 import typer
 
-from capeval.cli.studies import choose, human, words
+from capeval.cli.studies import build, choose, human, words
 
 __all__ = ["STUDIES", "app"]
 
 # Each module has a NAME, EXAMPLES and a function `run`, as the modules of other commands do.
-STUDIES: tuple[ModuleType, ...] = (choose, human, words)
+STUDIES: tuple[ModuleType, ...] = (build, choose, human, words)
 
 app = typer.Typer(
     name="study",
