@@ -54,15 +54,16 @@ _ENDINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "adjective": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
     "adverb": (),
 }
-# WordNet counts base forms; a form's share is taken as even among the forms of its class that text uses.
-_FORMS = {"noun": 2, "verb": 4, "adjective": 1, "adverb": 1}
+# WordNet's counts are of base forms and include their inflected forms: the share of the base form, and of
+# each other form. Three of four nouns in English text are singular, and a verb's forms are about as frequent.
+_SHARES = {"noun": (0.75, 0.25), "verb": (0.25, 0.25), "adjective": (1.0, 1.0), "adverb": (1.0, 1.0)}
 
 
 def wordnet_classes(words: Iterable[str], folder: str | Path) -> dict[str, str]:
     """The class in which WordNet's tagged texts have each word most often.
 
-    WordNet counts how often each sense of a base form was tagged in its texts. A word's count in a class is
-    that of its base forms there, divided by the number of forms that the class has (nouns 2, verbs 4).
+    WordNet counts how often each sense of a base form was tagged in its texts. Of the count of a noun, the
+    singular has three quarters and the plural one; of that of a verb, each of four forms has a quarter.
     Words of closed classes, adverbs, and words that WordNet doesn't have are left out; ties go to the class
     with more senses, then to nouns, verbs, adjectives in this order.
 
@@ -74,12 +75,16 @@ def wordnet_classes(words: Iterable[str], folder: str | Path) -> dict[str, str]:
         `noun`, `verb` or `adjective` for the words that are in one.
 
     Raises:
-        ResourceError: The folder has no such files.
+        ResourceError: The folder has no such files, or they are damaged.
     """
     folder = Path(folder)
-    counts = _tag_counts(_lines(folder / "cntlist.rev"))
-    senses = {name: dict(_senses(_lines(folder / f"index.{_FILES[name]}"))) for name in _FILES}
-    irregular = {name: dict(_exceptions(_lines(folder / f"{_FILES[name]}.exc"))) for name in _FILES}
+    try:
+        counts = _tag_counts(_lines(folder / "cntlist.rev"))
+        senses = {name: dict(_senses(_lines(folder / f"index.{_FILES[name]}"))) for name in _FILES}
+        irregular = {name: dict(_exceptions(_lines(folder / f"{_FILES[name]}.exc"))) for name in _FILES}
+    except (ValueError, KeyError, IndexError):
+        reason = f"{folder} must hold WordNet's dictionary (got files of these names that are something else)"
+        raise ResourceError(reason) from None
     classes = {}
     for word in words:
         if word in _CLOSED:
@@ -88,7 +93,7 @@ def wordnet_classes(words: Iterable[str], folder: str | Path) -> dict[str, str]:
         for place, name in enumerate(_FILES):
             bases = [base for base in _bases(word, name, irregular[name]) if base in senses[name]]
             if bases:
-                tagged = sum(counts[name, base] for base in bases) / _FORMS[name]
+                tagged = sum(counts[name, base] * _share(name, base == word) for base in sorted(bases))
                 ranked.append((tagged, sum(senses[name][base] for base in bases), -place, name))
         if ranked and max(ranked)[-1] in WORD_CLASSES:
             classes[word] = max(ranked)[-1]
@@ -125,6 +130,11 @@ def load_word_classes(path: str | Path) -> dict[str, str]:
     return classes
 
 
+def _share(name: str, is_base: bool) -> float:
+    base, other = _SHARES[name]
+    return base if is_base else other
+
+
 def _bases(word: str, name: str, irregular: Mapping[str, tuple[str, ...]]) -> set[str]:
     bases = {word, *irregular.get(word, ())}
     for end, base in _ENDINGS[name]:
@@ -141,7 +151,7 @@ def _lines(path: Path) -> Iterator[str]:
     try:
         with path.open(encoding="utf-8") as file:
             # The licence stands in front, each line after spaces.
-            yield from (line for line in file if not line.startswith(" "))
+            yield from (line for line in file if line.strip() and not line.startswith(" "))
     except FileNotFoundError:
         raise ResourceError(f"a folder of WordNet's dictionary must hold {path.name} (got {path})") from None
 

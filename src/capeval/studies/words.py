@@ -225,7 +225,8 @@ def _precision_reached(
     ranking: FloatArray, positive: FloatArray, negative: FloatArray, recall: float
 ) -> float:
     order = np.argsort(-ranking, kind="stable")
-    ends = np.flatnonzero(np.append(np.diff(ranking[order]) != 0, True))
+    ranked = ranking[order]
+    ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     true, false = (np.cumsum(weights[order])[ends] for weights in (positive, negative))
     # The last end has all of the weight, however sums are rounded.
     reached = np.flatnonzero(true >= recall * true[-1] * (1 - 1e-12))[0]

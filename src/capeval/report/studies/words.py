@@ -30,7 +30,7 @@ def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, st
     """
     full = agreements[-1]
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(8.4, 5.8), layout="constrained")
+        figure = Figure(figsize=(7.6, 5.2), layout="constrained")
         grid = figure.add_gridspec(2, 6)
         for place, name in enumerate(("noun", "adjective", "verb")):
             panel = figure.add_subplot(grid[0, 2 * place : 2 * place + 2])
