@@ -54,16 +54,22 @@ _ENDINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "adjective": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
     "adverb": (),
 }
-# WordNet's counts are of base forms and include their inflected forms: the share of the base form, and of
-# each other form. Three of four nouns in English text are singular, and a verb's forms are about as frequent.
-_SHARES = {"noun": (0.75, 0.25), "verb": (0.25, 0.25), "adjective": (1.0, 1.0), "adverb": (1.0, 1.0)}
+# WordNet's counts are of base forms and include their inflected forms. Rough shares in English text of the
+# base form, of the form in -s, and of each other form: plurals, and verbs in -s, are the rarer ones.
+_SHARES = {
+    "noun": (0.75, 0.25, 0.25),
+    "verb": (0.375, 0.125, 0.25),
+    "adjective": (1.0, 1.0, 1.0),
+    "adverb": (1.0, 1.0, 1.0),
+}
 
 
 def wordnet_classes(words: Iterable[str], folder: str | Path) -> dict[str, str]:
     """The class in which WordNet's tagged texts have each word most often.
 
     WordNet counts how often each sense of a base form was tagged in its texts. Of the count of a noun, the
-    singular has three quarters and the plural one; of that of a verb, each of four forms has a quarter.
+    singular is given three quarters and the plural one; of that of a verb, the base form three eighths,
+    the form in -s one eighth, and each other form two.
     Words of closed classes, adverbs, and words that WordNet doesn't have are left out; ties go to the class
     with more senses, then to nouns, verbs, adjectives in this order.
 
@@ -93,7 +99,7 @@ def wordnet_classes(words: Iterable[str], folder: str | Path) -> dict[str, str]:
         for place, name in enumerate(_FILES):
             bases = [base for base in _bases(word, name, irregular[name]) if base in senses[name]]
             if bases:
-                tagged = sum(counts[name, base] * _share(name, base == word) for base in sorted(bases))
+                tagged = sum(counts[name, base] * _share(name, word, base) for base in sorted(bases))
                 ranked.append((tagged, sum(senses[name][base] for base in bases), -place, name))
         if ranked and max(ranked)[-1] in WORD_CLASSES:
             classes[word] = max(ranked)[-1]
@@ -130,9 +136,11 @@ def load_word_classes(path: str | Path) -> dict[str, str]:
     return classes
 
 
-def _share(name: str, is_base: bool) -> float:
-    base, other = _SHARES[name]
-    return base if is_base else other
+def _share(name: str, word: str, base: str) -> float:
+    whole, in_s, other = _SHARES[name]
+    if word == base:
+        return whole
+    return in_s if word.endswith("s") else other
 
 
 def _bases(word: str, name: str, irregular: Mapping[str, tuple[str, ...]]) -> set[str]:
