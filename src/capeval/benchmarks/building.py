@@ -24,6 +24,7 @@ from capeval.types import Candidates, ImageId, References, ReferencesLike
 __all__ = [
     "BuiltSplit",
     "Dataset",
+    "ImageInfo",
     "SplitPlan",
     "build_dataset",
     "freeze",
@@ -31,6 +32,9 @@ __all__ = [
     "random_splits",
     "verify",
 ]
+
+ImageInfo = Mapping[int, Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
+"""What to say of images in files, such as `file_name`, `width` and `height`, by image id."""
 
 _MANIFEST = "manifest.json"
 # The fields of a plan in a file, with the types that each may have.
@@ -249,7 +253,7 @@ def freeze(
     *,
     version: str,
     description: str = "",
-    image_info: Mapping[ImageId, Mapping[str, Any]] | None = None,
+    image_info: ImageInfo | None = None,
 ) -> Path:
     """Writes a version of a dataset, as COCO JSON, with the checksum of every file.
 
@@ -332,7 +336,7 @@ def verify(folder: str | Path) -> int:
 
 
 def _files(
-    dataset: Dataset, about: Mapping[str, str], image_info: Mapping[ImageId, Mapping[str, Any]]
+    dataset: Dataset, about: Mapping[str, str], image_info: Mapping[Any, Mapping[str, Any]]
 ) -> dict[str, object]:
     files: dict[str, object] = {}
     for name, split in dataset.splits.items():
@@ -352,7 +356,7 @@ def _files(
 
 
 def _annotations(
-    references: References, info: Mapping[str, str], image_info: Mapping[ImageId, Mapping[str, Any]]
+    references: References, info: Mapping[str, str], image_info: Mapping[Any, Mapping[str, Any]]
 ) -> dict[str, object]:
     pairs = ((image, caption) for image, texts in references.items() for caption in texts)
     return {
