@@ -12,8 +12,6 @@ from capeval.cli.options import Metrics, Seed, metric_names
 from capeval.cli.studies.output import Folder, show
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from capeval.report import Grid
     from capeval.studies.human import HumanPerformance
 
@@ -84,7 +82,12 @@ def run(
                 progress=steps.next,
                 checkpoint=checkpoint,
             )
-    figures = {"human-performance": lambda: _figure(results)} if len(results) > 1 else {}
+    figures = {}
+    if sum(result.references is not None for result in results) > 1:
+        from capeval.report.studies.human import human_curves
+
+        published = coco.HUMAN if captions is None else {}
+        figures["human-performance"] = lambda: human_curves(results, published)
     grids = {"human-performance": _table(results, captions is None), "draws": _draws(results)}
     show(grids, figures, output)
 
@@ -132,23 +135,3 @@ def _draws(results: tuple[HumanPerformance, ...]) -> Grid:
         for number, row in enumerate(result.draws, start=1)
     )
     return Grid(columns=("References", "Draw", *results[0].names), rows=rows)
-
-
-def _figure(results: tuple[HumanPerformance, ...]) -> Figure:
-    from capeval.report.figures import Line, lines
-
-    # "All others" need not be one number, and has no place on the axis.
-    counted = [result for result in results if result.references is not None]
-    x = [float(result.references or 0) for result in counted]
-    curves = {
-        name: Line(
-            x=x,
-            y=[float(result.mean[column]) for result in counted],
-            low=[float(result.draws[:, column].min()) for result in counted],
-            high=[float(result.draws[:, column].max()) for result in counted],
-        )
-        for column, name in enumerate(results[0].names)
-    }
-    return lines(
-        curves, title="People against people", x_label="References per image", y_label="Corpus score"
-    )

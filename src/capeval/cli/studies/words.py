@@ -83,6 +83,7 @@ def run(
     else:
         known = load_word_classes(classes) if classes is not None else study.coco_word_classes()
     grids = {"agreement": _summary(made, known)}
+    found: dict[str, float] = {}
     if scores is not None:
         ours = made[-1]
         people = dict(zip(ours.words, ours.recall.tolist(), strict=True))
@@ -99,7 +100,7 @@ def run(
         # A line for each word is nothing for a terminal.
         from capeval.report import to_csv
 
-        deliver(to_csv(_words(made, known)), output / "words.csv")
+        deliver(to_csv(_words(made, known, found)), output / "words.csv")
 
 
 def _summary(made: Sequence[WordAgreement], known: Mapping[str, str]) -> Grid:
@@ -129,7 +130,7 @@ def _summary(made: Sequence[WordAgreement], known: Mapping[str, str]) -> Grid:
     return Grid(columns=columns, rows=tuple(rows))
 
 
-def _words(made: Sequence[WordAgreement], known: Mapping[str, str]) -> Grid:
+def _words(made: Sequence[WordAgreement], known: Mapping[str, str], found: Mapping[str, float]) -> Grid:
     from capeval.report import Cell, Grid
 
     rows = tuple(
@@ -138,11 +139,13 @@ def _words(made: Sequence[WordAgreement], known: Mapping[str, str]) -> Grid:
             Cell(value=known.get(word, "")),
             Cell(value=float(made[-1].recall[i]), digits=4),
             *(Cell(value=float(each.precision[i]), digits=4) for each in made),
+            *([Cell(value=found.get(word), digits=4)] if found else []),
         )
         for i, word in enumerate(made[-1].words)
     )
     precisions = (f"Precision (k={each.references})" for each in made)
-    return Grid(columns=("Word", "Class", "Recall", *precisions), rows=rows)
+    system = ("System's precision",) if found else ()
+    return Grid(columns=("Word", "Class", "Recall", *precisions, *system), rows=rows)
 
 
 def _system(found: Mapping[str, float], people: WordAgreement, known: Mapping[str, str]) -> Grid:

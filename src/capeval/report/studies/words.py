@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["word_agreement"]
 
 # The words with their names in a panel of one class.
-_NAMED = 14
+_NAMED = 16
 
 
 def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, str]) -> Figure:
@@ -30,7 +30,7 @@ def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, st
     """
     full = agreements[-1]
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.6, 5.2), layout="constrained")
+        figure = Figure(figsize=(6.6, 4.5), layout="constrained")
         grid = figure.add_gridspec(2, 6)
         for place, name in enumerate(("noun", "adjective", "verb")):
             panel = figure.add_subplot(grid[0, 2 * place : 2 * place + 2])
@@ -45,12 +45,10 @@ def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, st
         _axes(panel)
         panel.legend(frameon=False, loc="lower right")
         panel = figure.add_subplot(grid[1, 3:])
-        panel.set_title("By number of references: points, and the model", loc="left")
+        panel.set_title("By number of references, k", loc="left")
         for place, each in enumerate(agreements):
             colour = COLOURS[place % len(COLOURS)]
-            panel.plot(
-                each.recall, each.precision, ".", color=colour, markersize=2, alpha=0.6, rasterized=True
-            )
+            panel.plot(each.recall, each.precision, ",", color=colour, rasterized=True)
             _model(panel, each.references, colour, f"k = {each.references}")
         _axes(panel)
         panel.legend(frameon=False, loc="lower right")
@@ -71,7 +69,7 @@ def _class_panel(panel: Axes, agreement: WordAgreement, rows: list[int], title: 
                 continue
             last = point
             panel.annotate(
-                agreement.words[rows[nearest]], point, (4, -8), textcoords="offset points", fontsize=7
+                agreement.words[rows[nearest]], point, (5, -4), textcoords="offset points", fontsize=7
             )
     _axes(panel)
 
