@@ -127,7 +127,8 @@ def test_too_few_references() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"references": []}, "at least one number of references"),
+        ({"references": []}, "different numbers of references, at least one"),
+        ({"references": [2, 2]}, "different numbers of references"),
         ({"references": [0]}, "'references' must be an integer of 1 or more"),
         ({"draws": 0}, "'draws' must be an integer of 1 or more"),
         ({"seed": -1}, "'seed' must be an integer of 0 or more"),

@@ -84,8 +84,10 @@ def human_performance(
         OptionError: An option has a value that it can't have, or a metric is not known.
         FormatError: The checkpoint is of other data or options.
     """
-    if not references:
-        raise OptionError("'references' must name at least one number of references (got none)")
+    if not references or len(set(references)) < len(references):
+        raise OptionError(
+            f"'references' must be different numbers of references, at least one (got {list(references)})"
+        )
     for k in references:
         if k is not None:
             _at_least(1, "references", k)

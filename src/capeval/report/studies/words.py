@@ -30,7 +30,7 @@ def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, st
     """
     full = agreements[-1]
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.6, 4.5), layout="constrained")
+        figure = Figure(figsize=(7.2, 4.9), layout="constrained")
         grid = figure.add_gridspec(2, 6)
         for place, name in enumerate(("noun", "adjective", "verb")):
             panel = figure.add_subplot(grid[0, 2 * place : 2 * place + 2])
@@ -48,7 +48,7 @@ def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, st
         panel.set_title("By number of references, k", loc="left")
         for place, each in enumerate(agreements):
             colour = COLOURS[place % len(COLOURS)]
-            panel.plot(each.recall, each.precision, ",", color=colour, rasterized=True)
+            panel.plot(each.recall, each.precision, ".", color=colour, markersize=1.5, rasterized=True)
             _model(panel, each.references, colour, f"k = {each.references}")
         _axes(panel)
         panel.legend(frameon=False, loc="lower right")
