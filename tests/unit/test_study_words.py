@@ -12,7 +12,7 @@ import pytest
 from capeval.errors import FormatError, MismatchError, OptionError, ResourceError
 from capeval.formats.word_scores import load_word_scores
 from capeval.formats.wordnet import load_word_classes, wordnet_classes
-from capeval.studies.words import (
+from capeval.studies.word_agreement import (
     WordCounts,
     coco_word_classes,
     human_agreement,
@@ -226,7 +226,7 @@ def test_a_list_of_classes(tmp_path: Path) -> None:
 
 
 def test_the_figure_has_five_panels() -> None:
-    from capeval.report.studies.words import word_agreement
+    from capeval.report.studies.word_agreement import word_agreement
 
     counts = word_counts(CAPTIONS, ["dog", "bird", "cat"])
     made = [human_agreement(counts, k) for k in (1, 2)]

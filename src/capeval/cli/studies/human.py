@@ -12,6 +12,8 @@ from capeval.cli.options import Metrics, Seed, metric_names
 from capeval.cli.studies.output import Folder, show
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from capeval.report import Grid
     from capeval.studies.human import HumanPerformance
 
@@ -84,10 +86,7 @@ def run(
             )
     figures = {}
     if sum(result.references is not None for result in results) > 1:
-        from capeval.report.studies.human import human_curves
-
-        published = coco.HUMAN if captions is None else {}
-        figures["human-performance"] = lambda: human_curves(results, published)
+        figures["human-performance"] = lambda: _figure(results, captions is None)
     grids = {"human-performance": _table(results, captions is None), "draws": _draws(results)}
     show(grids, figures, output)
 
@@ -135,3 +134,10 @@ def _draws(results: tuple[HumanPerformance, ...]) -> Grid:
         for number, row in enumerate(result.draws, start=1)
     )
     return Grid(columns=("References", "Draw", *results[0].names), rows=rows)
+
+
+def _figure(results: tuple[HumanPerformance, ...], beside_paper: bool) -> Figure:
+    from capeval.benchmarks import coco
+    from capeval.report.studies.human import human_curves
+
+    return human_curves(results, coco.HUMAN if beside_paper else {})

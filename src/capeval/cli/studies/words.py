@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from capeval.report import Grid
-    from capeval.studies.words import WordAgreement
+    from capeval.studies.word_agreement import WordAgreement
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -65,7 +65,7 @@ def run(
     from capeval.formats import load_references
     from capeval.formats.word_scores import load_word_scores
     from capeval.formats.wordnet import load_word_classes, wordnet_classes
-    from capeval.studies import words as study
+    from capeval.studies import word_agreement as study
 
     if classes is not None and wordnet is not None:
         raise OptionError("words must be classed by '--classes' or by '--wordnet' (got both)")
@@ -91,7 +91,7 @@ def run(
         grids["precision-at-human-recall"] = _system(found, ours, known)
 
     def draw() -> Figure:
-        from capeval.report.studies.words import word_agreement
+        from capeval.report.studies.word_agreement import word_agreement
 
         return word_agreement(made, known)
 
@@ -107,7 +107,7 @@ def _summary(made: Sequence[WordAgreement], known: Mapping[str, str]) -> Grid:
     import numpy as np
 
     from capeval.report import Cell, Grid
-    from capeval.studies.words import model_precision
+    from capeval.studies.word_agreement import model_precision
 
     rows = []
     for each in made:

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from capeval.report.figures import COLOURS, STYLE
-from capeval.studies.words import WordAgreement, model_precision
+from capeval.studies.word_agreement import WordAgreement, model_precision
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
