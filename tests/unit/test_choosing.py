@@ -166,7 +166,11 @@ def test_rotations_and_names_from_files(tmp_path: Path) -> None:
     path.write_text('ImageID,Subset,Title,Rotation\na,test,"One, two",0.0\nb,test,,\nc,test,,270.0\n')
     assert load_rotations(path) == {"a": 0.0, "b": None, "c": 270.0}
     path.write_text('/m/1,Person\n/m/2,"Pen, red"\n')
-    assert load_class_names(path) == {"/m/1": "Person", "/m/2": "Pen, red"}
+    names = load_class_names(path)
+    assert names == {"/m/1": "Person", "/m/2": "Pen, red"}
+    assert annotated({"a": ["/m/2", "/m/1"]}).called(names) == ("Person", "Pen, red")
+    with pytest.raises(MismatchError, match="'/m/3' has none"):
+        annotated({"a": ["/m/3"]}).called(names)
 
 
 def test_files_that_are_something_else(tmp_path: Path) -> None:

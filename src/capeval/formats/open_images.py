@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval.errors import FormatError
+from capeval.errors import FormatError, MismatchError
 
 __all__ = ["ObjectAnnotations", "load_boxes", "load_class_names", "load_rotations"]
 
@@ -32,6 +32,17 @@ class ObjectAnnotations:
     image: NDArray[np.int64]
     label: NDArray[np.int64]
     instances: NDArray[np.int64]
+
+    def called(self, names: Mapping[str, str]) -> tuple[str, ...]:
+        """The names of the classes.
+
+        Raises:
+            MismatchError: A class has no name.
+        """
+        unknown = [label for label in self.classes if label not in names]
+        if unknown:
+            raise MismatchError(f"every class must have a name ({unknown[0]!r} has none)")
+        return tuple(names[label] for label in self.classes)
 
 
 def load_boxes(path: str | Path) -> ObjectAnnotations:
@@ -99,7 +110,7 @@ def load_rotations(path: str | Path) -> dict[str, float | None]:
 
 
 def load_class_names(path: str | Path) -> dict[str, str]:
-    """Reads `class-descriptions-boxable.csv`: label and name on each line, without a header.
+    """Reads `class-descriptions-boxable.csv`: label and name on each line, with or without a header.
 
     Raises:
         FormatError: A line is something else, or a label is there twice.
@@ -108,6 +119,8 @@ def load_class_names(path: str | Path) -> dict[str, str]:
     names: dict[str, str] = {}
     with Path(path).open(encoding="utf-8", newline="") as file:
         for line, row in enumerate(csv.reader(file), start=1):
+            if line == 1 and row == ["LabelName", "DisplayName"]:
+                continue
             if len(row) != 2 or row[0] in names:
                 raise FormatError(
                     f"line {line} must be a label, there once, and its name (got {','.join(row)!r})",

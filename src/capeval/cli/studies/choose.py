@@ -66,7 +66,9 @@ def run(
         annotations = open_images.load_boxes(boxes)
         steps.next("Reading rotations and names")
         degrees = None if rotations is None else open_images.load_rotations(rotations)
-        called = {} if names is None else open_images.load_class_names(names)
+        called = annotations.classes
+        if names is not None:
+            called = annotations.called(open_images.load_class_names(names))
         steps.next("Choosing")
         chosen = choosing.choose_images(
             annotations, images, rotations=degrees, sample=sample, seed=seed, progress=steps.next
@@ -137,14 +139,13 @@ def _counts(annotations: ObjectAnnotations, positions: NDArray[np.int64]) -> NDA
 
 
 def _classes(
-    annotations: ObjectAnnotations, sets: Mapping[str, NDArray[np.int64]], called: Mapping[str, str]
+    annotations: ObjectAnnotations, sets: Mapping[str, NDArray[np.int64]], called: tuple[str, ...]
 ) -> Grid:
     from capeval.report import Cell, Grid
 
     counts = [_counts(annotations, positions).tolist() for positions in sets.values()]
     rows = tuple(
-        (Cell(value=called.get(label, label)), *(Cell(value=each[place]) for each in counts))
-        for place, label in enumerate(annotations.classes)
+        (Cell(value=name), *(Cell(value=each[place]) for each in counts)) for place, name in enumerate(called)
     )
     return Grid(columns=("Class", *sets), rows=rows)
 
