@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from capeval.cli.console import deliver, render
-from capeval.report import Grid, to_csv
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from capeval.report import Grid
 
 __all__ = ["Folder", "show"]
 
@@ -43,6 +44,7 @@ def show(
         deliver("\n", None)
     if folder is None:
         return
+    from capeval.report import to_csv
     from capeval.report.figures import save
 
     folder.mkdir(parents=True, exist_ok=True)
