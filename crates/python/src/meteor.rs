@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
 
-use crate::errors::{internal, option_error, resource_error};
+use crate::errors::{caption_error, internal, option_error, resource_error};
 use crate::threads::detached;
 use crate::tokens::{TokenizedCandidates, TokenizedReferences};
 
@@ -66,6 +66,7 @@ fn stage_name(stage: Stage) -> &'static str {
 fn raised(py: Python<'_>, error: &MeteorError) -> PyErr {
     match error {
         MeteorError::Option { .. } => option_error(py, &error.to_string()),
+        MeteorError::TooManyMatches { .. } => caption_error(py, &error.to_string()),
         MeteorError::Table(_) => resource_error(py, &error.to_string()),
         _ => internal(&error.to_string()),
     }
