@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use capeval_metrics::tokens::{self, Tokenization};
 use capeval_ptb::{Options, Punctuation};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
@@ -104,10 +104,6 @@ impl TokenizedCandidates {
 
     fn __len__(&self) -> usize {
         self.candidates.len()
-    }
-
-    fn images<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.candidates.images().iter().map(|&image| i64::from(image)).collect::<Vec<_>>().into_pyarray(py)
     }
 
     /// The candidates as texts of tokens.
