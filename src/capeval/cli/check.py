@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from capeval.cli.console import examples
+from capeval.cli.console import deliver, examples
 from capeval.errors import FormatError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def run(
     problems = _problems(candidates, expected) if expected is not None else []
     if problems:
         _refuse([f"{results}: {problem}" for problem in problems])
-    print(f"{results} is valid: {len(candidates):,} captions{_empty(candidates)}")
+    deliver(f"{results} is valid: {len(candidates):,} captions{_wordless(candidates)}\n", None)
 
 
 def _refuse(problems: list[str]) -> None:
@@ -72,8 +72,9 @@ def _problems(candidates: Candidates, references: References) -> list[str]:
     return problems
 
 
-def _empty(candidates: Candidates) -> str:
-    from capeval.tokenization import first_few
+def _wordless(candidates: Candidates) -> str:
+    from capeval.tokenization import first_few, tokenize
 
-    empty = [image for image, captions in candidates.items() if not captions[0].strip()]
-    return f"; {first_few(empty)} given an empty caption, which is allowed and scores 0" if empty else ""
+    tokens = tokenize([caption for caption, *_ in candidates.values()])
+    wordless = [image for image, words in zip(candidates, tokens, strict=True) if not words]
+    return f"; {first_few(wordless)} given a caption without words, which is allowed" if wordless else ""
