@@ -161,8 +161,8 @@ def test_outputs_are_checked_before_any_work(files: Path) -> None:
     both = files / "both"
     assert "another result goes there" in refusal("score", *paths, "--report", both, "-o", both)
     (files / "link.json").symlink_to(files / "a.json")
-    for command in (["score", *paths], ["compare", *paths, files / "b.json"], ["tokenize", files / "a.json"]):
-        message = refusal(*command, "-o", files / "link.json")
+    for command, *read in (("score", *paths), ("compare", *paths, files / "b.json"), ("tokenize", paths[1])):
+        message = refusal(command, *read, "-o", files / "link.json")
         assert message == f"capeval: error: {files / 'link.json'} can't be written to: it is read\n"
     (files / "link.json").unlink()
     assert {path: path.read_bytes() for path in files.iterdir()} == before
@@ -203,21 +203,16 @@ def test_a_level_that_is_none_is_refused_before_any_work(level: str) -> None:
     assert b"not between 0 and 1" in done.stderr
 
 
-@pytest.fixture
-def no_tables(tmp_path: Path) -> dict[str, Any]:
-    """What runs without METEOR's tables and without pycocoevalcap."""
+def test_input_is_read_before_tables_are_made(files: Path) -> None:
+    # Without METEOR's tables, and without what they are made from.
     hidden = "import sys; sys.modules['pycocoevalcap'] = None; from capeval.cli import main; main()"
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    return {"command": [sys.executable, "-c", hidden], "env": environment}
-
-
-def test_input_is_read_before_tables_are_made(files: Path, no_tables: dict[str, Any]) -> None:
-    command = no_tables.pop("command")
+    environment = {**os.environ, "XDG_CACHE_HOME": str(files / "cache")}
 
     def message(*arguments: str | Path) -> str:
-        done = subprocess.run([*command, *map(str, arguments)], capture_output=True, check=False, **no_tables)
-        assert (done.returncode, done.stdout) == (2, b"")
-        return done.stderr.decode()
+        command = [sys.executable, "-c", hidden, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, check=False, env=environment, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        return done.stderr
 
     references, a = files / "references.json", files / "a.json"
     assert "none.json: No such file" in message("score", references, files / "none.json")
