@@ -220,6 +220,10 @@ def test_input_is_read_before_tables_are_made(files: Path) -> None:
     assert "got 'SPICE'" in message("score", references, a, "-m", "METEOR,SPICE")
     (files / "s.json").write_text('{"x": [99]}')
     assert "image 99" in message("score", references, a, "--subset", files / "s.json")
+    (files / "b.json").write_text(json.dumps(A[:-1]))
+    b = files / "b.json"
+    for command, *read in (("score", references, b), ("compare", references, a, b)):
+        assert "b.json: image 6 is among the references but without" in message(command, *read)
     assert message("score", references, a).endswith(
         "pip install pycocoevalcap==1.2; to score without METEOR: --metrics BLEU,ROUGE-L,CIDEr-D\n"
     )
@@ -303,6 +307,14 @@ WRONG_RESULTS: dict[str, tuple[str, str]] = {
     "unknown images": (json.dumps([*A, {"image_id": 9, "caption": ""}]), "image 9 is among the candidates"),
     "missing images": (json.dumps(A[:2]), "4 images (3, 4, 5, 6) are among the references but without"),
 }
+
+
+def test_a_long_image_id_is_cut_short(files: Path) -> None:
+    (files / "long.json").write_text(json.dumps([{"image_id": "x" * 100_000, "caption": "a"}]))
+    assert len(refusal("score", files / "references.json", files / "long.json")) < 600
+    (files / "s.json").write_text(json.dumps({"y" * 100_000: [1, 99]}))
+    paths = files / "references.json", files / "a.json", "--subset", files / "s.json"
+    assert len(refusal("score", *paths)) < 600
 
 
 @pytest.mark.parametrize("what", WRONG_RESULTS)

@@ -12,7 +12,7 @@ from capeval.cli.console import deliver, examples
 from capeval.errors import FormatError
 
 if TYPE_CHECKING:
-    from capeval.types import Candidates, References
+    from capeval.types import Candidates
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -37,6 +37,7 @@ def run(
     It must be well formed and, with --references, have one caption for each of their images. Each
     problem is one line on standard error, and the exit code is 2.
     """
+    from capeval.evaluation import problems
     from capeval.formats import load_candidates, load_references
 
     expected = load_references(references) if references is not None else None
@@ -44,9 +45,9 @@ def run(
         candidates = load_candidates(results)
     except FormatError as error:
         _refuse([str(error)])
-    problems = _problems(candidates, expected) if expected is not None else []
-    if problems:
-        _refuse([f"{results}: {problem}" for problem in problems])
+    found = problems(expected, candidates) if expected is not None else []
+    if found:
+        _refuse([f"{results}: {problem}" for problem in found])
     deliver(f"{results} is valid: {len(candidates):,} captions{_wordless(candidates)}\n", None)
 
 
@@ -54,22 +55,6 @@ def _refuse(problems: list[str]) -> None:
     for problem in problems:
         print(f"capeval: error: {problem}", file=sys.stderr)
     raise typer.Exit(2)
-
-
-def _problems(candidates: Candidates, references: References) -> list[str]:
-    import numpy as np
-
-    from capeval.tokenization import first_few, unknown_images
-
-    problems = []
-    unknown = np.flatnonzero(candidates.native.positions_in(references.native) < 0)
-    if unknown.size:
-        problems.append(unknown_images(candidates, references, unknown.tolist()))
-    missing = np.flatnonzero(references.native.positions_in(candidates.native) < 0)
-    if missing.size:
-        named = [references.image_ids[position] for position in missing.tolist()]
-        problems.append(f"{first_few(named)} among the references but without a candidate")
-    return problems
 
 
 def _wordless(candidates: Candidates) -> str:

@@ -62,9 +62,9 @@ def run(
     _, evaluator, candidates = scoring.prepared(references, [a, b], chosen, Tokenizer())
     with Steps(3) as steps:
         reports = []
-        for name, path, captions in zip(names, (a, b), candidates, strict=True):
+        for name, captions in zip(names, candidates, strict=True):
             steps.next(f"Scoring {name}")
-            reports.append(scoring.scored(evaluator, path, captions))
+            reports.append(evaluator.evaluate(captions))
         steps.next("Resampling")
         compared = compare(*reports, method=method.value, samples=samples, level=level, seed=seed)
     if form is Format.JSON:

@@ -79,9 +79,9 @@ def run(
     evaluator = scoring.evaluator_of(given, chosen, tokenizer)
     with Steps(len(results) * (2 if bootstrap else 1) + (report is not None)) as steps:
         systems = []
-        for name, path, captions in zip(names, results, candidates, strict=True):
+        for name, captions in zip(names, candidates, strict=True):
             steps.next(f"Scoring {name}")
-            system = System(name=name, report=scoring.scored(evaluator, path, captions, subsets))
+            system = System(name=name, report=evaluator.evaluate(captions, subsets=subsets))
             if bootstrap:
                 steps.next(f"Resampling {name}")
                 system = scoring.with_intervals(system, samples=samples, level=level, seed=seed)
