@@ -13,6 +13,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
-    "thorough", parent=settings.get_profile("capeval"), max_examples=300, derandomize=False
+    "thorough", parent=settings.get_profile("capeval"), max_examples=100, derandomize=False
 )
 settings.load_profile("capeval")

@@ -148,6 +148,8 @@ class Evaluator:
             raise OptionError(
                 f"'subsets' must be a mapping of names to image ids (got {type(subsets).__name__})"
             )
+        # Before anything is scored, so that a wrong subset is told at once.
+        rows = {name: self._rows(name, images) for name, images in (subsets or {}).items()}
         tokens = self._tokens.candidates(matched(self.references, candidates))
         scores = tuple(
             (prepared.metric, make_scores(prepared, prepared.statistics(tokens), tokens.image_ids))
@@ -157,14 +159,13 @@ class Evaluator:
             image_ids=self.references.image_ids,
             corpus={name: score for _, part in scores for name, score in part.corpus.items()},
             per_image={name: values for _, part in scores for name, values in part.per_image.items()},
-            subsets={name: self._subset(scores, name, ids) for name, ids in (subsets or {}).items()},
+            subsets={name: _subset(scores, part) for name, part in rows.items()},
             signatures=dict(zip(_keys(scores), (part.signature for _, part in scores), strict=True)),
             scores=scores,
         )
 
-    def _subset(
-        self, scores: Sequence[tuple[Metric, Scores]], name: str, images: Iterable[ImageId]
-    ) -> dict[str, float]:
+    def _rows(self, name: str, images: Iterable[ImageId]) -> list[int]:
+        """The rows of a subset's images."""
         wanted = _checked_ids(name, images)
         rows = [row for row, image in enumerate(self.references.image_ids) if image in wanted]
         if not wanted:
@@ -172,11 +173,7 @@ class Evaluator:
         if len(rows) < len(wanted):
             unknown = sorted(wanted - set(self.references.image_ids), key=str)
             raise MismatchError(f"subset {name!r}: {first_few(unknown)} not among the references")
-        subset: dict[str, float] = {}
-        for metric, part in scores:
-            sums = part.statistics[rows].sum(axis=0)
-            subset.update(zip(metric.names, metric.aggregate(sums).tolist(), strict=True))
-        return subset
+        return rows
 
 
 def evaluate(
@@ -254,6 +251,14 @@ def problems(references: References, candidates: Candidates) -> list[str]:
         named = [references.image_ids[position] for position in missing.tolist()]
         found.append(f"{first_few(named)} among the references but without a candidate")
     return found
+
+
+def _subset(scores: Sequence[tuple[Metric, Scores]], rows: list[int]) -> dict[str, float]:
+    subset: dict[str, float] = {}
+    for metric, part in scores:
+        sums = part.statistics[rows].sum(axis=0)
+        subset.update(zip(metric.names, metric.aggregate(sums).tolist(), strict=True))
+    return subset
 
 
 def _keys(scores: Sequence[tuple[Metric, Scores]]) -> list[str]:

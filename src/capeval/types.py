@@ -196,8 +196,8 @@ CandidatesLike = Candidates | _Groups | _Singles
 class Digest:
     """A fingerprint of captions: 8 hexadecimal digits, which do not depend on the order of the images.
 
-    It is taken when it is first read or compared: on all of COCO's val2014 that costs more than
-    tokenising does, and few who score read it.
+    It is taken when it is first read or compared: that takes as long as tokenising the captions does,
+    and many who score never read it.
     """
 
     def __init__(self, captions: References) -> None:

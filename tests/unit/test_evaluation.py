@@ -11,6 +11,7 @@ import pytest
 from capeval import Bleu, Candidates, Evaluator, References, Report, RougeL, Tokenizer, evaluate
 from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError
 from capeval.evaluation import problems
+from capeval.metrics import Prepared
 
 TOKENS = Tokenizer(kind="none")
 REFERENCES = {7: ["a dog runs", "the dog"], 3: ["a cat sits on grass"], 5: ["two birds"]}
@@ -71,7 +72,10 @@ def test_subsets_keep_the_document_frequencies_of_all() -> None:
         ({"far": [8, "9"]}, MismatchError, r"subset 'far': 2 images \(8, '9'\) are not among the references"),
     ],
 )
-def test_subsets_are_checked(subsets: Any, error: type[Exception], message: str) -> None:
+def test_subsets_are_checked_before_anything_is_scored(
+    subsets: Any, error: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Prepared, "statistics", lambda *_: pytest.fail("scored already"))
     with pytest.raises(error, match=message):
         report(subsets=subsets)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from capeval import metrics
-from capeval.compat.scoring import Captions, SingleScorer
+from capeval.compat.scoring import Captions, score
 
 __all__ = ["Meteor"]
 
@@ -12,7 +12,7 @@ class Meteor:
     """METEOR 1.5 with normalisation, for English."""
 
     def __init__(self) -> None:
-        self._scorer = SingleScorer(metrics.Meteor())
+        self._metric = metrics.Meteor()
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[float, list[float]]:
         """Scores tokenised captions.
@@ -29,8 +29,8 @@ class Meteor:
             MismatchError: The images differ, or an image has no candidate or several.
             ResourceError: The word tables are missing or damaged.
         """
-        corpus, per_image = self._scorer.compute_score(gts, res)
-        return float(corpus), per_image.tolist()
+        report = score(self._metric, gts, res)
+        return report.corpus["METEOR"], report.per_image["METEOR"].tolist()
 
     def method(self) -> str:
         """`METEOR`."""
