@@ -5,10 +5,27 @@ import sys
 
 import pytest
 
-TOKENIZE = (
-    "import ast, sys; from capeval import tokenize; "
-    "print(len(tokenize([ast.literal_eval(sys.argv[1]) * int(sys.argv[2])])[0]))"
-)
+TOKENIZE = """
+import ast, sys
+from capeval import tokenize
+print(len(tokenize([ast.literal_eval(sys.argv[1]) * int(sys.argv[2])])[0]))
+"""
+
+# With two gigabytes of memory and no more.
+SCORE = """
+import resource, sys
+from capeval import Meteor, RougeS
+from capeval.errors import CaptionError
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+metric = {"METEOR": Meteor(), "ROUGE-S": RougeS(distance=None)}[sys.argv[3]]
+word, words = sys.argv[1], int(sys.argv[2])
+caption = " ".join(f"w{i}x" if word == "different" else word for i in range(words))
+try:
+    prepared = metric.prepare({7: ["dog"], 1: ["cat", caption + " runs"]})
+    print(prepared.score({7: "dog", 1: caption}).per_image[sys.argv[3]][1])
+except CaptionError as error:
+    print(error)
+"""
 
 
 def run(script: str, *arguments: str) -> str:
@@ -24,4 +41,29 @@ def run(script: str, *arguments: str) -> str:
 def test_the_tokenizer_takes_time_in_proportion(piece: str) -> None:
     # A time that grows with the square would be many minutes.
     short, long = (int(run(TOKENIZE, ascii(piece), str(count))) for count in (3_000, 300_000))
-    assert long in (short, 100 * short)
+    # The last piece may make a token more.
+    assert abs(long - 100 * short) < 100
+
+
+@pytest.mark.parametrize(("word", "words"), [("different", 10_000), ("dog", 1_500)])
+def test_meteor_scores_long_captions(word: str, words: int) -> None:
+    # All but the last of the reference's words are matched, in one chunk.
+    f_mean = 1 / (0.15 + 0.85 * (words + 1) / words)
+    expected = f_mean * (1 - 0.6 * (1 / words) ** 0.2)
+    assert float(run(SCORE, word, str(words), "METEOR")) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("words", [3_000, 10_000])
+def test_meteor_refuses_long_captions_of_one_word(words: int) -> None:
+    message = run(SCORE, "dog", str(words), "METEOR")
+    assert message.startswith("candidate 1 (image 1) and reference 1 of that image: METEOR compares ")
+
+
+def test_rouge_s_takes_little_memory() -> None:
+    # All but the last of the reference's words are the candidate's.
+    words = 10_000
+    possible, total = words * (words - 1) // 2, (words + 1) * words // 2
+    recall = possible / total
+    beta = 1.2
+    expected = (1 + beta**2) * recall / (recall + beta**2)
+    assert float(run(SCORE, "different", str(words), "ROUGE-S")) == pytest.approx(expected, rel=1e-12)
