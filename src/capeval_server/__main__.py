@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from capeval.errors import CapevalError
-
 from capeval_server.commands import app
 
 __all__ = ["main"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
 from capeval.errors import OptionError
 
 __all__ = ["app"]

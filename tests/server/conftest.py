@@ -25,14 +25,14 @@ CAPTIONS = {
     5: "Food on a white plate.",
     6: "A train at a station.",
 }
-# Twenty users, each with a token that it writes.
+# Ten users, each with a token that it writes.
 USERS = """
 import os, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
 django.setup()
 from django.contrib.auth.models import User
 from capeval_server.accounts.models import Token
-for number in range(20):
+for number in range(10):
     user = User.objects.create(username=f"user{number}")
     print(Token.issue(user.pk, "token", "submit"))
 """
@@ -65,7 +65,9 @@ class Server:
 
     def run(self, *arguments: str) -> str:
         """The output of a command that succeeds."""
-        done = subprocess.run(self.command(*arguments), env=self.env, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            self.command(*arguments), env=self.env, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -101,9 +103,10 @@ class Server:
         for _ in range(200):
             try:
                 httpx.get(f"{self.address}/challenges")
-                return
             except httpx.TransportError:
                 time.sleep(0.05)
+            else:
+                return
         raise AssertionError((self.folder / "log").read_text())
 
     def kill_server(self) -> None:
@@ -155,12 +158,24 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         shutil.chown(folder, user)
     data = folder / "data"
     initialise = ["initdb", "-D", str(data), "-U", "capeval", "-A", "trust", "-N", "-E", "UTF8"]
-    subprocess.run([programs / initialise[0], *initialise[1:]], user=user, cwd=folder, check=True, capture_output=True)
+    subprocess.run(
+        [programs / initialise[0], *initialise[1:]], user=user, cwd=folder, check=True, capture_output=True
+    )
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = subprocess.Popen(
-        [programs / "postgres", "-D", data, "-p", str(port), "-k", folder, "-c", "listen_addresses=127.0.0.1"],
+        [
+            programs / "postgres",
+            "-D",
+            data,
+            "-p",
+            str(port),
+            "-k",
+            folder,
+            "-c",
+            "listen_addresses=127.0.0.1",
+        ],
         user=user,
         cwd=folder,
         stdout=subprocess.DEVNULL,
@@ -179,9 +194,10 @@ def _wait_for_postgres(address: str) -> None:
     for _ in range(200):
         try:
             psycopg.connect(address).close()
-            return
         except psycopg.OperationalError:
             time.sleep(0.05)
+        else:
+            return
     raise AssertionError(f"PostgreSQL does not answer at {address}")
 
 
@@ -198,7 +214,7 @@ def database(request: pytest.FixtureRequest) -> str | None:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory, database: str | None) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory, database: str | None) -> Iterator[Server]:
     """A server that runs, with the small challenge and short leases."""
     made = Server(tmp_path_factory.mktemp("server"), database, lease_seconds=2, bootstrap_samples=100)
     made.prepare()
@@ -208,13 +224,6 @@ def running(tmp_path_factory: pytest.TempPathFactory, database: str | None) -> I
 
 
 @pytest.fixture
-def server(running: Server) -> Server:
-    """A server that runs, and whose earlier submissions are all done."""
-    running.run("worker", "--until-empty")
-    return running
-
-
-@pytest.fixture
-def token(running: Server) -> str:
+def token(server: Server) -> str:
     """A token of a user who has not submitted yet."""
-    return running.tokens.pop()
+    return server.tokens.pop()

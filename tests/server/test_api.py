@@ -14,7 +14,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
@@ -53,24 +52,22 @@ class Someone:
         self.text = Token.issue(self.user.pk, f"token {scope}", scope)
         self.client = Client(headers={"Authorization": f"Bearer {self.text}"})
 
-    def submit(self, data: bytes | None = None, name: str = RESULTS, **form: str) -> HttpResponse:
+    def submit(self, data: bytes | None = None, **form: str) -> Any:
         headers = {"Idempotency-Key": form.pop("key")} if "key" in form else {}
-        file = SimpleUploadedFile(name, data or results())
-        answer: HttpResponse = self.client.post(
+        file = SimpleUploadedFile(RESULTS, data or results())
+        return self.client.post(
             f"{PHASE}/submissions", {"method": "m", **form, "file": file}, headers=headers
         )
-        return answer
 
     def see(self, path: str) -> Any:
         answer = self.client.get(path)
         assert answer.status_code == 200, answer.content
         return answer.json()
 
-    def stand(self, submission: str, stands: bool = True) -> HttpResponse:
-        answer: HttpResponse = self.client.patch(
+    def stand(self, submission: str, stands: bool = True) -> Any:
+        return self.client.patch(
             f"/api/submissions/{submission}", {"stands": stands}, content_type="application/json"
         )
-        return answer
 
 
 @pytest.fixture
@@ -78,7 +75,7 @@ def ann(challenge: Path) -> Someone:
     return Someone("ann")
 
 
-def content(answer: HttpResponse) -> Any:
+def content(answer: Any) -> Any:
     return json.loads(answer.content)
 
 
@@ -125,9 +122,7 @@ def test_scores_are_those_of_the_library(ann: Someone, challenge: Path) -> None:
     found = ann.see(f"/api/submissions/{submission}")
     for name in ("c1", "c2"):
         references = capeval.load_references(challenge.parent / f"references_{name}.json")
-        report = capeval.evaluate(
-            references, CAPTIONS, subsets={"animals": [1, 2], "things": [3, 4, 5, 6]}
-        )
+        report = capeval.evaluate(references, CAPTIONS, subsets={"animals": [1, 2], "things": [3, 4, 5, 6]})
         got = {
             (s["subset"], s["name"]): s["value"]
             for r in found["results"]
@@ -144,7 +139,11 @@ def test_others_see_nothing_of_it(ann: Someone) -> None:
     submission = content(ann.submit())["id"]
     bob = Someone("bob")
     missing = bob.client.get("/api/submissions/00000000-0000-0000-0000-000000000000")
-    answers = [bob.client.get(f"/api/submissions/{submission}"), bob.stand(submission), bob.stand(submission, False)]
+    answers = [
+        bob.client.get(f"/api/submissions/{submission}"),
+        bob.stand(submission),
+        bob.stand(submission, False),
+    ]
     for answer in answers:
         assert (answer.status_code, answer.content) == (404, missing.content)
     assert bob.see("/api/submissions") == {"submissions": []}
@@ -159,9 +158,9 @@ def _everything(someone: Someone, submission: str) -> Iterator[str]:
     paths += [f"/{name}" for name in _stored()] + [f"/files/{name}" for name in _stored()]
     paths += [f"/static/{name}" for name in _stored()] + [f"/static/../files/{name}" for name in _stored()]
     for path in paths:
-        answer = client.get(path)
+        answer: Any = client.get(path)
         assert answer.status_code < 500
-        yield b"".join(answer).decode() + str(answer.headers)  # type: ignore[arg-type]
+        yield b"".join(answer).decode() + str(answer.headers)
     for data in (results({1: "a"}), results({99: "a"}), b"[", b"PK\x03\x04"):
         yield someone.submit(data).content.decode()
 
@@ -170,7 +169,9 @@ def _stored() -> list[str]:
     return [f"references/{name}" for name in default_storage.listdir("references")[1]]
 
 
-def test_private_references_never_leave(ann: Someone, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_private_references_never_leave(
+    ann: Someone, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
     submission = content(ann.submit())["id"]
     worker.work_once()
@@ -184,7 +185,7 @@ def test_private_references_never_leave(ann: Someone, monkeypatch: pytest.Monkey
 def test_references_that_cannot_be_read_leave_no_trace(ann: Someone, settings: Any) -> None:
     settings.MAX_ATTEMPTS = 1
     version = ReferenceVersion.objects.get(reference_set__name="c2")
-    with default_storage.open(version.file.name, "wb") as file:
+    with default_storage.open(str(version.file.name), "wb") as file:
         file.write(f'{{"1": ["{MARKER}"'.encode())
     submission = content(ann.submit())["id"]
     worker.work_once()
@@ -287,7 +288,9 @@ def test_queries_do_not_grow_with_rows(challenge: Path, django_assert_max_num_qu
         assert len(Client().get(BOARD).json()["rows"]) == 30
 
 
-@pytest.mark.parametrize(("leaderboard", "seen_before", "seen_after"), [("after", 403, 200), ("hidden", 403, 403)])
+@pytest.mark.parametrize(
+    ("leaderboard", "seen_before", "seen_after"), [("after", 403, 200), ("hidden", 403, 403)]
+)
 def test_hidden_leaderboards(challenge: Path, leaderboard: str, seen_before: int, seen_after: int) -> None:
     Phase.objects.update(leaderboard=leaderboard)
     assert Client().get(BOARD).status_code == seen_before
@@ -324,7 +327,7 @@ def test_tokens_of_users_who_are_locked_out(ann: Someone) -> None:
     ],
 )
 def test_what_is_declared_is_checked(ann: Someone, form: dict[str, str], message: str) -> None:
-    answer = ann.submit(**form)
+    answer = ann.submit(None, **form)
     assert answer.status_code == 422
     assert content(answer)["detail"] == message
 

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from capeval.errors import FormatError, OptionError
 from django.core.files.storage import default_storage
 
+from capeval.errors import FormatError, OptionError
 from capeval_server.challenges.importing import import_challenge
 from capeval_server.challenges.models import Challenge, ReferenceVersion
 from capeval_server.errors import ChallengeError
@@ -53,7 +53,11 @@ def test_an_import_and_the_same_again(path: Path) -> None:
         ("2036-01-01T00:00:00Z", "2025-01-01T00:00:00Z", r"phases\[0\]: closes must be after opens"),
         ("2036-01-01T00:00:00Z", "2036-01-01T00:00:00", r"phases\[0\]\.closes: .*timezone"),
         ('splits = ["val"]', 'splits = ["test"]', r"must be among val \(got 'test'\)"),
-        ("quota_per_day = 5", "quota_per_day = 0", r"phases\[0\]\.quota_per_day: .*greater than or equal to 1"),
+        (
+            "quota_per_day = 5",
+            "quota_per_day = 0",
+            r"phases\[0\]\.quota_per_day: .*greater than or equal to 1",
+        ),
         ('leaderboard = "public"', 'leaderboard = "open"', r"phases\[0\]\.leaderboard: "),
         ("[challenge]", "[challenge", "must be TOML in UTF-8"),
         ('file = "references_c1.json"', 'file = "subsets.json"', r"subsets\.json: "),
@@ -70,7 +74,9 @@ def test_what_is_wrong_is_named(path: Path, old: str, new: str, message: str) ->
 
 def test_references_must_have_the_same_images(path: Path) -> None:
     (path.parent / "references_c1.json").write_text('{"1": ["a"]}')
-    with pytest.raises(ChallengeError, match=r"references_c1\.json must have the images of references_c2\.json"):
+    with pytest.raises(
+        ChallengeError, match=r"references_c1\.json must have the images of references_c2\.json"
+    ):
         import_challenge(path)
 
 

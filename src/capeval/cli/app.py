@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -16,8 +16,6 @@ from capeval.errors import CapevalError, DependencyError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    import click
-
 __all__ = ["app", "main"]
 
 ADDED = "capeval.commands"
@@ -26,13 +24,14 @@ ADDED = "capeval.commands"
 class _Commands(TyperGroup):
     """The commands here, then those that installed packages add by entry points of the group `ADDED`.
 
-    So the server has its commands under `capeval`, which itself knows nothing of the server.
+    So the server has its commands under `capeval`, which itself knows nothing of the server. Contexts
+    and commands have no types here: they are click's, or typer's own, as typer's version has it.
     """
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         return [*super().list_commands(ctx), *sorted(_added())]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         # Only for a name not known here: looking for what is installed takes longer than all else.
         known = super().get_command(ctx, cmd_name)
         if known is not None or cmd_name not in (added := _added()):

@@ -32,7 +32,7 @@ class Token(models.Model):
     expires = models.DateTimeField()
     revoked = models.DateTimeField(null=True)
 
-    class Meta:  # noqa: D106
+    class Meta:
         constraints = [
             models.UniqueConstraint(
                 fields=["user", "name"], condition=models.Q(revoked=None), name="token_name_once"

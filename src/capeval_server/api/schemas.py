@@ -10,6 +10,8 @@ from ninja import Schema
 __all__ = [
     "ChallengeAnswer",
     "ChallengeList",
+    "ChallengeName",
+    "DeclaredField",
     "LeaderboardAnswer",
     "LeaderboardRow",
     "PhaseAnswer",
@@ -22,6 +24,7 @@ __all__ = [
     "Standing",
     "SubmissionAnswer",
     "SubmissionList",
+    "SubmissionWithResults",
 ]
 
 

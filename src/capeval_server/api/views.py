@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from capeval import __version__
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
@@ -15,6 +14,7 @@ from ninja import File, Header, NinjaAPI, Path, Query, Status, UploadedFile
 from ninja.errors import AuthorizationError
 from ninja.security import HttpBearer
 
+from capeval import __version__
 from capeval_server import errors
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
@@ -220,9 +220,7 @@ def _leaderboard(
     if sort_by not in score_names(split):
         names = ", ".join(score_names(split))
         raise errors.UploadError(f"'sort_by' must be one of {names} (got {sort_by!r})")
-    return leaderboard(
-        phase, split, reference_set, subset=subset, sort_by=sort_by, best_first=best_first
-    )
+    return leaderboard(phase, split, reference_set, subset=subset, sort_by=sort_by, best_first=best_first)
 
 
 def _token(request: HttpRequest) -> Token:

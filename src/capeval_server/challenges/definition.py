@@ -7,10 +7,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from capeval.errors import OptionError
-from capeval.metrics import DEFAULT, METRICS
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from capeval.errors import OptionError
+from capeval.metrics import DEFAULT, METRICS
 from capeval_server.challenges.models import ALGORITHM
 from capeval_server.errors import ChallengeError
 

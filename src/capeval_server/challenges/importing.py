@@ -7,11 +7,11 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-import capeval
-from capeval.formats import load_subsets
 from django.core.files.base import ContentFile
 from django.db import transaction
 
+import capeval
+from capeval.formats import load_subsets
 from capeval_server.challenges import definition
 from capeval_server.challenges.models import (
     Challenge,
@@ -81,9 +81,7 @@ def _read(folder: Path, split: definition.Split) -> _Files:
     return _Files(image_ids=ids, references=references, subsets=subsets)  # type: ignore[arg-type]
 
 
-def _import(
-    wanted: definition.Definition, files: dict[str, _Files], stored: list[str]
-) -> Challenge:
+def _import(wanted: definition.Definition, files: dict[str, _Files], stored: list[str]) -> Challenge:
     about = wanted.challenge
     challenge, _ = Challenge.objects.update_or_create(
         slug=about.slug,
@@ -115,9 +113,7 @@ def _refuse_removal(what: str, there: object, wanted: set[str]) -> None:
         raise ChallengeError(f"{what} can't be taken out of a challenge (missing: {', '.join(sorted(gone))})")
 
 
-def _import_split(
-    challenge: Challenge, wanted: definition.Split, files: _Files, stored: list[str]
-) -> None:
+def _import_split(challenge: Challenge, wanted: definition.Split, files: _Files, stored: list[str]) -> None:
     old = challenge.splits.filter(name=wanted.name).first()
     scoring = {"metrics": wanted.metrics, "results": wanted.results, "image_ids": files.image_ids}
     if old is not None and Submission.objects.filter(phase__splits=old).exists():
@@ -142,9 +138,7 @@ def _import_split(
         _import_references(reference_set, entry.file, files.references[entry.name], stored)
 
 
-def _import_references(
-    reference_set: ReferenceSet, name: str, data: bytes, stored: list[str]
-) -> None:
+def _import_references(reference_set: ReferenceSet, name: str, data: bytes, stored: list[str]) -> None:
     digest = hashlib.sha256(data).hexdigest()
     current = reference_set.versions.filter(number=reference_set.version).first()
     if current is not None and current.sha256 == digest:

@@ -34,7 +34,7 @@ class Split(models.Model):
     metrics = models.JSONField()
     sort_by = models.CharField(max_length=50)
 
-    class Meta:  # noqa: D106
+    class Meta:
         constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="split_once")]
 
     def algorithm(self, filename: str) -> str | None:
@@ -52,7 +52,7 @@ class ReferenceSet(models.Model):
     public = models.BooleanField()
     version = models.PositiveIntegerField(default=0)
 
-    class Meta:  # noqa: D106
+    class Meta:
         constraints = [models.UniqueConstraint(fields=["split", "name"], name="reference_set_once")]
 
 
@@ -65,7 +65,7 @@ class ReferenceVersion(models.Model):
     sha256 = models.CharField(max_length=64)
     created = models.DateTimeField(default=timezone.now)
 
-    class Meta:  # noqa: D106
+    class Meta:
         constraints = [
             models.UniqueConstraint(fields=["reference_set", "number"], name="reference_version_once")
         ]
@@ -78,7 +78,7 @@ class Subset(models.Model):
     name = models.CharField(max_length=100)
     image_ids = models.JSONField()
 
-    class Meta:  # noqa: D106
+    class Meta:
         constraints = [models.UniqueConstraint(fields=["split", "name"], name="subset_once")]
 
 
@@ -101,7 +101,7 @@ class Phase(models.Model):
     quota_total = models.PositiveIntegerField()
     leaderboard = models.CharField(max_length=10, choices=Leaderboard)
 
-    class Meta:  # noqa: D106
+    class Meta:
         constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="phase_once")]
 
     def shows_leaderboard(self, now: datetime) -> bool:

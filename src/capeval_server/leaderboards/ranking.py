@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from capeval.metrics import METRICS
-
 from capeval_server.challenges.models import Phase, ReferenceSet, Split
 from capeval_server.submissions.models import Score, Submission
 
@@ -51,7 +50,13 @@ def score_names(split: Split) -> list[str]:
 
 
 def leaderboard(
-    phase: Phase, split: Split, reference_set: ReferenceSet, *, subset: str = "", sort_by: str, best_first: bool
+    phase: Phase,
+    split: Split,
+    reference_set: ReferenceSet,
+    *,
+    subset: str = "",
+    sort_by: str,
+    best_first: bool,
 ) -> Leaderboard:
     """The submissions that stand in a phase.
 

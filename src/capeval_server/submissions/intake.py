@@ -44,7 +44,9 @@ def quota(user_id: int, phase: Phase, now: datetime) -> Quota:
     left = max(phase.quota_total - counted.count(), 0)
     today = max(min(left, phase.quota_per_day - counted.filter(created__gte=midnight).count()), 0)
     allowed = max(now, phase.opens) if today else max(midnight + timedelta(days=1), phase.opens)
-    return Quota(left_today=today, left=left, allowed_from=allowed if left and allowed < phase.closes else None)
+    return Quota(
+        left_today=today, left=left, allowed_from=allowed if left and allowed < phase.closes else None
+    )
 
 
 def submit(

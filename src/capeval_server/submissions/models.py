@@ -35,7 +35,7 @@ class Submission(models.Model):
     declared = models.JSONField(default=dict)
     algorithm = models.CharField(max_length=64)
     sha256 = models.CharField(max_length=64)
-    idempotency_key = models.CharField(max_length=100, null=True)  # noqa: DJ001
+    idempotency_key = models.CharField(max_length=100, null=True)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     attempt = models.PositiveIntegerField(default=0)
     lease = models.UUIDField(null=True)
@@ -48,7 +48,7 @@ class Submission(models.Model):
     counts_for_quota = models.BooleanField(default=True)
     stands = models.BooleanField(default=False)
 
-    class Meta:  # noqa: D106
+    class Meta:
         constraints = [
             models.UniqueConstraint(fields=["user", "idempotency_key"], name="idempotency_key_once"),
             models.UniqueConstraint(
@@ -65,7 +65,7 @@ class SubmissionFile(models.Model):
     split = models.ForeignKey(Split, on_delete=models.PROTECT)
     file = models.FileField(upload_to="submissions", max_length=300)
 
-    class Meta:  # noqa: D106
+    class Meta:
         constraints = [models.UniqueConstraint(fields=["submission", "split"], name="file_once")]
 
 
@@ -79,11 +79,9 @@ class Result(models.Model):
     failure = models.CharField(max_length=300, blank=True)
     log = models.TextField(blank=True)
 
-    class Meta:  # noqa: D106
+    class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["submission", "reference_version", "metric"], name="result_once"
-            )
+            models.UniqueConstraint(fields=["submission", "reference_version", "metric"], name="result_once")
         ]
 
 
@@ -98,5 +96,5 @@ class Score(models.Model):
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
 
-    class Meta:  # noqa: D106
+    class Meta:
         constraints = [models.UniqueConstraint(fields=["result", "subset", "name"], name="score_once")]

@@ -109,9 +109,7 @@ def _of_child(
         if isinstance(line, str):
             if started is None:
                 raise ScoringError(f"scoring {line} before its first metric\n{_tail(errors)}")
-            outcomes.append(
-                Outcome(metric=started, failure=f"{started} {line}", log=_tail(errors))
-            )
+            outcomes.append(Outcome(metric=started, failure=f"{started} {line}", log=_tail(errors)))
             return outcomes
         if "started" in line:
             started = line["started"]

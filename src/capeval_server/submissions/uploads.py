@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
+from django.conf import settings
+
 import capeval
 from capeval.errors import FormatError
 from capeval.types import ImageId
-from django.conf import settings
-
 from capeval_server.challenges.models import Split
 from capeval_server.errors import UploadError
 
@@ -63,9 +63,7 @@ def read_upload(name: str, file: Iterable[bytes], splits: Sequence[Split]) -> Up
             raise UploadError(f"the upload must have {split.results!r}, the results of split {split.name!r}")
     algorithms = sorted({algorithm for _, algorithm in named.values()})
     if len(algorithms) > 1 or len(named) > len(splits):
-        raise UploadError(
-            f"the files must be of one algorithm (got {', '.join(map(repr, algorithms))})"
-        )
+        raise UploadError(f"the files must be of one algorithm (got {', '.join(map(repr, algorithms))})")
     for entry, content in entries.items():
         _check_results(entry, content, named[entry][0])
     return Upload({named[entry][0].name: content for entry, content in entries.items()}, algorithms[0])

@@ -77,7 +77,9 @@ def work_once() -> bool:
         return False
     _log.info("submission %s, attempt %d: scoring", submission.pk, submission.attempt)
     try:
-        outcomes = [(job.version, outcome) for job in _jobs(submission) for outcome in _score(submission, job)]
+        outcomes = [
+            (job.version, outcome) for job in _jobs(submission) for outcome in _score(submission, job)
+        ]
         finish(submission, outcomes)
         _log.info("submission %s: done", submission.pk)
     except LostLeaseError:
@@ -148,7 +150,7 @@ def _score(submission: Submission, job: _Job) -> list[Outcome]:
     with tempfile.TemporaryDirectory() as folder:
         # Copied here from wherever files are kept, which need not be a disk of this machine. What a
         # file of references is shows in its ending too.
-        references = Path(folder) / f"references{''.join(Path(job.version.file.name).suffixes)}"
+        references = Path(folder) / f"references{''.join(Path(str(job.version.file)).suffixes)}"
         candidates = Path(folder) / "candidates.json"
         for stored, copy in ((job.version.file, references), (job.file.file, candidates)):
             with stored.open("rb") as source, copy.open("wb") as target:

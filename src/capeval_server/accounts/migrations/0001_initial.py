@@ -7,7 +7,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
@@ -16,19 +15,47 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Token',
+            name="Token",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('scope', models.CharField(choices=[('read', 'see own submissions'), ('submit', 'see own submissions, submit, and change what stands on the leaderboard')], max_length=10)),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('created', models.DateTimeField(default=django.utils.timezone.now)),
-                ('expires', models.DateTimeField()),
-                ('revoked', models.DateTimeField(null=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tokens', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100)),
+                (
+                    "scope",
+                    models.CharField(
+                        choices=[
+                            ("read", "see own submissions"),
+                            (
+                                "submit",
+                                "see own submissions, submit, and change what stands on the leaderboard",
+                            ),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                ("created", models.DateTimeField(default=django.utils.timezone.now)),
+                ("expires", models.DateTimeField()),
+                ("revoked", models.DateTimeField(null=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="tokens",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(condition=models.Q(('revoked', None)), fields=('user', 'name'), name='token_name_once')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("revoked", None)), fields=("user", "name"), name="token_name_once"
+                    )
+                ],
             },
         ),
     ]

@@ -6,97 +6,172 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Challenge',
+            name="Challenge",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.SlugField(unique=True)),
-                ('title', models.CharField(max_length=200)),
-                ('description', models.TextField(blank=True)),
-                ('rules', models.TextField(blank=True)),
-                ('fields', models.JSONField(default=list)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("slug", models.SlugField(unique=True)),
+                ("title", models.CharField(max_length=200)),
+                ("description", models.TextField(blank=True)),
+                ("rules", models.TextField(blank=True)),
+                ("fields", models.JSONField(default=list)),
             ],
         ),
         migrations.CreateModel(
-            name='Split',
+            name="Split",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.SlugField()),
-                ('results', models.CharField(max_length=200)),
-                ('image_ids', models.JSONField()),
-                ('metrics', models.JSONField()),
-                ('sort_by', models.CharField(max_length=50)),
-                ('challenge', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='splits', to='challenges.challenge')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.SlugField()),
+                ("results", models.CharField(max_length=200)),
+                ("image_ids", models.JSONField()),
+                ("metrics", models.JSONField()),
+                ("sort_by", models.CharField(max_length=50)),
+                (
+                    "challenge",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="splits",
+                        to="challenges.challenge",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ReferenceSet',
+            name="ReferenceSet",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.SlugField()),
-                ('public', models.BooleanField()),
-                ('version', models.PositiveIntegerField(default=0)),
-                ('split', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reference_sets', to='challenges.split')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.SlugField()),
+                ("public", models.BooleanField()),
+                ("version", models.PositiveIntegerField(default=0)),
+                (
+                    "split",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="reference_sets",
+                        to="challenges.split",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Phase',
+            name="Phase",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.SlugField()),
-                ('opens', models.DateTimeField()),
-                ('closes', models.DateTimeField()),
-                ('quota_per_day', models.PositiveIntegerField()),
-                ('quota_total', models.PositiveIntegerField()),
-                ('leaderboard', models.CharField(choices=[('public', 'everybody'), ('after', 'everybody, once the phase is over'), ('hidden', 'nobody')], max_length=10)),
-                ('challenge', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='phases', to='challenges.challenge')),
-                ('splits', models.ManyToManyField(related_name='phases', to='challenges.split')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.SlugField()),
+                ("opens", models.DateTimeField()),
+                ("closes", models.DateTimeField()),
+                ("quota_per_day", models.PositiveIntegerField()),
+                ("quota_total", models.PositiveIntegerField()),
+                (
+                    "leaderboard",
+                    models.CharField(
+                        choices=[
+                            ("public", "everybody"),
+                            ("after", "everybody, once the phase is over"),
+                            ("hidden", "nobody"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "challenge",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="phases",
+                        to="challenges.challenge",
+                    ),
+                ),
+                ("splits", models.ManyToManyField(related_name="phases", to="challenges.split")),
             ],
         ),
         migrations.CreateModel(
-            name='Subset',
+            name="Subset",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('image_ids', models.JSONField()),
-                ('split', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='subsets', to='challenges.split')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100)),
+                ("image_ids", models.JSONField()),
+                (
+                    "split",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="subsets",
+                        to="challenges.split",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ReferenceVersion',
+            name="ReferenceVersion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('file', models.FileField(max_length=300, upload_to='references')),
-                ('sha256', models.CharField(max_length=64)),
-                ('created', models.DateTimeField(default=django.utils.timezone.now)),
-                ('reference_set', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='versions', to='challenges.referenceset')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField()),
+                ("file", models.FileField(max_length=300, upload_to="references")),
+                ("sha256", models.CharField(max_length=64)),
+                ("created", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "reference_set",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="versions",
+                        to="challenges.referenceset",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('reference_set', 'number'), name='reference_version_once')],
+                "constraints": [
+                    models.UniqueConstraint(fields=("reference_set", "number"), name="reference_version_once")
+                ],
             },
         ),
         migrations.AddConstraint(
-            model_name='split',
-            constraint=models.UniqueConstraint(fields=('challenge', 'name'), name='split_once'),
+            model_name="split",
+            constraint=models.UniqueConstraint(fields=("challenge", "name"), name="split_once"),
         ),
         migrations.AddConstraint(
-            model_name='referenceset',
-            constraint=models.UniqueConstraint(fields=('split', 'name'), name='reference_set_once'),
+            model_name="referenceset",
+            constraint=models.UniqueConstraint(fields=("split", "name"), name="reference_set_once"),
         ),
         migrations.AddConstraint(
-            model_name='phase',
-            constraint=models.UniqueConstraint(fields=('challenge', 'name'), name='phase_once'),
+            model_name="phase",
+            constraint=models.UniqueConstraint(fields=("challenge", "name"), name="phase_once"),
         ),
         migrations.AddConstraint(
-            model_name='subset',
-            constraint=models.UniqueConstraint(fields=('split', 'name'), name='subset_once'),
+            model_name="subset",
+            constraint=models.UniqueConstraint(fields=("split", "name"), name="subset_once"),
         ),
     ]
