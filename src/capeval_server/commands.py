@@ -68,7 +68,18 @@ def start(
     print(f"Listening on http://{host}:{port}", flush=True)
     # What a form holds beside the file is little.
     body = settings.UPLOAD_BYTES + 2**20
-    waitress.serve(application, host=host, port=port, threads=threads, max_request_body_size=body, ident=None)
+    # Without a proxy, the headers of one are a client's invention, and are dropped.
+    proxy = {"trusted_proxy": "*", "trusted_proxy_headers": "x-forwarded-proto"} if settings.HTTPS else {}
+    waitress.serve(
+        application,
+        host=host,
+        port=port,
+        threads=threads,
+        max_request_body_size=body,
+        ident=None,
+        clear_untrusted_proxy_headers=True,
+        **proxy,
+    )
 
 
 @app.command()

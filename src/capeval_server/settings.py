@@ -49,7 +49,6 @@ STORAGES = {
 
 # Behind a proxy that speaks HTTPS and sets the header; nothing else may reach the server then.
 HTTPS = environment.flag("HTTPS")
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_REFERRER_POLICY = "same-origin"

@@ -342,6 +342,16 @@ def test_a_wrong_upload_stores_nothing(ann: Someone) -> None:
     assert ann.see(f"{PHASE}/quota")["left_today"] == 5
 
 
+def test_files_that_cannot_be_stored_cost_nothing(ann: Someone, settings: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    default = {**settings.STORAGES["default"], "OPTIONS": {"location": tmp_path / "file" / "folder"}}
+    settings.STORAGES = {**settings.STORAGES, "default": default}
+    answer = ann.submit()
+    assert (answer.status_code, content(answer)["detail"]) == (503, "files can't be stored at the moment")
+    assert not Submission.objects.exists()
+    assert ann.see(f"{PHASE}/quota")["left_today"] == 5
+
+
 def test_phases_open_and_close(ann: Someone) -> None:
     Phase.objects.update(opens=timezone.now() + timedelta(days=1))
     assert "opens at" in content(ann.submit())["detail"]

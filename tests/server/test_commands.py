@@ -8,6 +8,7 @@ import tomllib
 from importlib import import_module
 from pathlib import Path
 
+import httpx
 import pytest
 import typer
 from django.core.management import call_command
@@ -99,6 +100,23 @@ def test_wrong_settings_are_named(fresh: Server, name: str, value: str, message:
     error = refused(fresh, "migrate")
     assert message in error
     assert "secret" not in error
+
+
+@pytest.mark.parametrize(
+    ("https", "proxy", "status"),
+    [("1", "https", 200), ("1", "http", 301), ("1", None, 301), ("0", "https", 200)],
+)
+def test_behind_a_proxy(fresh: Server, https: str, proxy: str | None, status: int) -> None:
+    fresh.env["CAPEVAL_SERVER_HTTPS"] = https
+    fresh.run("migrate")
+    fresh.start()
+    try:
+        headers = {"X-Forwarded-Proto": proxy} if proxy else {}
+        answer = httpx.get(f"{fresh.address}/challenges", headers=headers)
+        assert answer.status_code == status
+        assert ("Strict-Transport-Security" in answer.headers) == (https == "1" and status == 200)
+    finally:
+        fresh.stop()
 
 
 @pytest.mark.django_db

@@ -103,6 +103,22 @@ def _runs(process: str) -> bool:
     return bool(listed.stdout.strip()) and not listed.stdout.strip().startswith("Z")
 
 
+def test_the_children_of_a_killed_worker_end(server: Server, token: str) -> None:
+    submission = server.submit(token).json()["id"]
+    worker = server.spawn("worker")
+    _wait_for(server, token, submission, "running")
+    children: list[str] = []
+    while not children:
+        listed = subprocess.run(["pgrep", "-P", str(worker.pid)], capture_output=True, text=True, check=False)
+        children = listed.stdout.split()
+    worker.kill()
+    worker.wait()
+    until = time.monotonic() + 10
+    while time.monotonic() < until and any(_runs(child) for child in children):
+        time.sleep(0.02)
+    assert not any(_runs(child) for child in children)
+
+
 def test_of_32_uploads_at_once_five_are_taken(server: Server, token: str) -> None:
     stored = server.folder / "data" / "files" / "submissions"
     before = len(list(stored.iterdir())) if stored.exists() else 0
@@ -125,19 +141,3 @@ def test_one_key_at_once_is_one_submission(server: Server, token: str) -> None:
     assert len({answer.json()["id"] for answer in answers}) == 1
     other = server.submit(token, "captions_val_other_results.json", **{"Idempotency-Key": "k"})
     assert other.status_code == 409
-
-
-def test_the_children_of_a_killed_worker_end(server: Server, token: str) -> None:
-    submission = server.submit(token).json()["id"]
-    worker = server.spawn("worker")
-    _wait_for(server, token, submission, "running")
-    children: list[str] = []
-    while not children:
-        listed = subprocess.run(["pgrep", "-P", str(worker.pid)], capture_output=True, text=True, check=False)
-        children = listed.stdout.split()
-    worker.kill()
-    worker.wait()
-    until = time.monotonic() + 10
-    while time.monotonic() < until and any(_runs(child) for child in children):
-        time.sleep(0.02)
-    assert not any(_runs(child) for child in children)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -24,6 +25,8 @@ from capeval_server.submissions import intake
 from capeval_server.submissions.models import Result, Submission
 
 __all__ = ["api"]
+
+_log = logging.getLogger(__name__)
 
 
 class _Bearer(HttpBearer):
@@ -105,7 +108,7 @@ def quota(request: HttpRequest, slug: _Slug, phase: _Slug) -> Any:
     response={
         201: schemas.SubmissionAnswer,
         200: schemas.SubmissionAnswer,
-        (403, 404, 409, 422, 429): schemas.Problem,
+        (403, 404, 409, 422, 429, 503): schemas.Problem,
     },
     auth=_SUBMIT,
 )
@@ -280,6 +283,14 @@ def _repeated_key(request: HttpRequest, error: errors.RepeatedKeyError) -> HttpR
 @api.exception_handler(PermissionDenied)
 def _not_now(request: HttpRequest, error: Exception) -> HttpResponse:
     return api.create_response(request, {"detail": str(error)}, status=403)
+
+
+@api.exception_handler(OSError)
+def _no_storage(request: HttpRequest, error: OSError) -> HttpResponse:
+    _log.error("files can't be stored", exc_info=error)
+    answer = api.create_response(request, {"detail": "files can't be stored at the moment"}, status=503)
+    answer["Retry-After"] = "60"
+    return answer
 
 
 @api.exception_handler(Http404)
