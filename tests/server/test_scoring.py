@@ -59,5 +59,5 @@ def test_a_metric_that_ends_its_process_fails_alone(
 
 
 def test_files_that_are_gone_are_the_systems_fault(files: tuple[Path, Path]) -> None:
-    with pytest.raises(ScoringError, match="(?s)exit code 1 before its first metric.*No such file"):
+    with pytest.raises(ScoringError, match=r"(?s)exit code 1 before its first metric.*No such file"):
         score(files[0], files[1].with_name("gone.json"), METRICS, {}, lambda: None)
