@@ -39,8 +39,9 @@ test-rust: ## The tests of the Rust crates
 test-python: $(VENV)/.native ## The tests of the Python package, the command line and the documents
 	$(BIN)/pytest -m "not conformance"
 
-conformance: $(VENV)/.native ## Compare all of the real data with the reference, which takes a while
+conformance: $(VENV)/.native ## Compare all of the real data with the reference, and try many examples
 	$(BIN)/pytest -m conformance
+	$(BIN)/pytest tests/properties --hypothesis-profile=thorough
 
 bench: $(VENV)/.native ## Time capeval and the reference side by side, in one run
 	$(BIN)/python -m benchmarks

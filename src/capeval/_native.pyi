@@ -150,9 +150,6 @@ class TokenizedCandidates:
     def __len__(self) -> int:
         """The number of candidates."""
 
-    def images(self) -> NDArray[np.int64]:
-        """The position, among the references, of each candidate's image."""
-
     def texts(self) -> list[str]:
         """The candidates as tokens joined by single spaces."""
 

@@ -5,6 +5,7 @@ Each message says what was expected, what was found, and where. All derive from 
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 __all__ = [
@@ -65,6 +66,11 @@ class FormatError(CapevalError, ValueError):
             column=self.column,
             path=path,
         )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # An exception is pickled as a call with its positional arguments alone, and `kind` is none.
+        made = partial(type(self), kind=self.kind)
+        return made, (self.message,), {**self.__dict__, "args": self.args}
 
 
 class CaptionError(CapevalError, ValueError):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from capeval.errors import DependencyError, MismatchError, OptionError
+from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError
 from capeval.files import written_whole
 from capeval.metrics.base import Metric, Prepared, make_scores
 from capeval.metrics.registry import DEFAULT, resolve
@@ -24,12 +24,13 @@ from capeval.types import (
     ReferencesLike,
     Scores,
     Signature,
+    is_image_id,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Evaluator", "Report", "evaluate"]
+__all__ = ["Evaluator", "Report", "evaluate", "problems"]
 
 Subsets = Mapping[str, Iterable[int]] | Mapping[str, Iterable[str]] | Mapping[str, Iterable[ImageId]]
 
@@ -43,7 +44,8 @@ class Report:
         corpus: The corpus score by name, such as `{"BLEU-4": 0.3, "CIDEr-D": 1.1}`.
         per_image: The score of each image by name; arrays in the order of `image_ids`.
         subsets: The corpus scores of each subset of the images, by subset and name.
-        signatures: What the scores of each metric depend on, by the metric's name.
+        signatures: What the scores of each metric depend on, by the metric's name; by the names of its
+            scores, joined by commas, where there are two metrics of that name.
         scores: The `Scores` of each metric, with the statistics that they are made of.
     """
 
@@ -135,12 +137,19 @@ class Evaluator:
             subsets: Names of subsets to the ids of their images, to score each on its own too.
 
         Raises:
-            CaptionError: `candidates` are not captions by image.
+            CaptionError: `candidates` are not captions by image, or a subset holds what is no image id.
             MismatchError: Images of candidates and references differ, an image has several
                 candidates, or a subset has an image without references.
+            OptionError: `subsets` is no mapping of names to image ids, or a subset has no image.
         """
         if not isinstance(candidates, Candidates):
             candidates = Candidates(candidates)
+        if subsets is not None and not isinstance(subsets, Mapping):
+            raise OptionError(
+                f"'subsets' must be a mapping of names to image ids (got {type(subsets).__name__})"
+            )
+        # Before anything is scored, so that a wrong subset is told at once.
+        rows = {name: self._rows(name, images) for name, images in (subsets or {}).items()}
         tokens = self._tokens.candidates(matched(self.references, candidates))
         scores = tuple(
             (prepared.metric, make_scores(prepared, prepared.statistics(tokens), tokens.image_ids))
@@ -150,26 +159,21 @@ class Evaluator:
             image_ids=self.references.image_ids,
             corpus={name: score for _, part in scores for name, score in part.corpus.items()},
             per_image={name: values for _, part in scores for name, values in part.per_image.items()},
-            subsets={name: self._subset(scores, name, ids) for name, ids in (subsets or {}).items()},
-            signatures={_key(metric): part.signature for metric, part in scores},
+            subsets={name: _subset(scores, part) for name, part in rows.items()},
+            signatures=dict(zip(_keys(scores), (part.signature for _, part in scores), strict=True)),
             scores=scores,
         )
 
-    def _subset(
-        self, scores: Sequence[tuple[Metric, Scores]], name: str, images: Iterable[ImageId]
-    ) -> dict[str, float]:
-        wanted = set(images)
+    def _rows(self, name: str, images: Iterable[ImageId]) -> list[int]:
+        """The rows of a subset's images."""
+        wanted = _checked_ids(name, images)
         rows = [row for row, image in enumerate(self.references.image_ids) if image in wanted]
         if not wanted:
             raise OptionError(f"subset {name!r} must have at least one image (got none)")
         if len(rows) < len(wanted):
             unknown = sorted(wanted - set(self.references.image_ids), key=str)
             raise MismatchError(f"subset {name!r}: {first_few(unknown)} not among the references")
-        subset: dict[str, float] = {}
-        for metric, part in scores:
-            sums = part.statistics[rows].sum(axis=0)
-            subset.update(zip(metric.names, metric.aggregate(sums).tolist(), strict=True))
-        return subset
+        return rows
 
 
 def evaluate(
@@ -193,11 +197,27 @@ def evaluate(
         Corpus scores, scores per image in the order of the references, scores by subset, signatures.
 
     Raises:
-        CaptionError: References or candidates are not captions by image.
-        MismatchError: Their images differ, or an image has several candidates.
-        OptionError: A metric is not known, or given twice.
+        CaptionError: References or candidates are not captions by image, or a subset holds what is no
+            image id.
+        MismatchError: Their images differ, an image has several candidates, or a subset has an image
+            without references.
+        OptionError: A metric is not known, or given twice; `subsets` is no mapping of names to image
+            ids, or a subset has no image.
     """
     return Evaluator(references, metrics, tokenizer=tokenizer).evaluate(candidates, subsets=subsets)
+
+
+def _checked_ids(name: str, images: object) -> set[ImageId]:
+    if isinstance(images, str | bytes) or not isinstance(images, Iterable):
+        raise OptionError(f"subset {name!r} must be a list of image ids (got {type(images).__name__})")
+    given = list(images)
+    for image in given:
+        if not is_image_id(image):
+            raise CaptionError(
+                f"subset {name!r}: an image id must be an integer or a string"
+                f" (got {image!r}, {type(image).__name__})"
+            )
+    return set(given)
 
 
 def matched(references: References, candidates: Candidates) -> Candidates:
@@ -206,28 +226,52 @@ def matched(references: References, candidates: Candidates) -> Candidates:
     Raises:
         MismatchError: The images differ, or an image has several candidates.
     """
-    several = np.flatnonzero(candidates.counts > 1)
-    if several.size:
-        image = candidates.image_ids[several[0]]
-        raise MismatchError(
-            f"every image must have one candidate (got {len(candidates[image])} for image {image!r})"
-        )
-    unknown = np.flatnonzero(candidates.native.positions_in(references.native) < 0)
-    if unknown.size:
-        raise MismatchError(unknown_images(candidates, references, unknown.tolist()))
+    found = problems(references, candidates)
+    if found:
+        raise MismatchError("; ".join(found))
     positions = references.native.positions_in(candidates.native)
-    missing = np.flatnonzero(positions < 0)
-    if missing.size:
-        named = [references.image_ids[position] for position in missing.tolist()]
-        raise MismatchError(f"{first_few(named)} among the references but without a candidate")
     if np.array_equal(positions, np.arange(len(references))):
         return candidates
     return Candidates.from_native(candidates.native.select(positions.tolist()))
 
 
-def _key(metric: Metric) -> str:
-    return metric.names[0] if len(metric.names) == 1 else metric.family
+def problems(references: References, candidates: Candidates) -> list[str]:
+    """What keeps candidates from being scored: messages, none if each image has one candidate."""
+    found = []
+    several = np.flatnonzero(candidates.counts > 1)
+    if several.size:
+        image = candidates.image_ids[several[0]]
+        count = len(candidates[image])
+        found.append(f"every image must have one candidate (got {count} for image {image!r})")
+    unknown = np.flatnonzero(candidates.native.positions_in(references.native) < 0)
+    if unknown.size:
+        found.append(unknown_images(candidates, references, unknown.tolist()))
+    missing = np.flatnonzero(references.native.positions_in(candidates.native) < 0)
+    if missing.size:
+        named = [references.image_ids[position] for position in missing.tolist()]
+        found.append(f"{first_few(named)} among the references but without a candidate")
+    return found
+
+
+def _subset(scores: Sequence[tuple[Metric, Scores]], rows: list[int]) -> dict[str, float]:
+    subset: dict[str, float] = {}
+    for metric, part in scores:
+        sums = part.statistics[rows].sum(axis=0)
+        subset.update(zip(metric.names, metric.aggregate(sums).tolist(), strict=True))
+    return subset
+
+
+def _keys(scores: Sequence[tuple[Metric, Scores]]) -> list[str]:
+    """A metric's key: its family, or its scores where it has one or the family is there twice."""
+    families = [metric.family for metric, _ in scores]
+    return [
+        ",".join(metric.names)
+        if len(metric.names) == 1 or families.count(metric.family) > 1
+        else metric.family
+        for metric, _ in scores
+    ]
 
 
 def _plain(signature: Signature) -> dict[str, Any]:
-    return {**asdict(signature), "text": str(signature)}
+    parts = {field.name: getattr(signature, field.name) for field in fields(signature)}
+    return {**parts, "digest": str(signature.digest), "text": str(signature)}

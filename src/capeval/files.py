@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-__all__ = ["written_whole"]
+__all__ = ["check_writable", "written_whole"]
 
 
 @contextmanager
@@ -20,10 +22,12 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     file, such as a pipe, is written to as it is.
 
     Raises:
-        OSError: The folder does not exist or can't be written to, or the disk is full.
+        OSError: The folder does not exist or can't be written to, a link leads to itself, or the disk is
+            full.
     """
     path = Path(path)
-    if path.exists() and not path.is_file():
+    mode = _mode(path)
+    if mode is not None and not stat.S_ISREG(mode):
         # A terminal, a pipe or /dev/null can only be written to, never replaced.
         with path.open("wb") as file:
             yield file
@@ -42,16 +46,46 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        unfinished.chmod(_permissions(path))
+        unfinished.chmod(_permissions(mode))
         unfinished.replace(path)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
 
 
-def _permissions(path: Path) -> int:
-    if path.exists():
-        return path.stat().st_mode & 0o777
+def check_writable(path: Path) -> None:
+    """Looks whether a file can be written, before the work whose result it shall take.
+
+    Raises:
+        OSError: It is a folder, or its own folder does not exist or can't be written to.
+    """
+    mode = _mode(path)
+    if mode is not None and stat.S_ISDIR(mode):
+        raise _failure(errno.EISDIR, path)
+    if mode is not None and not stat.S_ISREG(mode):
+        return
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise _failure(errno.ENOENT, path)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise _failure(errno.EACCES, path)
+
+
+def _failure(number: int, path: Path) -> OSError:
+    return OSError(number, os.strerror(number), str(path))
+
+
+def _mode(path: Path) -> int | None:
+    """The type and permissions of what is there, if anything is."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _permissions(mode: int | None) -> int:
+    if mode is not None:
+        return mode & 0o777
     # The mask can only be read by setting it.
     mask = os.umask(0)
     os.umask(mask)

@@ -142,7 +142,7 @@ def compare(
 
     Args:
         a: The scores of the first system.
-        b: The scores of the second, of the same images with the same metrics and options.
+        b: The scores of the second, against the same references with the same metrics and options.
         method: `bootstrap` or `randomization`.
         samples: The number of resamples.
         level: The part of the resamples inside the interval.
@@ -152,7 +152,7 @@ def compare(
         The comparison of each corpus score, by name, in the order of `a`.
 
     Raises:
-        MismatchError: The two are not of the same images, metrics and options.
+        MismatchError: The two are not of the same images, references, metrics and options.
         OptionError: An option has a value that it can't have.
     """
     if method not in get_args(Method):
@@ -218,7 +218,7 @@ def _paired(a: Report, b: Report) -> tuple[list[Metric], list[FloatArray], list[
     for metric, scores in a.scores:
         if scores.signature != others[metric.names].signature:
             raise MismatchError(
-                "the reports must be made with the same options"
+                "the reports must be made with the same references and options"
                 f" (got {scores.signature} and {others[metric.names].signature})"
             )
     rows = {image: row for row, image in enumerate(b.image_ids)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -10,12 +10,14 @@ import numpy as np
 
 from capeval import _native
 from capeval.errors import CaptionError, MismatchError, OptionError
-from capeval.types import Candidates, ImageId, References
+from capeval.types import Candidates, Digest, ImageId, References, ReferencesLike
 
-__all__ = ["TokenizedCandidates", "TokenizedReferences", "Tokenizer", "tokenize"]
+__all__ = ["TokenizedCandidates", "TokenizedReferences", "Tokenizer", "tokenize", "tokenized"]
 
 Kind = Literal["ptb", "none"]
 Punctuation = Literal["reference", "paper", "keep"]
+
+_LONGEST_ID = 80
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +33,7 @@ class Tokenizer:
             brackets too, as the paper's list says; `keep` removes nothing.
 
     Raises:
-        OptionError: `kind` or `punctuation` is none of these.
+        OptionError: An option has another value.
     """
 
     kind: Kind = "ptb"
@@ -45,6 +47,8 @@ class Tokenizer:
             raise OptionError(
                 f"'punctuation' must be one of {', '.join(get_args(Punctuation))} (got {self.punctuation!r})"
             )
+        if not isinstance(self.lowercase, bool):
+            raise OptionError(f"'lowercase' must be True or False (got {self.lowercase!r})")
 
     @property
     def native(self) -> _native.TokenizerOptions:
@@ -67,33 +71,79 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer | None = None) -> lis
 
     Raises:
         CaptionError: A caption is not a string of Unicode characters.
+        OptionError: `tokenizer` is no `Tokenizer`.
     """
     if isinstance(captions, str):
         raise CaptionError("captions must be a list of strings (got one string)")
+    if isinstance(captions, bytes | Mapping | Set) or not isinstance(captions, Iterable):
+        raise CaptionError(f"captions must be a list of strings (got {type(captions).__name__})")
     texts = list(captions)
     for position, caption in enumerate(texts):
         if not isinstance(caption, str):
             raise CaptionError(f"caption {position} must be a string (got {type(caption).__name__})")
     try:
-        return _native.tokenize(texts, (tokenizer or Tokenizer()).native)
+        return _native.tokenize(texts, _checked(tokenizer).native)
     except UnicodeEncodeError as error:
         raise CaptionError(f"a caption holds a lone surrogate, which is no character ({error})") from None
 
 
+def _checked(tokenizer: Tokenizer | None) -> Tokenizer:
+    if tokenizer is None:
+        return Tokenizer()
+    if not isinstance(tokenizer, Tokenizer):
+        raise OptionError(
+            f"'tokenizer' must be a Tokenizer, such as Tokenizer(kind='ptb') (got {tokenizer!r})"
+        )
+    return tokenizer
+
+
+def tokenized(
+    references: ReferencesLike | TokenizedReferences, tokenizer: Tokenizer | None
+) -> TokenizedReferences:
+    """References as tokens; already tokenised ones are given back as they are.
+
+    Raises:
+        CaptionError: The references are not captions by image.
+        OptionError: `tokenizer` is no `Tokenizer`, or not the one of tokenised references.
+    """
+    if not isinstance(references, TokenizedReferences):
+        if not isinstance(references, References):
+            references = References(references)
+        return TokenizedReferences(references, tokenizer)
+    if tokenizer is not None and _checked(tokenizer) != references.tokenizer:
+        raise OptionError(
+            f"'tokenizer' must be the one the references were tokenised with, {references.tokenizer}"
+            f" (got {tokenizer})"
+        )
+    return references
+
+
 class TokenizedReferences:
-    """References tokenised once, for any number of metrics and candidates."""
+    """References tokenised once, for any number of metrics and candidates.
+
+    A pickle of them holds the captions, which are tokenised again where it is read.
+    """
 
     def __init__(self, references: References, tokenizer: Tokenizer | None = None) -> None:
         self.references = references
-        self.tokenizer = tokenizer or Tokenizer()
+        self.tokenizer = _checked(tokenizer)
+        # One for all signatures, so that it is taken once.
+        self.digest = Digest(references)
         self.native = _native.TokenizedReferences(references.native, self.tokenizer.native)
 
     def __len__(self) -> int:
         return len(self.native)
 
+    def __reduce__(self) -> tuple[type[TokenizedReferences], tuple[References, Tokenizer]]:
+        return type(self), (self.references, self.tokenizer)
+
     def texts(self, image: ImageId) -> list[str]:
-        """The references of an image as tokens joined by single spaces."""
-        return self.native.of(self.references.image_ids.index(image))
+        """The references of an image as tokens joined by single spaces.
+
+        Raises:
+            CaptionError: There is no such image.
+        """
+        return self.native.of(self.references.position(image))
 
     def candidates(self, candidates: Candidates) -> TokenizedCandidates:
         """Tokenises candidates of some or all of the images.
@@ -117,6 +167,9 @@ class TokenizedCandidates:
             references.native, candidates.native, positions, references.tokenizer.native
         )
         self.candidates = candidates
+
+    def __reduce__(self) -> tuple[type[TokenizedCandidates], tuple[TokenizedReferences, Candidates]]:
+        return type(self), (self.references, self.candidates)
 
     def __len__(self) -> int:
         return len(self.native)
@@ -148,7 +201,13 @@ def unknown_images(candidates: Candidates, references: References, positions: li
 def first_few(images: Sequence[ImageId]) -> str:
     """`image 7 is`, or `12 images are`, with the first few named."""
     if len(images) == 1:
-        return f"image {images[0]!r} is"
-    named = ", ".join(repr(image) for image in images[:5])
+        return f"image {_short(images[0])} is"
+    named = ", ".join(_short(image) for image in images[:5])
     more = ", ..." if len(images) > 5 else ""
     return f"{len(images):,} images ({named}{more}) are"
+
+
+def _short(image: ImageId) -> str:
+    # Ids come from files, where they can be of any length.
+    shown = repr(image)
+    return shown if len(shown) <= _LONGEST_ID else f"{shown[: _LONGEST_ID - 3]}..."

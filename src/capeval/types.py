@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -16,20 +18,32 @@ from capeval.errors import CaptionError
 __all__ = [
     "Candidates",
     "CandidatesLike",
+    "Digest",
     "FloatArray",
     "ImageId",
     "References",
     "ReferencesLike",
     "Scores",
     "Signature",
+    "is_image_id",
 ]
 
 ImageId = int | str
 FloatArray = NDArray[np.float64]
 
+
+def is_image_id(value: object) -> bool:
+    """Whether a value is an integer or a string: True == 1 and 1.0 == 1, but neither is an image id."""
+    return isinstance(value, int | np.integer | str) and not isinstance(value, bool)
+
+
 # A mapping's type says of which type all its keys are: ids that may be either are neither of these two.
 _Groups = Mapping[int, Sequence[str]] | Mapping[str, Sequence[str]] | Mapping[ImageId, Sequence[str]]
 _Singles = Mapping[int, str] | Mapping[str, str] | Mapping[ImageId, str]
+
+
+# What can be iterated over and is no list of captions.
+_NO_LISTS = (str, bytes, bytearray, memoryview, Mapping, Set)
 
 
 class _Captions(Mapping[ImageId, list[str]]):
@@ -52,7 +66,8 @@ class _Captions(Mapping[ImageId, list[str]]):
 
     @classmethod
     def _group(cls, image: ImageId, value: object) -> list[str]:
-        if isinstance(value, str) or not isinstance(value, Iterable):
+        # A mapping would give its keys, a set an order of its own, bytes numbers.
+        if isinstance(value, _NO_LISTS) or not isinstance(value, Iterable):
             raise CaptionError(
                 f"{cls._kind} of image {image!r} must be a list of strings (got {type(value).__name__})"
             )
@@ -95,19 +110,26 @@ class _Captions(Mapping[ImageId, list[str]]):
         Raises:
             CaptionError: An image is not there, or is asked for twice.
         """
-        positions = []
-        for image in image_ids:
-            if image not in self:
-                raise CaptionError(f"image {image!r} is not among the {len(self):,} images with {self._kind}")
-            positions.append(self._positions[image])
+        positions = [self.position(image) for image in image_ids]
         return type(self).from_native(self._native.select(positions))
 
+    def position(self, image: ImageId) -> int:
+        """The place of an image, from 0.
+
+        Raises:
+            CaptionError: The image is not there.
+        """
+        if image not in self:
+            raise CaptionError(f"image {image!r} is not among the {len(self):,} images with {self._kind}")
+        return self._positions[image]
+
     def __getitem__(self, image: ImageId) -> list[str]:
+        if image not in self:
+            raise KeyError(image)
         return self._native.of(self._positions[image])
 
     def __contains__(self, image: object) -> bool:
-        # True == 1 and 1.0 == 1, but neither is an image id.
-        return type(image) in (int, str) and image in self._positions
+        return is_image_id(image) and image in self._positions
 
     def __iter__(self) -> Iterator[ImageId]:
         return iter(self.image_ids)
@@ -121,6 +143,9 @@ class _Captions(Mapping[ImageId, list[str]]):
         return dict(self.items()) == dict(other.items())
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[Self], tuple[dict[ImageId, list[str]]]]:
+        return type(self), (dict(self.items()),)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self._native.count():,} captions of {len(self):,} images>"
@@ -168,6 +193,55 @@ CandidatesLike = Candidates | _Groups | _Singles
 """Candidates, or a mapping of image ids to a caption or to a list of captions."""
 
 
+class Digest:
+    """A fingerprint of captions: 8 hexadecimal digits, which do not depend on the order of the images.
+
+    It is taken when it is first read or compared: that takes as long as tokenising the captions does,
+    and many who score never read it.
+    """
+
+    def __init__(self, captions: References) -> None:
+        self._captions = captions
+
+    @cached_property
+    def _text(self) -> str:
+        ids, native = self._captions.image_ids, self._captions.native
+        order = sorted(range(len(ids)), key=lambda position: ids[position])
+        groups = [native.of(position) for position in order]
+        texts = [text for group in groups for text in group]
+        # With all the lengths, no other captions give the same bytes.
+        lengths = np.array([len(group) for group in groups] + [len(text) for text in texts], dtype="<i8")
+        digest = hashlib.blake2b(digest_size=4)
+        for part in (json.dumps([ids[position] for position in order]), "".join(texts)):
+            digest.update(part.encode())
+        digest.update(lengths.tobytes())
+        return digest.hexdigest()
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Digest):
+            return NotImplemented
+        return self is other or str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __repr__(self) -> str:
+        return f"<Digest: {self}>"
+
+    def __reduce__(self) -> tuple[Callable[[str], Digest], tuple[str]]:
+        # Without the captions: a report would carry them to wherever it goes.
+        return _digest, (str(self),)
+
+
+def _digest(text: str) -> Digest:
+    digest = Digest.__new__(Digest)
+    digest.__dict__["_text"] = text
+    return digest
+
+
 @dataclass(frozen=True, kw_only=True)
 class Signature:
     """What a score depends on: two scores can be compared when their signatures are equal.
@@ -178,8 +252,9 @@ class Signature:
         tokenizer: The tokenizer and its options.
         images: The number of images.
         references: The number of references per image, such as `5` or `4-6`.
-        document_frequencies: Where document frequencies come from, for metrics that use them.
-        seed: The seed, for numbers that depend on chance.
+        digest: A fingerprint of the references and their images.
+        document_frequencies: Where document frequencies come from, for metrics that use them; those of
+            another corpus with their fingerprint.
         version: The version of capeval.
     """
 
@@ -188,8 +263,8 @@ class Signature:
     tokenizer: str
     images: int
     references: str
+    digest: Digest
     document_frequencies: str | None = None
-    seed: int | None = None
     version: str = _native.__version__
 
     def __str__(self) -> str:
@@ -199,11 +274,10 @@ class Signature:
             f"tokenizer={self.tokenizer}",
             f"images={self.images}",
             f"references={self.references}",
+            f"digest={self.digest}",
         ]
         if self.document_frequencies is not None:
             parts.append(f"df={self.document_frequencies}")
-        if self.seed is not None:
-            parts.append(f"seed={self.seed}")
         return "|".join([*parts, f"capeval={self.version}"])
 
 

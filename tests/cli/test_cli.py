@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import capeval
+from capeval.cli.console import system_names
 from capeval.metrics import METRICS
 
 REFERENCES = [
@@ -153,6 +154,82 @@ def test_outputs_are_whole_or_not_there(files: Path) -> None:
     assert sorted(files.iterdir()) == before
 
 
+def test_outputs_are_checked_before_any_work(files: Path) -> None:
+    paths = files / "references.json", files / "a.json"
+    before = {path: path.read_bytes() for path in files.iterdir()}
+    assert "No such file" in refusal("score", *paths, "--report", files / "r.html", "-o", files / "no" / "y")
+    both = files / "both"
+    assert "another result goes there" in refusal("score", *paths, "--report", both, "-o", both)
+    (files / "link.json").symlink_to(files / "a.json")
+    for command, *read in (("score", *paths), ("compare", *paths, files / "b.json"), ("tokenize", paths[1])):
+        message = refusal(command, *read, "-o", files / "link.json")
+        assert message == f"capeval: error: {files / 'link.json'} can't be written to: it is read\n"
+    (files / "link.json").unlink()
+    assert {path: path.read_bytes() for path in files.iterdir()} == before
+
+
+def test_a_link_to_itself_is_told(files: Path) -> None:
+    loop = files / "loop"
+    loop.symlink_to(loop)
+    message = refusal("score", files / "references.json", files / "a.json", "-o", loop)
+    assert message == f"capeval: error: {loop}: Too many levels of symbolic links\n"
+
+
+def test_names_of_scores_of_images_can_not_steer_the_terminal(files: Path) -> None:
+    (files / "c.json").write_text(json.dumps([{"image_id": "\x1b[2J\x9b", "caption": "a"}]))
+    paths = files / "c.json", files / "c.json", "-m", "ROUGE-L", "--per-image", "--format"
+    for form in ("table", "markdown", "latex"):
+        assert {"\x1b", "\x9b"}.isdisjoint(output("score", *paths, form))
+    assert r"\x1b[2J\x9b" in output("score", *paths, "table")
+    rows = list(csv.reader(io.StringIO(output("score", *paths, "csv"))))
+    assert rows[1][1] == "\x1b[2J\x9b"
+
+
+def test_scores_of_images_refuse_what_they_do_not_show(files: Path) -> None:
+    (files / "s.json").write_text('{"x": [1]}')
+    paths = files / "references.json", files / "a.json", "-m", "ROUGE-L", "--per-image"
+    for option in (["--bootstrap"], ["--subset", files / "s.json"]):
+        assert "'--per-image' shows neither" in refusal("score", *paths, *option)
+        report = json.loads(output("score", *paths, *option, "-f", "json"))
+        assert {"subsets", "intervals"} & report.keys()
+        # Here they are in the page.
+        assert "image_id" in output("score", *paths, *option, "--report", files / "r.html")
+
+
+@pytest.mark.parametrize("level", ["0", "1", "nan"])
+def test_a_level_that_is_none_is_refused_before_any_work(level: str) -> None:
+    done = run("score", "none.json", "none.json", "--bootstrap", "--level", level)
+    assert done.returncode == 2
+    assert b"not between 0 and 1" in done.stderr
+
+
+def test_input_is_read_before_tables_are_made(files: Path) -> None:
+    # Without METEOR's tables, and without what they are made from.
+    hidden = "import sys; sys.modules['pycocoevalcap'] = None; from capeval.cli import main; main()"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(files / "cache")}
+
+    def message(*arguments: str | Path) -> str:
+        command = [sys.executable, "-c", hidden, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, check=False, env=environment, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        return done.stderr
+
+    references, a = files / "references.json", files / "a.json"
+    assert "none.json: No such file" in message("score", references, files / "none.json")
+    assert "none.json: No such file" in message("compare", references, a, files / "none.json")
+    assert "got 'SPICE'" in message("score", references, a, "-m", "METEOR,SPICE")
+    (files / "s.json").write_text('{"x": [99]}')
+    assert "image 99" in message("score", references, a, "--subset", files / "s.json")
+    (files / "b.json").write_text(json.dumps(A[:-1]))
+    b = files / "b.json"
+    for command, *read in (("score", references, b), ("compare", references, a, b)):
+        assert "b.json: image 6 is among the references but without" in message(command, *read)
+    assert message("score", references, a).endswith(
+        "pip install pycocoevalcap==1.2; to score without METEOR: --metrics BLEU,ROUGE-L,CIDEr-D\n"
+    )
+    assert message("score", references, a, "-m", "METEOR").endswith("pip install pycocoevalcap==1.2\n")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full to write to")
 def test_a_full_disk_is_told(files: Path) -> None:
     paths = files / "references.json", files / "a.json"
@@ -172,7 +249,16 @@ def test_devices_are_written_to_and_stay(files: Path) -> None:
     assert Path("/dev/null").is_char_device()
 
 
+def test_closed_streams_take_and_give_nothing(files: Path) -> None:
+    paths = f"{files / 'references.json'} {files / 'a.json'} -m ROUGE-L"
+    for shell in (f"score {paths} >&-", f"score {paths} 2>&- >&-", "tokenize - <&-", "--version >&-"):
+        command = f"{sys.executable} -m capeval {shell}"
+        done = subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=120)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
 def test_compare(files: Path) -> None:
+    assert "difference A - B" in " ".join(output("compare", "--help").split())
     paths = [files / f"{name}.json" for name in ("references", "a", "b")]
     table = output("compare", *paths, "--samples", "50", "-m", "CIDEr-D")
     assert table.split("\n")[0].split() == ["Metric", "a", "b", "Difference", "p-value"]
@@ -188,7 +274,9 @@ def test_compare(files: Path) -> None:
 def test_check_accepts_a_submission(files: Path) -> None:
     text = output("check", files / "a.json", "--references", files / "references.json")
     assert text == f"{files / 'a.json'} is valid: 6 captions\n"
-    assert "image 1 is given an empty caption" in output("check", files / "b.json")
+    (files / "b.json").write_text(json.dumps([*B[:5], {"image_id": 6, "caption": "? ..."}]))
+    text = output("check", files / "b.json")
+    assert text.endswith("; 2 images (1, 6) are given a caption without words, which is allowed\n")
 
 
 def test_check_lists_every_problem(files: Path) -> None:
@@ -219,6 +307,14 @@ WRONG_RESULTS: dict[str, tuple[str, str]] = {
     "unknown images": (json.dumps([*A, {"image_id": 9, "caption": ""}]), "image 9 is among the candidates"),
     "missing images": (json.dumps(A[:2]), "4 images (3, 4, 5, 6) are among the references but without"),
 }
+
+
+def test_a_long_image_id_is_cut_short(files: Path) -> None:
+    (files / "long.json").write_text(json.dumps([{"image_id": "x" * 100_000, "caption": "a"}]))
+    assert len(refusal("score", files / "references.json", files / "long.json")) < 600
+    (files / "s.json").write_text(json.dumps({"y" * 100_000: [1, 99]}))
+    paths = files / "references.json", files / "a.json", "--subset", files / "s.json"
+    assert len(refusal("score", *paths)) < 600
 
 
 @pytest.mark.parametrize("what", WRONG_RESULTS)
@@ -263,6 +359,7 @@ def test_names_of_systems_are_told_apart(files: Path) -> None:
     paths = files / "x" / "results.json", files / "y" / "results.json", files / "a.json"
     reports = json.loads(output("score", files / "references.json", *paths, "-f", "json"))
     assert [report["system"] for report in reports] == [str(paths[0]), str(paths[1]), "a"]
+    assert system_names([Path("x/A.JSONL.GZ"), Path("b.json.zip"), Path(".json")]) == ["A", "b", ".json"]
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9.json", b"[red]na\nme[red].json"])
@@ -271,6 +368,10 @@ def test_odd_file_names(files: Path, name: bytes) -> None:
     path.write_text(json.dumps(A))
     done = run("score", files / "references.json", path)
     assert (done.returncode, done.stderr) == (0, b"")
+    for environment in ({}, {"PYTHONIOENCODING": "ascii"}):
+        done = run("check", path, env={**os.environ, **environment})
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout == os.fsencode(path) + b" is valid: 6 captions\n"
     path.write_text("[")
     refusal("score", files / "references.json", path)
 
@@ -377,7 +478,10 @@ def test_data_writes_real_files_once(coco: Callable[[str], Path]) -> None:
     folder = coco("references").parent
     assert "--force" in refusal("data", folder)
     before = coco("references").read_bytes()
-    assert len(output("data", folder, "--force").splitlines()) == 2
+    folder.with_name("\xe9").symlink_to(folder)
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    written = output("data", folder.with_name("\xe9"), "--force", env=ascii_only)
+    assert len(written.splitlines()) == 2
     assert coco("references").read_bytes() == before
     text = output("check", coco("human_results"), "-r", coco("references"))
     assert text.endswith("is valid: 40,504 captions\n")
@@ -386,12 +490,13 @@ def test_data_writes_real_files_once(coco: Callable[[str], Path]) -> None:
 def test_demo_shows_the_paper_beside_it_and_writes_a_report(
     coco: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    text = output("demo", "--output", tmp_path / "demo")
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    text = output("demo", "--output", tmp_path / "d\xe9mo", env=ascii_only)
     table = [line.split() for line in text.splitlines() if line.startswith(("System", "One human", "Paper"))]
     scores = dict(zip(table[0][1:], table[1][-len(table[0][1:]) :], strict=True))
     # With one caption of five held out; the paper's test set had one more, and gives the row below.
     assert float(scores["BLEU-4"]) == pytest.approx(0.194, abs=0.003)
     assert float(scores["CIDEr-D"]) == pytest.approx(0.857, abs=0.004)
     assert table[2][-1] == "0.854"
-    assert (tmp_path / "demo" / "report.html").stat().st_size > 50_000
+    assert (tmp_path / "d\xe9mo" / "report.html").stat().st_size > 50_000
     assert " s: reading " in text

@@ -7,6 +7,7 @@ from capeval.benchmarks import coco
 from capeval.types import Candidates
 from tests.conformance import reference
 
+# METEOR is compared in `tests/conformance/meteor`.
 METRICS = ("BLEU", "ROUGE-L", "CIDEr-D")
 
 pytestmark = pytest.mark.conformance
@@ -50,8 +51,9 @@ def test_tokens_and_captions_score_alike(
 ) -> None:
     references, candidates = captions
     groups, texts = tokens
-    from_captions = Evaluator(references, METRICS).evaluate(candidates)
-    from_tokens = Evaluator(groups, METRICS, tokenizer=Tokenizer(kind="none")).evaluate(
+    metrics = (*METRICS, "METEOR")
+    from_captions = Evaluator(references, metrics).evaluate(candidates)
+    from_tokens = Evaluator(groups, metrics, tokenizer=Tokenizer(kind="none")).evaluate(
         dict(zip(groups, texts, strict=True))
     )
     assert from_captions.corpus == from_tokens.corpus

@@ -14,8 +14,8 @@ from capeval.metrics import METRICS, Metric, Prepared
 from tests.properties.strategies import UNSEEN, WORDS, Corpus, captions, corpora
 
 TOKENS = Tokenizer(kind="none")
-# There are many names, and each test below tries all.
-FEW = settings(max_examples=8)
+# There are many names, and each test below tries all: a third of the profile's examples for each.
+FEW = settings(max_examples=settings().max_examples // 3)
 EVERY_METRIC = pytest.mark.parametrize("name", METRICS)
 
 

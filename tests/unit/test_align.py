@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from capeval import Meteor, align
+from capeval import Bleu, Meteor, align
 from capeval.errors import CaptionError, OptionError
 from capeval.metrics.meteor import STAGES
 
@@ -74,3 +74,8 @@ def test_options_are_checked() -> None:
 def test_captions_must_be_text() -> None:
     with pytest.raises(CaptionError):
         align(1, "a dog")  # type: ignore[arg-type]
+
+
+def test_the_metric_must_be_meteor() -> None:
+    with pytest.raises(OptionError, match=r"'metric' must be a Meteor \(got Bleu\("):
+        align("a", "a", metric=Bleu())  # type: ignore[arg-type]

@@ -10,6 +10,8 @@ import pytest
 
 from capeval import Bleu, Candidates, Evaluator, References, Report, RougeL, Tokenizer, evaluate
 from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError
+from capeval.evaluation import problems
+from capeval.metrics import Prepared
 
 TOKENS = Tokenizer(kind="none")
 REFERENCES = {7: ["a dog runs", "the dog"], 3: ["a cat sits on grass"], 5: ["two birds"]}
@@ -36,6 +38,13 @@ def test_metrics_are_chosen_by_name_or_object() -> None:
     assert list(report(metrics=[Bleu(orders=(1, 2))]).signatures) == ["BLEU"]
 
 
+def test_signatures_of_two_metrics_of_a_family_are_both_there() -> None:
+    closest, shortest = Bleu(orders=(1, 2)), Bleu(orders=(3, 4), brevity="shortest")
+    made = report(metrics=[closest, shortest, RougeL()])
+    assert list(made.signatures) == ["BLEU-1,BLEU-2", "BLEU-3,BLEU-4", "ROUGE-L"]
+    assert "brevity=shortest" in made.signatures["BLEU-3,BLEU-4"].options
+
+
 def test_subsets_are_scored_on_their_own() -> None:
     made = report(subsets={"animals": [7, 3], "birds": {5}})
     assert list(made.subsets) == ["animals", "birds"]
@@ -52,12 +61,21 @@ def test_subsets_keep_the_document_frequencies_of_all() -> None:
 @pytest.mark.parametrize(
     ("subsets", "error", "message"),
     [
+        ({"odd": [True]}, CaptionError, r"subset 'odd': an image id must be .* \(got True, bool\)"),
+        ({"odd": [7.0]}, CaptionError, r"subset 'odd': an image id must be .* \(got 7.0, float\)"),
+        ({"odd": [[7]]}, CaptionError, r"subset 'odd': an image id must be .* \(got \[7\], list\)"),
+        ({"odd": "ab"}, OptionError, r"subset 'odd' must be a list of image ids \(got str\)"),
+        ({"odd": 7}, OptionError, r"subset 'odd' must be a list of image ids \(got int\)"),
+        ([7], OptionError, r"'subsets' must be a mapping of names to image ids \(got list\)"),
         ({"none": []}, OptionError, r"subset 'none' must have at least one image \(got none\)"),
         ({"far": [7, 8]}, MismatchError, "subset 'far': image 8 is not among the references"),
         ({"far": [8, "9"]}, MismatchError, r"subset 'far': 2 images \(8, '9'\) are not among the references"),
     ],
 )
-def test_subsets_are_checked(subsets: Any, error: type[Exception], message: str) -> None:
+def test_subsets_are_checked_before_anything_is_scored(
+    subsets: Any, error: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Prepared, "statistics", lambda *_: pytest.fail("scored already"))
     with pytest.raises(error, match=message):
         report(subsets=subsets)
 
@@ -88,6 +106,21 @@ def test_images_must_be_the_same(candidates: Any, message: str) -> None:
         evaluate(REFERENCES, candidates)
 
 
+def test_all_problems_are_listed() -> None:
+    references = References({1: ["a"], 2: ["b"], 3: ["c"]})
+    assert problems(references, Candidates({1: "a", 3: "c", 2: "b"})) == []
+    expected = [
+        "every image must have one candidate (got 2 for image 1)",
+        "image 4 is among the candidates but not among the references",
+        "2 images (2, 3) are among the references but without a candidate",
+    ]
+    candidates = Candidates({1: ["a", "b"], 4: ["d"]})
+    assert problems(references, candidates) == expected
+    with pytest.raises(MismatchError) as caught:
+        evaluate(references, candidates, ["ROUGE-L"])
+    assert str(caught.value) == "; ".join(expected)
+
+
 def test_captions_must_be_captions() -> None:
     with pytest.raises(CaptionError, match="references must be a mapping"):
         evaluate([["a"]], CANDIDATES)  # type: ignore[arg-type]
@@ -106,6 +139,7 @@ def test_to_dict_is_what_save_writes(tmp_path: Path) -> None:
     assert plain["subsets"] == {"cat": made.subsets["cat"]}
     assert [entry["image_id"] for entry in plain["per_image"]] == [7, 3, 5]
     assert plain["per_image"][1]["BLEU-4"] == made.per_image["BLEU-4"][1]
+    assert plain["signatures"]["CIDEr-D"]["digest"] == str(made.signatures["CIDEr-D"].digest)
     assert plain["signatures"]["CIDEr-D"]["text"] == str(made.signatures["CIDEr-D"])
     made.save(path, per_image=False)
     assert json.loads(path.read_text(encoding="utf-8")) == json.loads(json.dumps(made.to_dict()))

@@ -83,11 +83,12 @@ def test_packed_results_are_the_same(write: Callable[..., Path], how: str) -> No
     assert dict(load_candidates(path)) == {1: ["a man"], 2: [""]}
 
 
-@pytest.mark.parametrize("name", ["r.jsonl", "r.ndjson", "r.jsonl.gz", "r.zip"])
-def test_json_lines(write: Callable[..., Path], name: str) -> None:
+@pytest.mark.parametrize("inside", ["r.jsonl", "r.ndjson", "R.JSONL"])
+@pytest.mark.parametrize("packed", ["", ".gz", ".GZ", ".zip"])
+def test_json_lines(write: Callable[..., Path], inside: str, packed: str) -> None:
     lines = b"\n".join(json.dumps(entry).encode() for entry in RESULTS)
-    pack = {"gz": gzip.compress, "zip": lambda data: zipped(("r.jsonl", data))}.get(name.rpartition(".")[2])
-    path = write(pack(lines) if pack else lines, name)
+    pack = {".gz": gzip.compress, ".zip": lambda data: zipped((inside, data))}.get(packed.lower())
+    path = write(pack(lines) if pack else lines, "r.zip" if packed == ".zip" else f"{inside}{packed}")
     assert dict(load_candidates(path)) == {1: ["a man"], 2: [""]}
     assert dict(load_references(path)) == {1: ["a man"], 2: [""]}
 
@@ -255,6 +256,11 @@ def test_subsets_by_name_and_by_domain(write: Callable[..., Path]) -> None:
         (b"[" * 200_000, "inside each other"),
         (b'{"a": [1', "line 1 column 9"),
         (b"\xff", "not UTF-8"),
+        (b"", "the file is empty; expected JSON"),
+        (b" \n", "the file is empty; expected JSON"),
+        (b'\xef\xbb\xbf{"a": [1]}', "byte order mark; expected plain UTF-8"),
+        ('{"a": [1]}'.encode("utf-16"), "looks like UTF-16"),
+        ('{"a": [1]}'.encode("utf-32-be"), "looks like UTF-16 or UTF-32"),
         (b'[{"image_id": 1}]', "entries[0] must have the keys"),
         (b'[{"image_id": 1, "split": 2}]', "entries[0].split must be a string (got 2)"),
     ],
@@ -265,3 +271,17 @@ def test_subsets_refused(write: Callable[..., Path], content: bytes, words: str)
         load_subsets(path)
     assert words in str(caught.value)
     assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_long_names_and_ids_of_subsets_are_cut_short(write: Callable[..., Path]) -> None:
+    long = "x" * 100_000
+    contents = (
+        json.dumps({long: []}),
+        json.dumps({long: [1.0]}),
+        json.dumps({long: [long, long]}),
+        f'{{"{long}": 1, "{long}": 2}}',
+    )
+    for content in contents:
+        with pytest.raises(FormatError) as caught:
+            load_subsets(write(content.encode()))
+        assert len(caught.value.message) < 200

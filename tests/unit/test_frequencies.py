@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pickle
+import random
 import struct
 import zipfile
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from capeval import Cider, CiderD, DocumentFrequencies, References, Tokenizer
-from capeval.errors import FormatError, OptionError
+from capeval.errors import CaptionError, FormatError, OptionError
 from tests.properties.strategies import Corpus, corpora
 from tests.twins import cider
 from tests.twins.scoring import native
@@ -142,6 +143,72 @@ def test_pickles_of_training_scripts_know_their_images(kind: str, tmp_path: Path
     loaded = DocumentFrequencies.load_pickle(path)
     assert loaded.counts() == KEPT
     assert loaded.images == 3
+
+
+@pytest.mark.parametrize("images", [2, 4])
+def test_a_pickle_and_an_argument_must_agree(images: int, tmp_path: Path) -> None:
+    path = tmp_path / "train-words.p"
+    for content in TRAINING_PICKLES.values():
+        path.write_bytes(content)
+        assert DocumentFrequencies.load_pickle(path, images=3).images == 3
+        with pytest.raises(OptionError, match=rf"'images' must be what .* says, 3(\.0)? \(got {images}\)"):
+            DocumentFrequencies.load_pickle(path, images=images)
+
+
+@pytest.mark.parametrize("said", [0, -1, "3", True, float("nan"), 10**400])
+def test_the_number_of_images_in_a_pickle_is_checked(said: object, tmp_path: Path) -> None:
+    path = tmp_path / "train-words.p"
+    path.write_bytes(pickle.dumps({"document_frequency": {("a",): 1}, "ref_len": said}))
+    with pytest.raises(FormatError, match="found the number of images"):
+        DocumentFrequencies.load_pickle(path)
+
+
+def test_a_mapping_will_do() -> None:
+    counted = DocumentFrequencies.of(CORPUS, tokenizer=TOKENS)
+    assert counted.counts() == frequencies().counts()
+    with pytest.raises(CaptionError, match="references must be a mapping"):
+        DocumentFrequencies.of([["a dog"]])  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="'stem' must be True or False"):
+        DocumentFrequencies.of(CORPUS, stem="no")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="'name' must be a string"):
+        DocumentFrequencies.of(CORPUS, name=None)  # type: ignore[arg-type]
+
+
+@given(corpus=corpora(), seed=st.integers(0, 2**32))
+def test_a_digest_is_of_the_counts_alone(
+    corpus: Corpus, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    groups = dict(enumerate(corpus.references))
+    shuffled = {image: groups[image] for image in random.Random(seed).sample(sorted(groups), len(groups))}
+    made, other = (DocumentFrequencies.of(given, tokenizer=TOKENS) for given in (groups, shuffled))
+    assert made.digest == other.digest
+    path = tmp_path_factory.mktemp("df") / "frequencies"
+    made.save(path)
+    assert DocumentFrequencies.load(path).digest == made.digest
+    if made.counts():
+        path.write_bytes(pickle.dumps({"document_frequency": made.counts(), "ref_len": made.images}))
+        assert DocumentFrequencies.load_pickle(path).digest == made.digest
+
+
+def test_digests_tell_counts_apart(tmp_path: Path) -> None:
+    path = tmp_path / "df.p"
+    different: list[tuple[dict[tuple[str, ...], int], int]] = [
+        ({("a",): 2, ("b",): 3}, 9),
+        ({("a",): 3, ("b",): 2}, 9),
+        ({("a",): 2, ("b",): 3}, 10),
+        ({("a",): 2, ("c",): 3}, 9),
+        ({("a", "b"): 2}, 9),
+        ({("b", "a"): 2}, 9),
+        ({("a", "a"): 2}, 9),
+        ({("b", "b"): 2}, 9),
+        ({("a", "b", "a"): 2}, 9),
+        ({("ab",): 2}, 9),
+    ]
+    digests = set()
+    for counts, images in different:
+        path.write_bytes(pickle.dumps(counts))
+        digests.add(DocumentFrequencies.load_pickle(path, images=images).digest)
+    assert len(digests) == len(different)
 
 
 class Runs:

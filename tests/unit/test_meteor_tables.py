@@ -54,6 +54,22 @@ def test_sound_tables_are_not_made_again(tmp_path: Path, sound: bytes) -> None:
     assert made == []
 
 
+@pytest.mark.parametrize("stale", [False, True])
+def test_sound_tables_in_a_folder_that_is_read_only_will_do(
+    stale: bool, tmp_path: Path, sound: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = place(tmp_path, sound)
+    if stale:
+        path.with_suffix(".checked").write_text("{}")
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(f"{path} is read-only")
+
+    # Permissions would not stop root.
+    monkeypatch.setattr(meteor, "written_whole", refuse)
+    assert meteor.compiled_tables(tmp_path, lambda _: pytest.fail("compiled again")) == path
+
+
 @pytest.mark.parametrize("kept", [0, 7, 40, 100_000])
 def test_a_file_cut_short_is_no_table(kept: int, tmp_path: Path, sound: bytes) -> None:
     path = place(tmp_path, sound[:kept])

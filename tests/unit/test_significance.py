@@ -234,5 +234,18 @@ def test_reports_of_other_metrics_do_not_compare() -> None:
 def test_reports_of_other_options_do_not_compare() -> None:
     references, candidates = {1: ["a dog"]}, {1: "a cat"}
     a, b = (evaluate(references, candidates, [RougeL(beta=beta)]) for beta in (1.0, 1.2))
-    with pytest.raises(MismatchError, match=r"same options \(got ROUGE-L\|beta=1\|"):
+    with pytest.raises(MismatchError, match=r"same references and options \(got ROUGE-L\|beta=1\|"):
         compare(a, b)
+
+
+def test_reports_against_other_references_do_not_compare() -> None:
+    a, b = (evaluate({1: [text]}, {1: "a cat"}, ["ROUGE-L"]) for text in ("a dog", "a cat"))
+    with pytest.raises(MismatchError, match="must be made with the same references and options"):
+        compare(a, b)
+
+
+def test_reports_of_the_same_references_in_another_order_compare() -> None:
+    references = {1: ["a dog"], 2: ["a cat", "the cat"]}
+    other = {image: references[image] for image in (2, 1)}
+    a, b = (evaluate(given, {1: "a dog", 2: "a dog"}, ["ROUGE-L"]) for given in (references, other))
+    assert compare(a, b)["ROUGE-L"].difference == 0

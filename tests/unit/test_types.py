@@ -1,5 +1,6 @@
 """References and candidates: what they hold, and what they refuse by name."""
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from capeval import Candidates, References, Signature
 from capeval.errors import CaptionError
+from capeval.types import Digest
 
 CAPTIONS = {3: ["a dog", "the dog"], 1: ["a cat"], 2: ["", "é 😀"]}
 
@@ -41,6 +43,18 @@ def test_other_iterables_of_captions_will_do() -> None:
 def test_ids_are_themselves_only(missing: Any) -> None:
     references = References({3: ["a"], 1: ["b"]})
     assert missing not in references
+    assert references.get(missing) is None
+    with pytest.raises(KeyError):
+        references[missing]
+    with pytest.raises(CaptionError, match="is not among the 2 images with references"):
+        references.select([missing])
+
+
+def test_integers_of_numpy_are_ids() -> None:
+    references = References({3: ["a"], 1: ["b"]})
+    assert np.int64(3) in references
+    assert references[np.int64(1)] == ["b"]  # type: ignore[index]
+    assert list(references.select(np.array([1]))) == [1]
 
 
 def test_select_keeps_the_order_asked_for() -> None:
@@ -61,6 +75,12 @@ def test_select_keeps_the_order_asked_for() -> None:
         ([("a", ["b"])], r"must be a mapping of image ids to captions \(got list\)"),
         ({1: None}, r"of image 1 must be a list of strings \(got NoneType\)"),
         ({1: 5}, r"of image 1 must be a list of strings \(got int\)"),
+        ({1: {"caption": "a dog"}}, r"of image 1 must be a list of strings \(got dict\)"),
+        ({1: {"a": 1}.keys()}, r"of image 1 must be a list of strings \(got dict_keys\)"),
+        ({1: {"a dog"}}, r"of image 1 must be a list of strings \(got set\)"),
+        ({1: frozenset({"a dog"})}, r"of image 1 must be a list of strings \(got frozenset\)"),
+        ({1: b"a dog"}, r"of image 1 must be a list of strings \(got bytes\)"),
+        ({1: bytearray(b"a dog")}, r"of image 1 must be a list of strings \(got bytearray\)"),
         ({1: []}, "1"),
         ({1: ["a"], 2: []}, "2"),
         ({1: ["a", 5]}, "caption 1 of image 1 must be a string"),
@@ -105,9 +125,32 @@ def test_a_signature_says_all() -> None:
         images=10,
         references="4-6",
         document_frequencies="references",
-        seed=3,
+        digest=Digest(References({1: ["a dog"]})),
         version="1.2.3",
     )
     assert str(signature) == (
-        "CIDEr-D|n=4|sigma=6|tokenizer=none|images=10|references=4-6|df=references|seed=3|capeval=1.2.3"
+        f"CIDEr-D|n=4|sigma=6|tokenizer=none|images=10|references=4-6|digest={signature.digest}"
+        "|df=references|capeval=1.2.3"
     )
+
+
+def test_a_digest_tells_references_apart() -> None:
+    given = {1: ["a dog", "the dog"], 2: ["a cat"]}
+    digest = Digest(References(given))
+    assert digest == Digest(References({2: given[2], 1: given[1]}))
+    assert hash(digest) == hash(Digest(References(given)))
+    assert len(str(digest)) == 8
+    int(str(digest), 16)
+    others: list[Any] = [
+        {1: ["a dog", "the dog"], 2: ["a cats"]},
+        {1: ["a dogt", "he dog"], 2: ["a cat"]},
+        {1: ["a dog"], 2: ["the dog", "a cat"]},
+        {1: ["the dog", "a dog"], 2: ["a cat"]},
+        {1: ["a dog", "the dog"], 3: ["a cat"]},
+        {"1": ["a dog", "the dog"], "2": ["a cat"]},
+    ]
+    assert len({str(digest), *(str(Digest(References(other))) for other in others)}) == 7
+    assert digest != str(digest)
+    # By hand: the sorted ids, the texts, and as 64 bits the numbers of captions and of characters.
+    parts = b"[1, 2]", b"a dogthe doga cat", np.array([2, 1, 5, 7, 5], dtype="<i8").tobytes()
+    assert str(digest) == hashlib.blake2b(b"".join(parts), digest_size=4).hexdigest()

@@ -130,43 +130,82 @@ impl CommonSubsequence {
     }
 }
 
-/// The skip bigrams of one candidate.
+/// The skip bigrams of one candidate, by their first word: those of a single word are counted at a time,
+/// since a long caption has as many as the square of its length.
 #[derive(Default)]
 struct SkipBigrams {
-    counts: HashMap<(u32, u32), (u32, u32), FxBuildHasher>,
+    /// The number of each distinct word, in the order of the candidate.
+    numbers: HashMap<u32, usize, FxBuildHasher>,
+    /// The candidate in these numbers, and the reference, whose other words are `OTHER`.
+    candidate: Vec<usize>,
+    reference: Vec<usize>,
+    /// For each number, how many more times it can match as the second word.
+    left: Vec<u32>,
+    /// Where each word stands in the candidate and in the reference, by number.
+    places: [Vec<Vec<usize>>; 2],
 }
 
+const OTHER: usize = usize::MAX;
+
 impl SkipBigrams {
+    /// Takes the words of a candidate and gives the number of its skip bigrams.
     fn fill(&mut self, candidate: &[u32], distance: Option<usize>) -> usize {
-        self.counts.clear();
-        let pairs = skip_bigrams(candidate, distance);
-        pairs.map(|pair| self.counts.entry(pair).or_default().0 += 1).count()
+        self.numbers.clear();
+        self.candidate.clear();
+        for &word in candidate {
+            let next = self.numbers.len();
+            self.candidate.push(*self.numbers.entry(word).or_insert(next));
+        }
+        self.left.clear();
+        self.left.resize(self.numbers.len(), 0);
+        note_places(&mut self.places[0], self.numbers.len(), &self.candidate);
+        skip_bigrams(candidate.len(), distance)
     }
 
     /// How many of the reference's skip bigrams are the candidate's too, each at most as often as in
     /// both, and how many the reference has.
     fn matched(&mut self, reference: &[u32], distance: Option<usize>) -> (usize, usize) {
-        self.counts.values_mut().for_each(|(_, left)| *left = 0);
-        let (mut matched, mut total) = (0, 0);
-        for pair in skip_bigrams(reference, distance) {
-            total += 1;
-            if let Some((count, seen)) = self.counts.get_mut(&pair)
-                && *seen < *count
-            {
-                *seen += 1;
-                matched += 1;
+        let numbered = reference.iter().map(|word| self.numbers.get(word).copied().unwrap_or(OTHER));
+        self.reference.clear();
+        self.reference.extend(numbered);
+        note_places(&mut self.places[1], self.numbers.len(), &self.reference);
+        let [ours, theirs] = &self.places;
+        let mut matched = 0;
+        for (ours, theirs) in ours.iter().zip(theirs).filter(|(_, theirs)| !theirs.is_empty()) {
+            let seconds = || ours.iter().flat_map(|&first| after(&self.candidate, first, distance));
+            seconds().for_each(|&second| self.left[second] += 1);
+            for &second in theirs.iter().flat_map(|&first| after(&self.reference, first, distance)) {
+                if let Some(left) = self.left.get_mut(second)
+                    && *left > 0
+                {
+                    *left -= 1;
+                    matched += 1;
+                }
             }
+            seconds().for_each(|&second| self.left[second] = 0);
         }
-        (matched, total)
+        (matched, skip_bigrams(reference.len(), distance))
     }
 }
 
-fn skip_bigrams(words: &[u32], distance: Option<usize>) -> impl Iterator<Item = (u32, u32)> {
-    let distance = distance.unwrap_or(words.len());
-    words
-        .iter()
-        .enumerate()
-        .flat_map(move |(i, &first)| words[i + 1..].iter().take(distance).map(move |&second| (first, second)))
+fn note_places(places: &mut Vec<Vec<usize>>, numbers: usize, words: &[usize]) {
+    places.iter_mut().for_each(Vec::clear);
+    places.resize(numbers.max(places.len()), Vec::new());
+    let known = words.iter().enumerate().filter(|&(_, &number)| number != OTHER);
+    known.for_each(|(place, &number)| places[number].push(place));
+}
+
+/// The words that make a skip bigram with the one at `first`.
+fn after(words: &[usize], first: usize, distance: Option<usize>) -> &[usize] {
+    let rest = &words[first + 1..];
+    &rest[..distance.unwrap_or(rest.len()).min(rest.len())]
+}
+
+/// How many skip bigrams so many words have.
+fn skip_bigrams(words: usize, distance: Option<usize>) -> usize {
+    let distance = distance.unwrap_or(words).min(words);
+    // The last words have fewer words after them.
+    words * distance - distance * (distance + 1) / 2
 }
 
 #[cfg(test)]
@@ -216,8 +255,44 @@ mod tests {
         // Lin (2004), section 5: 3 of the 6 skip bigrams match; beta 1 gives 0.5.
         let (references, candidates) = corpus("police kill the gunman", &["police killed the gunman"]);
         assert_eq!(s_statistics(&references, &candidates, None, 1.0), [0.5, 1.0]);
-        assert_eq!(skip_bigrams(&[1, 2, 3, 4], Some(1)).count(), 3);
-        assert_eq!(skip_bigrams(&[1, 2, 3, 4, 5, 6], Some(4)).count(), 14);
+        assert_eq!(skip_bigrams(4, Some(1)), 3);
+        assert_eq!(skip_bigrams(6, Some(4)), 14);
+    }
+
+    #[test]
+    fn skip_bigrams_of_any_words() {
+        let pairs = |words: &[u32], distance: Option<usize>| -> Vec<(u32, u32)> {
+            let near = |i: usize, j: usize| distance.is_none_or(|distance| j - i <= distance);
+            let seconds = |i| (i + 1..words.len()).filter(move |&j| near(i, j));
+            (0..words.len()).flat_map(|i| seconds(i).map(move |j| (words[i], words[j]))).collect()
+        };
+        let mut state = 1_u32;
+        let mut words = |length: usize| -> Vec<u32> {
+            let next = || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 24) % 9
+            };
+            std::iter::repeat_with(next).take(length).collect()
+        };
+        let mut counted = SkipBigrams::default();
+        for length in [0, 1, 2, 5, 12, 40] {
+            for distance in [None, Some(0), Some(1), Some(4), Some(100), Some(usize::MAX)] {
+                let candidate = words(length);
+                assert_eq!(counted.fill(&candidate, distance), pairs(&candidate, distance).len());
+                for reference in [0, 1, 3, 20].map(&mut words) {
+                    let mut left = pairs(&candidate, distance);
+                    let theirs = pairs(&reference, distance);
+                    let total = theirs.len();
+                    for pair in theirs {
+                        if let Some(at) = left.iter().position(|&other| other == pair) {
+                            left.swap_remove(at);
+                        }
+                    }
+                    let matched = pairs(&candidate, distance).len() - left.len();
+                    assert_eq!(counted.matched(&reference, distance), (matched, total));
+                }
+            }
+        }
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Automaton {
 
 /// A state of the deterministic automaton, as the place of its row among the transitions, and
 /// whether a rule has matched on reaching it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct State(u32);
 
 impl State {

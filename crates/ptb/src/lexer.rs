@@ -2,6 +2,7 @@
 
 use crate::automaton::{Automaton, State, States};
 use crate::rules::{self, Action, End, is_apostrophe, is_white_space};
+use crate::runs::{Runs, SHORT};
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
@@ -44,11 +45,18 @@ impl Lexer {
         Lexer { states: States::new(&rules.automaton), outcomes: &rules.outcomes }
     }
 
-    /// The lexeme at `start`, which must be inside the line.
-    pub(crate) fn next(&mut self, line: &[u8], start: usize, following: Following) -> Lexeme {
+    /// The lexeme at `start`, which must be inside the line; `runs` are those of this line.
+    pub(crate) fn next(
+        &mut self,
+        line: &[u8],
+        start: usize,
+        following: Following,
+        runs: &mut Runs,
+    ) -> Lexeme {
         let mut state = self.states.start();
         let mut best = None;
-        for (index, &symbol) in line.iter().enumerate().skip(start) {
+        let short = &line[..line.len().min(start + SHORT)];
+        for (index, &symbol) in short.iter().enumerate().skip(start) {
             state = self.states.next(state, symbol);
             if state == State::DEAD {
                 break;
@@ -56,6 +64,11 @@ impl Lexer {
             if state.accepts() {
                 best = Some((state, index + 1));
             }
+        }
+        if state != State::DEAD && short.len() < line.len() {
+            let run = runs.go_on(&mut self.states, state, line, short.len());
+            best = run.best.or(best);
+            state = run.last;
         }
         let within = best.and_then(|(state, end)| self.lexeme(state, line, start, end));
         if state == State::DEAD { within } else { self.beyond(state, line, start, following).or(within) }

@@ -17,6 +17,7 @@ mod lowercase;
 mod normalise;
 mod pattern;
 mod rules;
+mod runs;
 mod symbols;
 mod tokenizer;
 

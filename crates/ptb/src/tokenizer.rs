@@ -4,6 +4,7 @@ use crate::lexer::{Following, Lexer};
 use crate::lowercase::push_lowercase;
 use crate::normalise::normalise;
 use crate::rules::{Action, is_space};
+use crate::runs::Runs;
 use crate::symbols::{ends_line, symbols_of};
 use std::ops::ControlFlow;
 
@@ -116,6 +117,7 @@ fn is_plain(text: &str) -> bool {
 /// Passes on where each token of a line starts and ends.
 fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl FnMut(usize, usize, Action)) {
     let mut start = 0;
+    let mut runs = Runs::default();
     while start < symbols.len() {
         if symbols[start] == b' ' {
             // No token starts with it, but the run of spaces may hold rarer ones, which by
@@ -128,7 +130,7 @@ fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl F
             start = end;
             continue;
         }
-        let lexeme = lexer.next(symbols, start, following);
+        let lexeme = lexer.next(symbols, start, following, &mut runs);
         if lexeme.action != Action::Skip {
             emit(start, lexeme.text_end, lexeme.action);
         }
@@ -287,7 +289,8 @@ mod tests {
         let mut found = Vec::new();
         let mut start = 0;
         while start < symbols.len() {
-            let lexeme = lexer.next(symbols, start, &|_| {});
+            // Without the runs of earlier attempts.
+            let lexeme = lexer.next(symbols, start, &|_| {}, &mut Runs::default());
             assert!(start < lexeme.end && lexeme.end <= lexeme.text_end);
             assert!(lexeme.text_end <= symbols.len());
             found.push((start, lexeme.text_end, lexeme.action));
@@ -312,6 +315,16 @@ mod tests {
         #[test]
         fn short_cuts_change_nothing(text in any::<String>()) {
             check_short_cuts(&text);
+        }
+
+        #[test]
+        fn runs_change_nothing(
+            pieces in prop::collection::vec(
+                ("(o'a|a/|~a|'a|\u{1f600}|\u{200d}|<a |<a b='c' |<a b=\"|1,|a\\.|a-|a@|#a|&|http://|=|>|.| ){1,3}", 1..60_usize),
+                1..5,
+            )
+        ) {
+            check_short_cuts(&pieces.iter().map(|(piece, count)| piece.repeat(*count)).collect::<String>());
         }
 
         #[test]

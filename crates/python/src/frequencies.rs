@@ -8,6 +8,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, P
 use pyo3::prelude::*;
 
 use crate::errors::internal;
+use crate::threads::detached;
 use crate::tokens::TokenizedReferences;
 
 #[pyclass(frozen, module = "capeval._native")]
@@ -18,16 +19,21 @@ type Order<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<u32>>);
 #[pymethods]
 impl DocumentFrequencies {
     #[staticmethod]
-    fn of_references(py: Python<'_>, references: &TokenizedReferences, max_order: usize, stem: bool) -> Self {
-        let counted = py.detach(|| {
+    fn of_references(
+        py: Python<'_>,
+        references: &TokenizedReferences,
+        max_order: usize,
+        stem: bool,
+    ) -> PyResult<Self> {
+        let counted = detached(py, || {
             if stem {
                 let stemmed = references.0.replaced(capeval_metrics::stem);
                 frequencies::DocumentFrequencies::of_references(&stemmed.references, max_order)
             } else {
                 frequencies::DocumentFrequencies::of_references(&references.0, max_order)
             }
-        });
-        Self(Arc::new(counted))
+        })?;
+        Ok(Self(Arc::new(counted)))
     }
 
     /// `orders[k]` holds the n-grams of `k + 1` words, a row of word numbers each, and their counts.
@@ -67,7 +73,7 @@ impl DocumentFrequencies {
 
     /// The n-grams of `order` words, a row of word numbers each, and their counts.
     fn of_order<'py>(&self, py: Python<'py>, order: usize) -> PyResult<Order<'py>> {
-        let ngrams = py.detach(|| self.0.of_order(order));
+        let ngrams = detached(py, || self.0.of_order(order))?;
         let counts: Vec<u32> = ngrams.iter().map(|(_, count)| *count).collect();
         let words: Vec<u32> = ngrams.into_iter().flat_map(|(words, _)| words).collect();
         let rows = words.into_pyarray(py).reshape([counts.len(), order])?;

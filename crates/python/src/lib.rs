@@ -8,6 +8,7 @@ mod errors;
 mod frequencies;
 mod meteor;
 mod metrics;
+mod threads;
 mod tokens;
 
 use pyo3::prelude::*;
@@ -15,6 +16,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    threads::start();
     captions::add(module)?;
     tokens::add(module)?;
     frequencies::add(module)?;

@@ -15,7 +15,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
 
-use crate::errors::{internal, option_error, resource_error};
+use crate::errors::{caption_error, internal, option_error, resource_error};
+use crate::threads::detached;
 use crate::tokens::{TokenizedCandidates, TokenizedReferences};
 
 #[pyclass(frozen, module = "capeval._native", from_py_object)]
@@ -65,6 +66,7 @@ fn stage_name(stage: Stage) -> &'static str {
 fn raised(py: Python<'_>, error: &MeteorError) -> PyErr {
     match error {
         MeteorError::Option { .. } => option_error(py, &error.to_string()),
+        MeteorError::TooManyMatches { .. } => caption_error(py, &error.to_string()),
         MeteorError::Table(_) => resource_error(py, &error.to_string()),
         _ => internal(&error.to_string()),
     }
@@ -146,12 +148,12 @@ impl MeteorReferences {
     ) -> PyResult<Self> {
         let tables = Arc::clone(&tables.0);
         let references = &references.0;
-        let prepared = py.detach(|| {
+        let prepared = detached(py, || {
             let images = (0..references.images()).into_par_iter().with_min_len(256);
             let texts: Vec<Vec<String>> =
                 images.map(|image| references.of(image).map(|row| references.text(row)).collect()).collect();
             PreparedReferences::new(&tables, &options.0, &texts)
-        });
+        })?;
         Ok(Self { prepared: prepared.map_err(|error| raised(py, &error))?, tables })
     }
 
@@ -160,14 +162,14 @@ impl MeteorReferences {
         py: Python<'py>,
         candidates: &TokenizedCandidates,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let segments = py.detach(|| {
+        let segments = detached(py, || {
             let known = candidates.references.vocabulary();
             let rows = (0..candidates.candidates.len()).into_par_iter().with_min_len(256);
             let texts: Vec<String> = rows.map(|row| candidates.candidates.text(known, row)).collect();
             let images: Vec<usize> =
                 candidates.candidates.images().iter().map(|&image| image as usize).collect();
             self.prepared.score_images(&self.tables, &images, &texts)
-        });
+        })?;
         let segments = segments.map_err(|error| raised(py, &error))?;
         let values: Vec<f64> = segments.iter().flat_map(|segment| segment.statistics.0).collect();
         values.into_pyarray(py).reshape([segments.len(), Statistics::LEN])
@@ -205,8 +207,8 @@ fn meteor_align(
     candidate: &str,
     reference: &str,
 ) -> PyResult<Aligned> {
-    let aligned =
-        meteor::align(&tables.0, &options.0, candidate, reference).map_err(|error| raised(py, &error))?;
+    let aligned = detached(py, || meteor::align(&tables.0, &options.0, candidate, reference))?;
+    let aligned = aligned.map_err(|error| raised(py, &error))?;
     let matches = aligned.matches.iter().map(|m| {
         let (start, length) = (m.candidate_start, m.candidate_len);
         (start, length, m.reference_start, m.reference_len, stage_name(m.stage), m.weight)

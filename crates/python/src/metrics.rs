@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 
 use crate::errors::internal;
 use crate::frequencies::DocumentFrequencies;
+use crate::threads::detached;
 use crate::tokens::{TokenizedCandidates, TokenizedReferences};
 
 type Rows<'py> = PyResult<Bound<'py, PyArray2<f64>>>;
@@ -22,7 +23,7 @@ fn rows<'py>(
     kernel: impl FnOnce(&References, &Candidates) -> Vec<f64> + Send,
 ) -> Rows<'py> {
     let count = candidates.candidates.len();
-    let values = py.detach(|| kernel(&candidates.references, &candidates.candidates));
+    let values = detached(py, || kernel(&candidates.references, &candidates.candidates))?;
     let width = values.len().checked_div(count).unwrap_or(0);
     values.into_pyarray(py).reshape([count, width])
 }
@@ -110,7 +111,7 @@ impl CiderReferences {
             Ok("uniform") => Source::Given(None),
             _ => Source::Given(Some(Arc::clone(&frequencies.cast::<DocumentFrequencies>()?.get().0))),
         };
-        Ok(py.detach(|| {
+        detached(py, || {
             let stemmed = stem.then(|| references.0.replaced(capeval_metrics::stem));
             let references = stemmed.as_ref().map_or(&references.0, |stemmed| &stemmed.references);
             let references = Arc::clone(references);
@@ -119,7 +120,7 @@ impl CiderReferences {
                 Source::Given(given) => cider::PreparedReferences::weighed(references, given, options),
             };
             Self { prepared, stemmed }
-        }))
+        })
     }
 
     fn statistics<'py>(&self, py: Python<'py>, candidates: &TokenizedCandidates) -> Rows<'py> {

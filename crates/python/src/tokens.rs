@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use capeval_metrics::tokens::{self, Tokenization};
 use capeval_ptb::{Options, Punctuation};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use crate::captions::Captions;
 use crate::errors::internal;
+use crate::threads::detached;
 
 #[pyclass(frozen, module = "capeval._native", get_all, from_py_object)]
 #[derive(Clone)]
@@ -51,10 +52,10 @@ impl TokenizedReferences {
     #[new]
     fn new(py: Python<'_>, captions: &Captions, options: &TokenizerOptions) -> PyResult<Self> {
         let tokenization = options.tokenization()?;
-        let references = py.detach(|| {
+        let references = detached(py, || {
             let texts: Vec<&str> = captions.0.iter().map(|(_, text)| text).collect();
             tokens::References::new(&texts, captions.0.image_offsets().to_vec(), || tokenization.splitter())
-        });
+        })?;
         Ok(Self(Arc::new(references)))
     }
 
@@ -93,20 +94,16 @@ impl TokenizedCandidates {
             return Err(internal("images do not fit the references"));
         }
         let references = Arc::clone(&references.0);
-        let candidates = py.detach(|| {
+        let candidates = detached(py, || {
             let texts: Vec<&str> = captions.0.iter().map(|(_, text)| text).collect();
             let of_each = captions.0.iter().map(|(group, _)| images[group] as u32).collect();
             tokens::Candidates::new(&references, &texts, of_each, || tokenization.splitter())
-        });
+        })?;
         Ok(Self { candidates, references })
     }
 
     fn __len__(&self) -> usize {
         self.candidates.len()
-    }
-
-    fn images<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.candidates.images().iter().map(|&image| i64::from(image)).collect::<Vec<_>>().into_pyarray(py)
     }
 
     /// The candidates as texts of tokens.
@@ -122,7 +119,7 @@ impl TokenizedCandidates {
 fn tokenize(py: Python<'_>, captions: Vec<String>, options: &TokenizerOptions) -> PyResult<Vec<Vec<String>>> {
     let tokenization = options.tokenization()?;
     let captions: Vec<&str> = captions.iter().map(String::as_str).collect();
-    Ok(py.detach(|| tokens::tokenize_all(&captions, tokenization)))
+    detached(py, || tokens::tokenize_all(&captions, tokenization))
 }
 
 /// A line of tokens for each line of text, ends of lines included.
@@ -133,7 +130,7 @@ fn tokenize_lines<'py>(
     options: &TokenizerOptions,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let tokenization = options.tokenization()?;
-    let text = py.detach(|| tokens::tokenize_lines(lines, tokenization));
+    let text = detached(py, || tokens::tokenize_lines(lines, tokenization))?;
     Ok(PyBytes::new(py, text.as_bytes()))
 }
 

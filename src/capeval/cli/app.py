@@ -11,6 +11,8 @@ from typer.core import TyperGroup
 
 from capeval import __version__
 from capeval.cli import align, check, compare, data, demo, metrics, score, tokenize
+from capeval.cli.console import deliver
+from capeval.cli.studies.app import app as studies
 from capeval.errors import CapevalError, DependencyError
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        print(f"capeval {__version__}")
+        deliver(f"capeval {__version__}\n", None)
         raise typer.Exit
 
 
@@ -78,10 +80,12 @@ def _options(
 
 for command in (score, compare, check, tokenize, align, data, demo, metrics):
     app.command(command.NAME, epilog=command.EXAMPLES)(command.run)
+app.add_typer(studies)
 
 
 def main() -> None:
     """Runs the command line; bad input is one line on standard error and exit code 2."""
+    _open_closed_streams()
     try:
         try:
             app(prog_name="capeval")
@@ -97,6 +101,13 @@ def main() -> None:
         _drop_output()
         named = f"{error.filename}: " if error.filename is not None else ""
         _fail(f"{named}{error.strerror or error}")
+
+
+def _open_closed_streams() -> None:
+    """Gives what the caller closed, such as with `>&-`, an end that takes everything and holds nothing."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _drop_output() -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from capeval.cli.console import examples
+from capeval.cli.console import deliver, examples
 from capeval.errors import FormatError
 
 if TYPE_CHECKING:
-    from capeval.types import Candidates, References
+    from capeval.types import Candidates
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -37,6 +37,7 @@ def run(
     It must be well formed and, with --references, have one caption for each of their images. Each
     problem is one line on standard error, and the exit code is 2.
     """
+    from capeval.evaluation import problems
     from capeval.formats import load_candidates, load_references
 
     expected = load_references(references) if references is not None else None
@@ -44,10 +45,10 @@ def run(
         candidates = load_candidates(results)
     except FormatError as error:
         _refuse([str(error)])
-    problems = _problems(candidates, expected) if expected is not None else []
-    if problems:
-        _refuse([f"{results}: {problem}" for problem in problems])
-    print(f"{results} is valid: {len(candidates):,} captions{_empty(candidates)}")
+    found = problems(expected, candidates) if expected is not None else []
+    if found:
+        _refuse([f"{results}: {problem}" for problem in found])
+    deliver(f"{results} is valid: {len(candidates):,} captions{_wordless(candidates)}\n", None)
 
 
 def _refuse(problems: list[str]) -> None:
@@ -56,24 +57,9 @@ def _refuse(problems: list[str]) -> None:
     raise typer.Exit(2)
 
 
-def _problems(candidates: Candidates, references: References) -> list[str]:
-    import numpy as np
+def _wordless(candidates: Candidates) -> str:
+    from capeval.tokenization import first_few, tokenize
 
-    from capeval.tokenization import first_few, unknown_images
-
-    problems = []
-    unknown = np.flatnonzero(candidates.native.positions_in(references.native) < 0)
-    if unknown.size:
-        problems.append(unknown_images(candidates, references, unknown.tolist()))
-    missing = np.flatnonzero(references.native.positions_in(candidates.native) < 0)
-    if missing.size:
-        named = [references.image_ids[position] for position in missing.tolist()]
-        problems.append(f"{first_few(named)} among the references but without a candidate")
-    return problems
-
-
-def _empty(candidates: Candidates) -> str:
-    from capeval.tokenization import first_few
-
-    empty = [image for image, captions in candidates.items() if not captions[0].strip()]
-    return f"; {first_few(empty)} given an empty caption, which is allowed and scores 0" if empty else ""
+    tokens = tokenize([caption for caption, *_ in candidates.values()])
+    wordless = [image for image, words in zip(candidates, tokens, strict=True) if not words]
+    return f"; {first_few(wordless)} given a caption without words, which is allowed" if wordless else ""

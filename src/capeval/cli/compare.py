@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from capeval.cli.console import Steps, deliver, examples, render, system_names
+from capeval.cli.console import Steps, check_outputs, deliver, examples, render, system_names
 from capeval.cli.options import (
     Format,
     FormatOption,
@@ -49,23 +49,22 @@ def run(
     form: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Compares two systems: for each score the difference B - A, its interval and a p-value."""
+    """Compares two systems: for each score the difference A - B, its interval and a p-value."""
     from capeval.cli import scoring
-    from capeval.cli.tables import with_meteor_tables
     from capeval.report import comparison
     from capeval.report.texts import comparison_to_json
     from capeval.significance import compare
     from capeval.tokenization import Tokenizer
 
     names = system_names([a, b])
-    with_meteor_tables(metric_names(metrics))
-    with Steps(4) as steps:
-        steps.next("Reading and preparing references")
-        _, evaluator, candidates = scoring.prepared(references, [a, b], metric_names(metrics), Tokenizer())
+    chosen = metric_names(metrics)
+    check_outputs([references, a, b], [output])
+    _, evaluator, candidates = scoring.prepared(references, [a, b], chosen, Tokenizer())
+    with Steps(3) as steps:
         reports = []
-        for name, path, captions in zip(names, (a, b), candidates, strict=True):
+        for name, captions in zip(names, candidates, strict=True):
             steps.next(f"Scoring {name}")
-            reports.append(scoring.scored(evaluator, path, captions))
+            reports.append(evaluator.evaluate(captions))
         steps.next("Resampling")
         compared = compare(*reports, method=method.value, samples=samples, level=level, seed=seed)
     if form is Format.JSON:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import threading
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capeval.errors import OptionError
-from capeval.files import written_whole
+from capeval.files import check_writable, written_whole
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from capeval.report import Grid
 
-__all__ = ["Steps", "deliver", "examples", "render", "system_names"]
+__all__ = ["Steps", "check_outputs", "deliver", "examples", "render", "system_names"]
 
 _ENDINGS = (".gz", ".zip", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
 
@@ -31,7 +32,8 @@ def examples(*lines: str) -> str:
 
 def deliver(text: str | bytes, output: Path | None) -> None:
     """Writes a result to a file, whole or not at all, or to standard output; as UTF-8."""
-    data = text.encode() if isinstance(text, str) else text
+    # File names on Linux are bytes, and need not be UTF-8: they come out as they are.
+    data = text.encode(errors="surrogateescape") if isinstance(text, str) else text
     if output is not None:
         with written_whole(output) as file:
             file.write(data)
@@ -39,6 +41,27 @@ def deliver(text: str | bytes, output: Path | None) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
+
+
+def check_outputs(inputs: Sequence[Path], outputs: Sequence[Path | None]) -> None:
+    """Looks whether results can be written where they shall go, before the work on them starts.
+
+    Raises:
+        OptionError: A file to write is also one to read, or there are two results for it.
+        OSError: A file can't be written there.
+    """
+    taken: dict[Path, str] = {path.resolve(): "it is read" for path in inputs if path.is_file()}
+    for path in outputs:
+        if path is None:
+            continue
+        check_writable(path)
+        if path.exists() and not path.is_file():
+            # A terminal or a pipe, which takes any number of results.
+            continue
+        place = path.resolve()
+        if place in taken:
+            raise OptionError(f"{path} can't be written to: {taken[place]}")
+        taken[place] = "another result goes there"
 
 
 def render(grid: Grid, form: str, output: Path | None, title: str | None = None) -> None:
@@ -53,8 +76,6 @@ def render(grid: Grid, form: str, output: Path | None, title: str | None = None)
 
 
 def _render_table(grid: Grid, output: Path | None, title: str | None) -> None:
-    import io
-
     from rich.console import Console
     from rich.measure import Measurement
 
@@ -90,7 +111,8 @@ def system_names(paths: Sequence[Path]) -> list[str]:
 def _stem(name: str) -> str:
     stem = name
     for ending in _ENDINGS:
-        stem = stem.removesuffix(ending)
+        if stem.lower().endswith(ending):
+            stem = stem[: -len(ending)]
     return _characters(stem or name)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from capeval.cli.console import Steps, examples
+from capeval.cli.console import Steps, deliver, examples
 from capeval.cli.options import Seed
 from capeval.errors import OptionError
 
@@ -53,4 +53,4 @@ def run(
         write_references(references, paths[0])
         steps.next("Writing results")
         write_candidates(candidates, paths[1])
-    print(*paths, sep="\n")
+    deliver("".join(f"{path}\n" for path in paths), None)

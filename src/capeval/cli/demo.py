@@ -62,10 +62,11 @@ def run(
         output.mkdir(parents=True, exist_ok=True)
         deliver(page, path)
     read, prepared, scored = (end - start for start, end in itertools.pairwise(seconds))
-    print(
+    deliver(
         f"\n{len(candidates):,} candidates and {int(references.counts.sum()):,} references of "
         f"{len(references):,} images in {read + prepared + scored:.2f} s: reading {read:.2f}, "
         f"references (tokens, frequencies) {prepared:.2f}, candidates (tokens, scores) {scored:.2f}.\n"
         f"The paper's row is of other images: {coco.HUMAN_SOURCE}.\n"
-        f"Report: {path}"
+        f"Report: {path}\n",
+        None,
     )

@@ -32,6 +32,13 @@ class Format(StrEnum):
     LATEX = "latex"
 
 
+def _inside(level: float) -> float:
+    # Typer's own limits take their ends in, but no interval holds all values, and one of none says nothing.
+    if not 0 < level < 1:
+        raise typer.BadParameter(f"{level} is not between 0 and 1.")
+    return level
+
+
 ReferencesFile = Annotated[
     Path, typer.Argument(metavar="REFERENCES", help="File of references.", show_default=False)
 ]
@@ -51,14 +58,18 @@ Output = Annotated[
 ]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="Form of the result.")]
 Samples = Annotated[int, typer.Option(min=1, help="Resamples of the images.")]
-Level = Annotated[float, typer.Option(min=0.0, max=1.0, help="How sure intervals are.")]
+Level = Annotated[float, typer.Option(callback=_inside, help="How sure intervals are, between 0 and 1.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of what depends on chance.")]
 
 
 def metric_names(given: Sequence[str] | None) -> tuple[str, ...]:
-    """The names in `--metrics`."""
-    if not given:
-        from capeval.metrics import DEFAULT
+    """The names in `--metrics`.
 
-        return tuple(DEFAULT)
-    return tuple(name.strip() for part in given for name in part.split(","))
+    Raises:
+        OptionError: A name is not known, or two give scores of the same name.
+    """
+    from capeval.metrics.registry import DEFAULT, resolve
+
+    names = tuple(name.strip() for part in given or DEFAULT for name in part.split(","))
+    resolve(names)
+    return names

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from capeval.cli.console import Steps, deliver, examples, render, system_names
+from capeval.cli.console import Steps, check_outputs, deliver, examples, render, system_names
 from capeval.cli.options import (
     Format,
     FormatOption,
@@ -19,6 +19,7 @@ from capeval.cli.options import (
     Seed,
     metric_names,
 )
+from capeval.errors import OptionError
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -61,22 +62,26 @@ def run(
 ) -> None:
     """Scores results against references, for one system or several."""
     from capeval.cli import scoring
-    from capeval.cli.tables import with_meteor_tables
     from capeval.report import System, per_image, scores, to_json
     from capeval.tokenization import Tokenizer
 
     tokenizer = Tokenizer(kind="none") if tokenized else Tokenizer()
     names = system_names(results)
-    with_meteor_tables(metric_names(metrics))
-    total = 1 + len(results) * (2 if bootstrap else 1) + (report is not None)
-    with Steps(total) as steps:
-        steps.next("Reading and preparing references")
-        given, evaluator, candidates = scoring.prepared(references, results, metric_names(metrics), tokenizer)
-        subsets = scoring.subsets_of(subset, given) if subset is not None else None
+    if each and (bootstrap or subset is not None) and form is not Format.JSON and report is None:
+        raise OptionError(
+            "'--per-image' shows neither intervals nor subsets: give --format json, or leave out "
+            "--bootstrap and --subset"
+        )
+    chosen = metric_names(metrics)
+    check_outputs([references, *results, *([subset] if subset is not None else [])], [output, report])
+    given, candidates = scoring.loaded(references, results)
+    subsets = scoring.subsets_of(subset, given) if subset is not None else None
+    evaluator = scoring.evaluator_of(given, chosen, tokenizer)
+    with Steps(len(results) * (2 if bootstrap else 1) + (report is not None)) as steps:
         systems = []
-        for name, path, captions in zip(names, results, candidates, strict=True):
+        for name, captions in zip(names, candidates, strict=True):
             steps.next(f"Scoring {name}")
-            system = System(name=name, report=scoring.scored(evaluator, path, captions, subsets))
+            system = System(name=name, report=evaluator.evaluate(captions, subsets=subsets))
             if bootstrap:
                 steps.next(f"Resampling {name}")
                 system = scoring.with_intervals(system, samples=samples, level=level, seed=seed)

@@ -4,27 +4,59 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from capeval.cli.console import deliver
-from capeval.errors import MismatchError
-from capeval.evaluation import Evaluator, Report
+from capeval.cli.console import Steps, deliver
+from capeval.cli.tables import needs_tables, with_meteor_tables
+from capeval.errors import MismatchError, ResourceError
+from capeval.evaluation import Evaluator, problems
 from capeval.formats import load_candidates, load_references, load_subsets
 from capeval.report import System, to_html
-from capeval.significance import bootstrap
 from capeval.tokenization import Tokenizer, first_few
 from capeval.types import Candidates, ImageId, References
 
-__all__ = ["prepared", "scored", "subsets_of", "with_intervals", "write_report"]
+__all__ = ["evaluator_of", "loaded", "prepared", "subsets_of", "with_intervals", "write_report"]
 
 
 def prepared(
     references: Path, results: list[Path], metrics: tuple[str, ...], tokenizer: Tokenizer
 ) -> tuple[References, Evaluator, list[Candidates]]:
     """The references, prepared, and the candidates of each file."""
-    given = load_references(references)
-    # Before the references are prepared, so that a wrong file is told at once. Reading the files in
-    # a thread meanwhile was measured: it is no faster, since both processors have enough to do.
-    candidates = [load_candidates(path) for path in results]
-    return given, Evaluator(given, metrics, tokenizer=tokenizer), candidates
+    given, candidates = loaded(references, results)
+    return given, evaluator_of(given, metrics, tokenizer), candidates
+
+
+def loaded(references: Path, results: list[Path]) -> tuple[References, list[Candidates]]:
+    """The references, and the candidates of each file, which are of the same images.
+
+    Raises:
+        MismatchError: The images of a file are others; the error names it.
+    """
+    # All of it before references are prepared or tables compiled, so that a wrong file is told at once.
+    # Reading in a thread beside that was measured: no faster, since both processors have enough to do.
+    with Steps(1) as steps:
+        steps.next("Reading captions")
+        given = load_references(references)
+        candidates = [load_candidates(path) for path in results]
+    for path, captions in zip(results, candidates, strict=True):
+        for problem in problems(given, captions):
+            raise MismatchError(f"{path}: {problem}")
+    return given, candidates
+
+
+def evaluator_of(references: References, metrics: tuple[str, ...], tokenizer: Tokenizer) -> Evaluator:
+    """The references prepared for metrics.
+
+    Raises:
+        ResourceError: Tables that a metric needs are missing or damaged.
+    """
+    try:
+        with_meteor_tables(metrics)
+    except ResourceError as error:
+        others = ",".join(name for name in metrics if not needs_tables(name))
+        hint = f"; to score without METEOR: --metrics {others}" if others else ""
+        raise ResourceError(f"{error}{hint}") from None
+    with Steps(1) as steps:
+        steps.next("Preparing references")
+        return Evaluator(references, metrics, tokenizer=tokenizer)
 
 
 def subsets_of(path: Path, references: References) -> dict[str, list[ImageId]]:
@@ -33,25 +65,14 @@ def subsets_of(path: Path, references: References) -> dict[str, list[ImageId]]:
     for name, images in subsets.items():
         unknown = [image for image in images if image not in references]
         if unknown:
-            raise MismatchError(f"{path}: subset {name!r}: {first_few(unknown)} not among the references")
+            raise MismatchError(f"{path}: subset {name!r:.80}: {first_few(unknown)} not among the references")
     return subsets
-
-
-def scored(
-    evaluator: Evaluator,
-    path: Path,
-    candidates: Candidates,
-    subsets: dict[str, list[ImageId]] | None = None,
-) -> Report:
-    """The scores of the candidates in a file; an error names it."""
-    try:
-        return evaluator.evaluate(candidates, subsets=subsets)
-    except MismatchError as error:
-        raise MismatchError(f"{path}: {error}") from None
 
 
 def with_intervals(system: System, *, samples: int, level: float, seed: int) -> System:
     """The system with bootstrap intervals of its scores."""
+    from capeval.significance import bootstrap
+
     intervals = bootstrap(system.report, samples=samples, level=level, seed=seed)
     return System(name=system.name, report=system.report, intervals=intervals)
 

@@ -8,7 +8,16 @@ from collections.abc import Iterable
 from capeval.metrics.registry import named
 from capeval.resources.meteor import PARAPHRASES, compiled_tables
 
-__all__ = ["with_meteor_tables"]
+__all__ = ["needs_tables", "with_meteor_tables"]
+
+
+def needs_tables(metric: str) -> bool:
+    """Whether a metric needs METEOR's tables.
+
+    Raises:
+        OptionError: The metric is not known.
+    """
+    return named(metric).family == "METEOR"
 
 
 def with_meteor_tables(metrics: Iterable[str]) -> None:
@@ -18,7 +27,7 @@ def with_meteor_tables(metrics: Iterable[str]) -> None:
         OptionError: A metric is not known.
         ResourceError: What they are made from is missing or damaged.
     """
-    if not any(named(name).family == "METEOR" for name in metrics):
+    if not any(map(needs_tables, metrics)):
         return
     if not sys.stderr.isatty():
         compiled_tables()

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from capeval.cli.console import deliver, examples
+from capeval.cli.console import check_outputs, deliver, examples
 from capeval.cli.options import Output
 from capeval.errors import FormatError
 
@@ -42,6 +42,7 @@ def run(
     from capeval import _native
     from capeval.tokenization import Tokenizer
 
+    check_outputs([file], [output])
     data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     tokenizer = Tokenizer(lowercase=not keep_case, punctuation="keep" if keep_punctuation else "reference")
     deliver(_native.tokenize_lines(_text(data, file), tokenizer.native), output)

@@ -28,12 +28,13 @@ class Source:
 
     Attributes:
         data: The bytes, unpacked.
-        name: The name that says what they are: of the file, or of the one file in a zip archive.
+        name: The name that says what they are, in lower case: of the file without `.gz`, or of the one
+            file in a zip archive.
     """
 
     def __init__(self, data: bytes, name: str) -> None:
         self.data = data
-        self.name = name
+        self.name = name.lower().removesuffix(".gz")
 
 
 def read_source(path: str | Path, limit: int = LIMIT) -> Source:
@@ -51,7 +52,7 @@ def read_source(path: str | Path, limit: int = LIMIT) -> Source:
         first = min(size.st_size, limit) + 1 if stat.S_ISREG(size.st_mode) else _CHUNK
         data = _bounded(file, limit, "the file", first)
     if data.startswith(_GZIP):
-        return Source(_gunzipped(data, limit), path.name.removesuffix(".gz"))
+        return Source(_gunzipped(data, limit), path.name)
     if data.startswith((_ZIP, _EMPTY_ZIP)):
         return _unzipped(data, limit)
     return Source(data, path.name)
@@ -113,7 +114,7 @@ def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
         if not member.is_dir() and not member.filename.startswith("__MACOSX/")
     ]
     names = [member.filename for member in members]
-    if len(members) != 1 or not names[0].endswith((".json", ".jsonl")):
+    if len(members) != 1 or not names[0].lower().endswith((".json", ".jsonl", ".ndjson")):
         found = ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
         message = f"the zip archive must hold one JSON file and nothing else (got {found or 'nothing'})"
         raise FormatError(message, kind="WrongMembers")

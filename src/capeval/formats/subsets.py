@@ -14,6 +14,8 @@ __all__ = ["load_subsets"]
 
 _LABELS = ("domain", "split", "subset")
 _SHOWN = 40
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def load_subsets(path: str | Path, *, limit: int = LIMIT) -> dict[str, list[ImageId]]:
@@ -56,6 +58,7 @@ def _some(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parsed(data: bytes) -> Any:
+    _refuse_what_is_no_text(data)
     try:
         text = data.decode()
         return json.loads(text, object_pairs_hook=_different_keys, parse_constant=_not_json)
@@ -76,12 +79,26 @@ def _parsed(data: bytes) -> Any:
         raise FormatError("the file has a number that is too large", kind="NumberTooLarge") from None
 
 
+def _refuse_what_is_no_text(data: bytes) -> None:
+    if data.startswith(_BYTE_ORDER_MARK):
+        message = "the file starts with a UTF-8 byte order mark; expected plain UTF-8"
+        raise FormatError(message, kind="ByteOrderMark")
+    # JSON starts with an ASCII character: a zero byte beside it is its other half.
+    if data.startswith(_UTF_16) or 0 in data[:2]:
+        message = "the file looks like UTF-16 or UTF-32; expected plain UTF-8"
+        raise FormatError(message, kind="Utf16")
+    if not data.strip():
+        raise FormatError("the file is empty; expected JSON", kind="EmptyFile")
+
+
 def _different_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise FormatError(f"a key must stand once in an object (got {twice!r} twice)", kind="DuplicateKey")
+        raise FormatError(
+            f"a key must stand once in an object (got {_short(repr(twice))} twice)", kind="DuplicateKey"
+        )
     return made
 
 
@@ -91,14 +108,15 @@ def _not_json(name: str) -> NoReturn:
 
 def _image_ids(name: str, ids: object) -> list[ImageId]:
     if not isinstance(ids, list) or not ids:
-        _refuse(repr(name), "a list of image ids, at least one", ids)
+        _refuse(_short(repr(name)), "a list of image ids, at least one", ids)
     for position, image in enumerate(ids):
-        _check_id(f"{name!r}[{position}]", image)
+        _check_id(f"{_short(repr(name))}[{position}]", image)
     seen: set[ImageId] = set()
     for position, image in enumerate(ids):
         if image in seen:
-            message = f"{name!r}[{position}] must be different from the others (got {image!r} again)"
-            raise FormatError(message, kind="DuplicateImage", entry=f"{name!r}[{position}]")
+            entry = f"{_short(repr(name))}[{position}]"
+            message = f"{entry} must be different from the others (got {_short(repr(image))} again)"
+            raise FormatError(message, kind="DuplicateImage", entry=entry)
         seen.add(image)
     return ids
 
@@ -127,12 +145,14 @@ def _check_id(where: str, value: object) -> None:
 
 
 def _refuse(where: str, expected: str, found: object) -> NoReturn:
-    shown = json.dumps(found)
-    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
     entry, _, field = where.partition("].")
     raise FormatError(
-        f"{where} must be {expected} (got {shown})",
+        f"{where} must be {expected} (got {_short(json.dumps(found))})",
         kind="WrongType",
         entry=f"{entry}]" if field else entry,
         field=field or None,
     )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -10,14 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from capeval import _native
-from capeval.errors import OptionError
-from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer
+from capeval.errors import MismatchError, OptionError
+from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized
 from capeval.types import (
     Candidates,
     CandidatesLike,
     FloatArray,
     ImageId,
-    References,
     ReferencesLike,
     Scores,
     Signature,
@@ -29,8 +28,11 @@ __all__ = [
     "Metric",
     "Prepared",
     "checked_choice",
+    "checked_flag",
+    "checked_number",
     "checked_order",
     "checked_positive",
+    "means",
 ]
 
 Kernel = Callable[[_native.TokenizedCandidates], FloatArray]
@@ -86,17 +88,12 @@ class Metric(ABC):
         Args:
             references: The references of each image; already tokenised ones are used as they are.
             tokenizer: How to tokenise references and candidates; the reference's way by default.
+
+        Raises:
+            CaptionError: The references are not captions by image.
+            OptionError: `tokenizer` is no `Tokenizer`, or not the one of tokenised references.
         """
-        if not isinstance(references, TokenizedReferences):
-            if not isinstance(references, References):
-                references = References(references)
-            references = TokenizedReferences(references, tokenizer)
-        elif tokenizer is not None and tokenizer != references.tokenizer:
-            raise OptionError(
-                f"'tokenizer' must be the one the references were tokenised with, {references.tokenizer}"
-                f" (got {tokenizer})"
-            )
-        return Prepared(self, references)
+        return Prepared(self, tokenized(references, tokenizer))
 
 
 class MeanMetric(Metric):
@@ -109,15 +106,15 @@ class MeanMetric(Metric):
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
         """The mean of scores: their sum over their number."""
-        means: FloatArray = statistics[..., :-1] / statistics[..., -1:]
-        return means
+        return means(statistics)
 
 
 class Prepared:
     """References prepared for one metric.
 
     It never changes: candidates of any of its images can be scored again and again, in any number of
-    threads, and leave nothing behind.
+    threads, and leave nothing behind. A pickle of it holds the metric and the references, which are
+    prepared again where it is read.
     """
 
     def __init__(self, metric: Metric, references: TokenizedReferences) -> None:
@@ -125,8 +122,21 @@ class Prepared:
         self.references = references
         self._kernel = metric.kernel(references)
 
+    def __reduce__(self) -> tuple[type[Prepared], tuple[Metric, TokenizedReferences]]:
+        return type(self), (self.metric, self.references)
+
     def statistics(self, candidates: TokenizedCandidates) -> FloatArray:
-        """The statistics of each candidate: one row each, in the order of the candidates."""
+        """The statistics of each candidate: one row each, in the order of the candidates.
+
+        Raises:
+            MismatchError: The candidates were tokenised for other references.
+        """
+        # Their words are numbers, and mean other words elsewhere.
+        if candidates.references is not self.references:
+            raise MismatchError(
+                "candidates must be tokenised with these references, by the `candidates` of the"
+                " `references` of what scores them (got candidates of other references)"
+            )
         return self._kernel(candidates.native)
 
     def signature(self) -> Signature:
@@ -139,6 +149,7 @@ class Prepared:
             tokenizer=str(self.references.tokenizer),
             images=len(self.references),
             references=str(few) if few == many else f"{few}-{many}",
+            digest=self.references.digest,
             document_frequencies=self.metric.document_frequencies,
         )
 
@@ -156,7 +167,8 @@ class Prepared:
 
         Raises:
             CaptionError: The candidates are not captions by image.
-            MismatchError: A candidate's image has no references.
+            MismatchError: A candidate's image has no references, or the candidates were tokenised for
+                other references.
         """
         if not isinstance(candidates, TokenizedCandidates):
             if not isinstance(candidates, Candidates):
@@ -164,6 +176,12 @@ class Prepared:
             candidates = self.references.candidates(candidates)
         statistics = self.statistics(candidates)
         return make_scores(self, statistics, candidates.image_ids)
+
+
+def means(statistics: FloatArray) -> FloatArray:
+    """The means of scores, from rows of their sums and, last, their number."""
+    scores: FloatArray = statistics[..., :-1] / statistics[..., -1:]
+    return scores
 
 
 def make_scores(prepared: Prepared, statistics: FloatArray, image_ids: tuple[ImageId, ...]) -> Scores:
@@ -193,14 +211,35 @@ def checked_order(name: str, value: object) -> int:
 
 
 def checked_positive(name: str, value: object) -> float:
-    """A finite number above 0.
+    """A number above 0, whose square is one too.
+
+    Raises:
+        OptionError: It is not, or it is below 1e-100 or above 1e100.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-100 <= value <= 1e100:
+        raise OptionError(f"{name!r} must be a number above 0, from 1e-100 to 1e100 (got {value!r})")
+    return float(value)
+
+
+def checked_number(name: str, value: object, low: float, high: float) -> float:
+    """A number between two others, or one of them.
 
     Raises:
         OptionError: It is not.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-        raise OptionError(f"{name!r} must be a number above 0 (got {value!r})")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise OptionError(f"{name!r} must be a number from {low:g} to {high:g} (got {value!r})")
     return float(value)
+
+
+def checked_flag(name: str, value: object) -> None:
+    """Makes sure that an option is True or False.
+
+    Raises:
+        OptionError: It is not.
+    """
+    if not isinstance(value, bool):
+        raise OptionError(f"{name!r} must be True or False (got {value!r})")
 
 
 def checked_choice(name: str, value: object, choices: Sequence[str]) -> None:
@@ -215,5 +254,6 @@ def checked_choice(name: str, value: object, choices: Sequence[str]) -> None:
 
 def _shown(value: object) -> str:
     if isinstance(value, tuple):
-        return ",".join(str(part) for part in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        return ",".join(_shown(part) for part in value)
+    # All digits, since the scores depend on all; and 6.0 is the option that 6 is.
+    return repr(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)

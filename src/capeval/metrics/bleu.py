@@ -9,7 +9,7 @@ import numpy as np
 
 from capeval import _native
 from capeval.errors import OptionError
-from capeval.metrics.base import Kernel, Metric, checked_choice, checked_order
+from capeval.metrics.base import Kernel, Metric, checked_choice, checked_order, means
 from capeval.tokenization import TokenizedReferences
 from capeval.types import FloatArray
 
@@ -44,10 +44,12 @@ class Bleu(Metric):
     level: Level = "corpus"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.orders, tuple) or not self.orders or len({*self.orders}) < len(self.orders):
+        if not isinstance(self.orders, tuple) or not self.orders:
             raise OptionError(f"'orders' must be a tuple of different integers (got {self.orders!r})")
         for order in self.orders:
             checked_order("orders", order)
+        if len({*self.orders}) < len(self.orders):
+            raise OptionError(f"'orders' must be a tuple of different integers (got {self.orders!r})")
         checked_choice("brevity", self.brevity, get_args(Brevity))
         checked_choice("level", self.level, get_args(Level))
 
@@ -73,8 +75,7 @@ class Bleu(Metric):
         """BLEU of summed counts (corpus level), or the mean of scores per image (sentence level)."""
         if self.level == "corpus":
             return self._score(statistics)
-        means: FloatArray = statistics[..., :-1] / statistics[..., -1:]
-        return means
+        return means(statistics)
 
     def _score(self, counts: FloatArray) -> FloatArray:
         order = max(self.orders)

@@ -9,7 +9,15 @@ import numpy as np
 
 from capeval import _native
 from capeval.errors import OptionError
-from capeval.metrics.base import Kernel, MeanMetric, checked_choice, checked_order, checked_positive
+from capeval.metrics.base import (
+    Kernel,
+    MeanMetric,
+    checked_choice,
+    checked_flag,
+    checked_order,
+    checked_positive,
+    means,
+)
 from capeval.resources import DocumentFrequencies
 from capeval.tokenization import TokenizedReferences
 from capeval.types import FloatArray
@@ -44,9 +52,9 @@ class _Cider(MeanMetric):
 
     @property
     def document_frequencies(self) -> str:
-        """`references`, `uniform`, or the name of the corpus."""
+        """`references`, `uniform`, or the name of the corpus and the fingerprint of its frequencies."""
         given = self.frequencies
-        return given.name if isinstance(given, DocumentFrequencies) else given
+        return f"{given.name}:{given.digest}" if isinstance(given, DocumentFrequencies) else given
 
     def _source(self, *, stem: bool) -> _native.DocumentFrequencies | Literal["references", "uniform"]:
         if isinstance(self.frequencies, DocumentFrequencies):
@@ -60,7 +68,7 @@ class _Cider(MeanMetric):
         return self.frequencies
 
     def _combined(self, statistics: FloatArray, weights: FloatArray, scale: float) -> FloatArray:
-        similarities = statistics[..., :-1] / statistics[..., -1:]
+        similarities = means(statistics)
         if self.order is not None:
             return scale * similarities[..., self.order - 1 : self.order]
         # Not a matrix product: its last digit depends on the number of rows.
@@ -142,6 +150,7 @@ class Cider(_Cider):
         super().__post_init__()
         checked_choice("pooling", self.pooling, get_args(Pooling))
         checked_choice("weights", self.weights, get_args(Weights))
+        checked_flag("stem", self.stem)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Stems the references, counts document frequencies and measures the references' vectors."""

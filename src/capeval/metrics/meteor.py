@@ -10,7 +10,14 @@ import numpy as np
 
 from capeval import _native
 from capeval.errors import OptionError
-from capeval.metrics.base import Kernel, Metric
+from capeval.metrics.base import (
+    Kernel,
+    Metric,
+    checked_choice,
+    checked_flag,
+    checked_number,
+    checked_positive,
+)
 from capeval.resources.meteor import meteor_tables
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
 from capeval.types import FloatArray
@@ -54,19 +61,21 @@ class Meteor(Metric):
     normalise: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.stages, tuple) or not self.stages or len({*self.stages}) < len(self.stages):
+        if not isinstance(self.stages, tuple) or not self.stages:
             raise OptionError(f"'stages' must be a tuple of different names (got {self.stages!r})")
         for stage in self.stages:
-            if stage not in STAGES:
-                raise OptionError(f"'stages' must be among {', '.join(STAGES)} (got {stage!r})")
+            checked_choice("stages", stage, STAGES)
+        if len({*self.stages}) < len(self.stages):
+            raise OptionError(f"'stages' must be a tuple of different names (got {self.stages!r})")
         if not isinstance(self.weights, tuple) or len(self.weights) != len(self.stages):
             raise OptionError(f"'weights' must be a tuple, one weight a stage (got {self.weights!r})")
-        for name in ("alpha", "beta", "gamma", "delta"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise OptionError(f"{name!r} must be a number (got {value!r})")
-        # The ranges are checked where the options are used.
-        self.native_options()
+        for weight in self.weights:
+            checked_number("weights", weight, 0, 1)
+        for name in ("alpha", "gamma", "delta"):
+            checked_number(name, getattr(self, name), 0, 1)
+        checked_positive("beta", self.beta)
+        for name in ("penalise_perfect", "normalise"):
+            checked_flag(name, getattr(self, name))
 
     @classmethod
     def of_paper(cls) -> Meteor:
@@ -95,8 +104,8 @@ class Meteor(Metric):
             gamma=float(self.gamma),
             delta=float(self.delta),
             beam_size=40,
-            normalise=bool(self.normalise),
-            penalise_perfect=bool(self.penalise_perfect),
+            normalise=self.normalise,
+            penalise_perfect=self.penalise_perfect,
         )
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
@@ -165,6 +174,9 @@ def align(
 ) -> Alignment:
     """Aligns a candidate with one reference as METEOR does.
 
+    Each of the two is tokenised by itself. Where captions are scored, they are tokenised one after the
+    other, and now and then the last token of a caption depends on the caption that follows.
+
     Args:
         candidate: A caption.
         reference: A caption.
@@ -173,9 +185,11 @@ def align(
 
     Raises:
         CaptionError: A caption is not a string of characters.
+        OptionError: `metric` is no `Meteor`, or `tokenizer` no `Tokenizer`.
         ResourceError: The word tables are missing or damaged.
     """
-    # Apart, since a caption's last token can depend on the caption that follows in a batch.
+    if metric is not None and not isinstance(metric, Meteor):
+        raise OptionError(f"'metric' must be a Meteor (got {metric!r})")
     texts = [" ".join(tokenize([caption], tokenizer)[0]) for caption in (candidate, reference)]
     options = (metric or Meteor()).native_options()
     words, others, found, chunks, parts = _native.meteor_align(meteor_tables(), options, *texts)

@@ -62,7 +62,9 @@ def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
     """
     if isinstance(metrics, str):
         raise OptionError(f"'metrics' must be a list of names or metrics (got the string {metrics!r})")
-    resolved = tuple(metric if isinstance(metric, Metric) else named(metric) for metric in metrics)
+    if not isinstance(metrics, Iterable):
+        raise OptionError(f"'metrics' must be a list of names or metrics (got {metrics!r})")
+    resolved = tuple(_resolved(metric) for metric in metrics)
     if not resolved:
         raise OptionError("'metrics' must name at least one metric (got none)")
     names = [name for metric in resolved for name in metric.names]
@@ -70,3 +72,11 @@ def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
         if names.count(name) > 1:
             raise OptionError(f"'metrics' must give different scores (got {name} twice)")
     return resolved
+
+
+def _resolved(metric: object) -> Metric:
+    if isinstance(metric, Metric):
+        return metric
+    if isinstance(metric, str):
+        return named(metric)
+    raise OptionError(f"'metrics' must hold names, or metrics such as Bleu() (got {metric!r})")

@@ -12,6 +12,9 @@ from capeval.tokenization import TokenizedReferences
 
 __all__ = ["RougeL", "RougeN", "RougeS"]
 
+# No caption is as long.
+_FARTHEST = 2**31 - 1
+
 
 @dataclass(frozen=True, kw_only=True)
 class RougeL(MeanMetric):
@@ -73,7 +76,7 @@ class RougeS(MeanMetric):
         beta: The weight of recall.
 
     Raises:
-        OptionError: `distance` is not a positive integer, or `beta` not a number above 0.
+        OptionError: `distance` is not an integer from 1 to 2^31 - 1, or `beta` not a number above 0.
     """
 
     family: ClassVar[str] = "ROUGE-S"
@@ -83,8 +86,10 @@ class RougeS(MeanMetric):
 
     def __post_init__(self) -> None:
         given = self.distance
-        if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
-            raise OptionError(f"'distance' must be an integer of at least 1, or None (got {given!r})")
+        if given is not None and (
+            isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= _FARTHEST
+        ):
+            raise OptionError(f"'distance' must be an integer from 1 to {_FARTHEST}, or None (got {given!r})")
         checked_positive("beta", self.beta)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from capeval.report.grids import Grid
-from capeval.report.texts import shown
+from capeval.report.texts import printable, shown
 
 __all__ = ["table"]
 
@@ -17,7 +17,7 @@ def table(grid: Grid, title: str | None = None) -> Table:
     made = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column, name in enumerate(grid.columns):
         numbers = any(isinstance(row[column].value, float) for row in grid.rows)
-        made.add_column(Text(name), justify="right" if numbers else "left", no_wrap=True)
+        made.add_column(Text(printable(name)), justify="right" if numbers else "left", no_wrap=True)
     for row in grid.rows:
         # Text, so that brackets in a name are not taken for Rich's markup.
         made.add_row(*(Text(shown(cell), style="bold" if cell.best else "") for cell in row))

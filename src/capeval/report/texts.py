@@ -12,7 +12,16 @@ from capeval.report.grids import Cell, Grid, System
 if TYPE_CHECKING:
     from capeval.significance import Comparison
 
-__all__ = ["comparison_to_json", "parts", "shown", "to_csv", "to_json", "to_latex", "to_markdown"]
+__all__ = [
+    "comparison_to_json",
+    "parts",
+    "printable",
+    "shown",
+    "to_csv",
+    "to_json",
+    "to_latex",
+    "to_markdown",
+]
 
 # A spreadsheet takes text that starts with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -137,10 +146,19 @@ def shown(cell: Cell) -> str:
     return " ".join(parts(cell))
 
 
+# A file's image ids and names come from others: as they are, these would steer the reader's terminal.
+_CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(0x20), *range(0x7F, 0xA0))}
+
+
+def printable(text: str) -> str:
+    r"""Text with its control characters written as `\x1b`, so that a terminal shows them."""
+    return text.translate(_CONTROLS)
+
+
 def parts(cell: Cell) -> tuple[str, ...]:
     """A cell for people as its number (or text) and, if it has one, its interval."""
     if not isinstance(cell.value, float):
-        return ("" if cell.value is None else str(cell.value),)
+        return ("" if cell.value is None else printable(str(cell.value)),)
     number = f"{cell.value:.{cell.digits}f}"
     if cell.low is None:
         return (number,)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import collections
+import hashlib
 import io
 import json
 import pickle
+import sys
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +19,8 @@ from numpy.typing import NDArray
 from capeval import _native
 from capeval.errors import FormatError, OptionError
 from capeval.files import written_whole
-from capeval.tokenization import TokenizedReferences, Tokenizer
-from capeval.types import References
+from capeval.tokenization import TokenizedReferences, Tokenizer, tokenized
+from capeval.types import ReferencesLike
 
 __all__ = ["DocumentFrequencies"]
 
@@ -44,7 +47,7 @@ class DocumentFrequencies:
     @classmethod
     def of(
         cls,
-        references: References | TokenizedReferences,
+        references: ReferencesLike | TokenizedReferences,
         *,
         tokenizer: Tokenizer | None = None,
         stem: bool = False,
@@ -57,16 +60,44 @@ class DocumentFrequencies:
             tokenizer: How to tokenise them; the reference's way by default.
             stem: Whether to count stems, as `Cider` compares them.
             name: What to call the corpus in signatures.
+
+        Raises:
+            CaptionError: The references are not captions by image.
+            OptionError: `tokenizer` is no `Tokenizer`, or not the one of tokenised references; `stem` is
+                not True or False, or `name` no string.
         """
-        if isinstance(references, References):
-            references = TokenizedReferences(references, tokenizer)
-        native = _native.DocumentFrequencies.of_references(references.native, max(_ORDERS), stem)
+        if not isinstance(stem, bool):
+            raise OptionError(f"'stem' must be True or False (got {stem!r})")
+        if not isinstance(name, str):
+            raise OptionError(f"'name' must be a string (got {name!r})")
+        tokens = tokenized(references, tokenizer).native
+        native = _native.DocumentFrequencies.of_references(tokens, max(_ORDERS), stem)
         return cls(native, name=name, stem=stem)
+
+    def __reduce__(self) -> tuple[Callable[..., DocumentFrequencies], tuple[object, ...]]:
+        orders = [self.native.of_order(order) for order in _ORDERS]
+        return _restored, (self.native.words(), self.images, orders, self.name, self.stem)
 
     @property
     def images(self) -> float:
         """The number of images counted."""
         return self.native.images()
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of all counts: 8 hexadecimal digits, for signatures."""
+        hashes = [hashlib.blake2b(word.encode(), digest_size=8).digest() for word in self.native.words()]
+        words = np.frombuffer(b"".join(hashes), dtype="<u8")
+        total = 0
+        for order in _ORDERS:
+            rows, counts = self.native.of_order(order)
+            ngrams = counts.astype(np.uint64)
+            for place in range(order):
+                ngrams = _mixed(ngrams + words[rows[:, place]])
+            # A sum, since the same counts can be kept in another order.
+            total += int(ngrams.sum(dtype=np.uint64))
+        content = f"{total % 2**64} {self.images!r}".encode()
+        return hashlib.blake2b(content, digest_size=4).hexdigest()
 
     def counts(self) -> dict[tuple[str, ...], int]:
         """The n-grams that two or more images have, with the number of images.
@@ -129,25 +160,39 @@ class DocumentFrequencies:
 
         Args:
             path: The pickle.
-            images: The number of images counted, for pickles that don't say it.
+            images: The number of images counted, for pickles that don't say it; where one does, it must
+                be the same.
 
         Raises:
             FormatError: The file holds something else, or would run code.
-            OptionError: `images` is needed and not given, or not above 0.
+            OptionError: `images` is needed and not given, not above 0, or not what the pickle says.
             OSError: The file can't be read.
         """
         path = Path(path)
         content = _unpickled(path)
+        if images is not None and not _is_count(images):
+            raise OptionError(f"'images' must be a number above 0 (got {images!r})")
         if isinstance(content, dict) and "document_frequency" in content:
-            images = content.get("ref_len", images)
+            images = _counted(content, images, path)
             content = content["document_frequency"]
         if images is None:
             raise OptionError(f"{path} does not say how many images were counted: give 'images'")
-        if isinstance(images, bool) or not isinstance(images, int | float) or not 0 < images < float("inf"):
-            raise OptionError(f"'images' must be a number above 0 (got {images!r})")
         if not isinstance(content, dict) or not content:
             raise _not_pickle(path, f"found {type(content).__name__}")
         return cls(_from_counts(content, float(images), path), name=path.stem)
+
+
+def _restored(words: list[str], images: float, orders: Any, name: str, stem: bool) -> DocumentFrequencies:
+    return DocumentFrequencies(
+        _native.DocumentFrequencies.from_arrays(words, images, orders), name=name, stem=stem
+    )
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers in which every bit depends on all bits of those given (the last steps of SplitMix64)."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
+    return values ^ (values >> np.uint64(31))
 
 
 def _packed(content: object) -> NDArray[np.uint8]:
@@ -204,6 +249,22 @@ def _from_counts(counts: Mapping[object, object], images: float, path: Path) -> 
         return _native.DocumentFrequencies.from_arrays(list(numbers), images, arrays)
     except UnicodeEncodeError as error:
         raise _not_pickle(path, f"found a word with a lone surrogate: {error}") from None
+
+
+def _is_count(images: object) -> TypeGuard[float]:
+    if isinstance(images, bool) or not isinstance(images, int | float):
+        return False
+    return 0 < images <= sys.float_info.max
+
+
+def _counted(content: Mapping[str, object], images: float | None, path: Path) -> float | None:
+    """The number of images that a pickle says, or else the one given."""
+    said = content.get("ref_len", images)
+    if said is not None and not _is_count(said):
+        raise _not_pickle(path, f"found the number of images {said!r}")
+    if images is not None and said != images:
+        raise OptionError(f"'images' must be what {path} says, {said!r} (got {images!r})")
+    return said
 
 
 def _not_pickle(path: Path, found: str) -> FormatError:

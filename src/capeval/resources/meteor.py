@@ -11,6 +11,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -106,7 +107,8 @@ def _stamp(path: Path) -> Path:
 
 
 def _remember(path: Path) -> None:
-    with written_whole(_stamp(path)) as file:
+    # Without it the tables are read in full the next time, which is slower and no less sound.
+    with suppress(OSError), written_whole(_stamp(path)) as file:
         file.write(json.dumps(_state(path)).encode())
 
 

@@ -10,7 +10,7 @@ import capeval
 from capeval.tokenization import Punctuation
 from tests.conformance.tokenizer import compare, generate
 
-needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="runs the reference's jar")
+needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="LEFT OUT: the jar needs java")
 
 
 def tokens(lines: list[str], *, lowercase: bool, punctuation: Punctuation) -> list[list[str]]:
@@ -56,6 +56,15 @@ def test_generated_lines(lowercase: bool) -> None:
 def test_every_character() -> None:
     lines = [text for line in generate.code_point_lines() for text in (line, compare.BARRIER)]
     check(lines, compare.jar_batch(lines, lowercase=True), lowercase=True)
+
+
+@needs_java
+@pytest.mark.conformance
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_very_many_generated_lines(lowercase: bool) -> None:
+    lines = [text for line in generate.lines(100_000, 2026) for text in (line, compare.BARRIER)]
+    assert len(lines) == 200_000
+    check(lines, compare.jar_batch(lines, lowercase=lowercase), lowercase=lowercase)
 
 
 @needs_java

@@ -44,7 +44,7 @@ pub struct Alignment {
 /// Align a candidate with one reference.
 ///
 /// # Errors
-/// [`MeteorError`] for an option out of range or damaged tables.
+/// [`MeteorError`] for an option out of range, damaged tables, or too many possible matches.
 pub fn align<B: AsRef<[u8]> + Sync>(
     tables: &Tables<B>,
     options: &Options,

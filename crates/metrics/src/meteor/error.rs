@@ -163,6 +163,22 @@ pub enum MeteorError {
         /// Checksum of the tables given now.
         given: u32,
     },
+    /// Long captions of few different words.
+    #[error(
+        "candidate {candidate} (image {image}) and reference {reference} of that image: METEOR compares \
+         captions of at most {max_matches} possible matches of words, whose distances sum to at most \
+         {max_distance}; found more, as few different words repeat in long captions",
+        max_matches = super::prepared::MAX_MATCHES,
+        max_distance = super::prepared::MAX_DISTANCE
+    )]
+    TooManyMatches {
+        /// The position of the candidate.
+        candidate: usize,
+        /// The position of its image.
+        image: usize,
+        /// Which reference of the image, from 0.
+        reference: usize,
+    },
     /// More words than 32-bit positions can count.
     #[error("captions hold more than {limit} {what} in all")]
     TooLarge {

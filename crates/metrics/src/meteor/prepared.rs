@@ -13,6 +13,11 @@ use super::score::{Statistics, score};
 use super::search::{Match, Search, count_chunks};
 use super::tables::Tables;
 
+/// Possible matches of a candidate with one reference at most: 2048 times the same word on both sides.
+pub(super) const MAX_MATCHES: usize = 1 << 22;
+/// What the distances of these matches may sum to: METEOR adds them up in 32 bits, with a sign.
+pub(super) const MAX_DISTANCE: u64 = i32::MAX as u64;
+
 /// Images that one task scores at a time.
 const IMAGES: usize = 256;
 
@@ -107,7 +112,8 @@ impl PreparedReferences {
     /// An image may come more than once or not at all.
     ///
     /// # Errors
-    /// [`MeteorError`] if an image or the tables are unknown, or the tables are damaged.
+    /// [`MeteorError`] if an image or the tables are unknown, the tables are damaged, or a candidate and
+    /// a reference have too many possible matches.
     pub fn score_images<B, S>(
         &self,
         tables: &Tables<B>,
@@ -131,7 +137,7 @@ impl PreparedReferences {
                 segments.map(|(at, &image)| scorer.segment(chunk * IMAGES + at, image, &mut scratch));
             segments.collect::<Vec<_>>()
         });
-        Ok(segments.collect())
+        segments.collect()
     }
 
     /// Align one candidate with the only reference of the only image.
@@ -145,7 +151,7 @@ impl PreparedReferences {
         let scorer = Scorer { prepared: self, candidates: &candidates, links: &links };
         let mut scratch = Scratch::new(self.captions.units());
         scorer.find_links(0, self.images[0].clone(), &mut scratch);
-        scorer.align(0, self.images[0].start, &mut scratch);
+        scorer.align(0, 0, self.images[0].start, &mut scratch)?;
         Ok((candidates, scratch.chosen))
     }
 
@@ -367,20 +373,10 @@ struct Scorer<'a> {
 
 impl Scorer<'_> {
     /// Score a candidate against each reference of an image; the first of the best counts.
-    fn segment(&self, candidate: usize, image: usize, scratch: &mut Scratch) -> Segment {
+    fn segment(&self, candidate: usize, image: usize, scratch: &mut Scratch) -> Result<Segment, MeteorError> {
         let captions = self.prepared.images[image].clone();
         self.find_links(candidate, captions.clone(), scratch);
-        let mut best = Segment { statistics: Statistics::default(), score: -1.0, reference: 0 };
-        // An upper bound of the score from the words that can match at all spares the search of a
-        // quarter of the references, but costs as much to compute as it saves.
-        for caption in captions.clone() {
-            self.align(candidate, caption, scratch);
-            let statistics = self.statistics(candidate, caption, &scratch.chosen);
-            let score = score(&statistics, &self.prepared.options);
-            if score > best.score {
-                best = Segment { statistics, score, reference: self.prepared.origins[caption] };
-            }
-        }
+        let best = self.best(candidate, image, scratch);
         for caption in captions {
             for occurrence in self.prepared.captions.occurrences(caption) {
                 scratch.slots[occurrence.unit as usize] = 0;
@@ -388,6 +384,21 @@ impl Scorer<'_> {
             }
         }
         best
+    }
+
+    fn best(&self, candidate: usize, image: usize, scratch: &mut Scratch) -> Result<Segment, MeteorError> {
+        let mut best = Segment { statistics: Statistics::default(), score: -1.0, reference: 0 };
+        // An upper bound of the score from the words that can match at all spares the search of a
+        // quarter of the references, but costs as much to compute as it saves.
+        for caption in self.prepared.images[image].clone() {
+            self.align(candidate, image, caption, scratch)?;
+            let statistics = self.statistics(candidate, caption, &scratch.chosen);
+            let score = score(&statistics, &self.prepared.options);
+            if score > best.score {
+                best = Segment { statistics, score, reference: self.prepared.origins[caption] };
+            }
+        }
+        Ok(best)
     }
 
     /// Everything in the candidate that can match a unit of the captions, found once for all.
@@ -419,27 +430,53 @@ impl Scorer<'_> {
     }
 
     /// The best alignment of the candidate with a caption, into `scratch.chosen`.
-    fn align(&self, candidate: usize, caption: usize, scratch: &mut Scratch) {
+    fn align(
+        &self,
+        candidate: usize,
+        image: usize,
+        caption: usize,
+        scratch: &mut Scratch,
+    ) -> Result<(), MeteorError> {
         let (candidate_keys, reference_keys) =
             (self.candidates.keys(candidate), self.prepared.captions.keys(caption));
         // METEOR uses its first stage alone for identical sentences.
         let orders = if candidate_keys == reference_keys { 2 } else { u8::MAX };
-        scratch.ordered.clear();
-        for &occurrence in self.prepared.captions.occurrences(caption) {
-            let mut next = scratch.heads[scratch.slots[occurrence.unit as usize] as usize - 1];
-            while let Some(found) = scratch.found.get(next as usize) {
-                next = found.before;
-                if found.order < orders {
-                    scratch.ordered.push(self.ordered_match(occurrence, found));
-                }
-            }
+        if !self.find_matches(caption, orders, scratch) {
+            let reference = self.prepared.origins[caption];
+            return Err(MeteorError::TooManyMatches { candidate, image, reference });
         }
-        scratch.ordered.sort_unstable_by_key(|&(order, _)| order);
-        scratch.matches.clear();
-        scratch.matches.extend(scratch.ordered.iter().map(|&(_, found)| found));
         let (candidate_len, reference_len) = (candidate_keys.len(), reference_keys.len());
         let beam_size = self.prepared.options.beam_size;
         scratch.search.run(candidate_len, reference_len, beam_size, &scratch.matches, &mut scratch.chosen);
+        Ok(())
+    }
+
+    /// The possible matches of the links with a caption, in METEOR's order, into `scratch.matches`; false
+    /// if they are too many.
+    fn find_matches(&self, caption: usize, orders: u8, scratch: &mut Scratch) -> bool {
+        scratch.matches.clear();
+        let mut distance = 0;
+        let same_start = |one: &Occurrence, other: &Occurrence| one.start == other.start;
+        // A reference word at a time: the matches of long captions would take much memory to sort.
+        for occurrences in self.prepared.captions.occurrences(caption).chunk_by(same_start) {
+            scratch.ordered.clear();
+            for &occurrence in occurrences {
+                let mut next = scratch.heads[scratch.slots[occurrence.unit as usize] as usize - 1];
+                while let Some(found) = scratch.found.get(next as usize) {
+                    next = found.before;
+                    if found.order < orders {
+                        scratch.ordered.push(self.ordered_match(occurrence, found));
+                    }
+                }
+            }
+            scratch.ordered.sort_unstable_by_key(|&(order, _)| order);
+            scratch.matches.extend(scratch.ordered.iter().map(|&(_, found)| found));
+            distance += scratch.ordered.iter().map(|(_, found)| u64::from(found.distance())).sum::<u64>();
+            if scratch.matches.len() > MAX_MATCHES || distance > MAX_DISTANCE {
+                return false;
+            }
+        }
+        true
     }
 
     fn ordered_match(&self, reference: Occurrence, found: &Found) -> (FindingOrder, Match) {

@@ -26,7 +26,7 @@ impl Match {
         }
     }
 
-    fn distance(&self) -> u32 {
+    pub(super) fn distance(&self) -> u32 {
         self.reference.abs_diff(self.candidate)
     }
 }
@@ -88,8 +88,6 @@ pub(super) struct Search {
     /// Fixed match that starts at a reference word, `NONE` if there is none.
     fixed: Vec<u32>,
     paths: Vec<Path>,
-    /// The words of each match, see [`Layout`].
-    words: Vec<u64>,
     /// The used words of each path.
     used: Vec<u64>,
     next_used: Vec<u64>,
@@ -122,7 +120,7 @@ impl Search {
         for position in 0..reference_len as u32 {
             let here = matches[from..].iter().take_while(|found| found.reference == position).count();
             self.extend_paths(layout, position, matches, from..from + here);
-            self.keep_best(layout, beam_size);
+            self.keep_best(layout, beam_size, matches);
             from += here;
         }
         self.collect_best(matches, chosen);
@@ -158,11 +156,9 @@ impl Search {
         self.steps.clear();
         self.paths.clear();
         self.paths.push(Path::START);
-        self.words.clear();
-        matches.iter().for_each(|found| layout.push_words(&mut self.words, found));
         refill(&mut self.used, layout.all, 0);
         for &index in self.fixed.iter().filter(|&&index| index != NONE) {
-            insert(&mut self.used, layout.set(&self.words, index as usize));
+            layout.insert(&mut self.used, &matches[index as usize]);
         }
     }
 
@@ -193,10 +189,10 @@ impl Search {
                 continue;
             }
             for index in here.clone() {
-                if overlap(used, layout.set(&self.words, index)) {
+                let found = &matches[index];
+                if layout.overlaps(used, found) {
                     continue;
                 }
-                let found = &matches[index];
                 let mut taken = path;
                 taken.take(found);
                 push(taken, index as u32);
@@ -210,11 +206,11 @@ impl Search {
     }
 
     /// Make the best extensions the new paths, best first.
-    fn keep_best(&mut self, layout: Layout, beam_size: usize) {
+    fn keep_best(&mut self, layout: Layout, beam_size: usize, matches: &[Match]) {
         if let [only] = self.extensions[..] {
             self.paths[0] = only.path;
             if only.taken != NONE {
-                insert(&mut self.used, layout.set(&self.words, only.taken as usize));
+                layout.insert(&mut self.used, &matches[only.taken as usize]);
                 self.paths[0].tail = self.step(only);
             }
             return;
@@ -238,7 +234,7 @@ impl Search {
             let start = self.next_used.len();
             self.next_used.extend_from_slice(layout.set(&self.used, extension.parent as usize));
             if extension.taken != NONE {
-                insert(&mut self.next_used[start..], layout.set(&self.words, extension.taken as usize));
+                layout.insert(&mut self.next_used[start..], &matches[extension.taken as usize]);
                 path.tail = self.step(extension);
             }
             self.paths.push(path);
@@ -301,26 +297,27 @@ impl Layout {
         bit(&set[self.candidate..], word)
     }
 
-    /// Add the set of the words of a match to a list of sets.
-    fn push_words(self, sets: &mut Vec<u64>, found: &Match) {
-        let start = sets.len();
-        sets.resize(start + self.all, 0);
-        let (candidate, reference) = sets[start..].split_at_mut(self.candidate);
-        for word in found.candidate..found.candidate + found.candidate_len {
-            candidate[word as usize / 64] |= 1 << (word % 64);
-        }
-        for word in found.reference..found.reference + found.reference_len {
-            reference[word as usize / 64] |= 1 << (word % 64);
-        }
+    /// Whether a word of the match is in the set.
+    fn overlaps(self, set: &[u64], found: &Match) -> bool {
+        let (candidate, reference) = set.split_at(self.candidate);
+        any_bit(candidate, found.candidate, found.candidate_len)
+            || any_bit(reference, found.reference, found.reference_len)
+    }
+
+    /// Adds the words of a match to a set.
+    fn insert(self, set: &mut [u64], found: &Match) {
+        let (candidate, reference) = set.split_at_mut(self.candidate);
+        set_bits(candidate, found.candidate, found.candidate_len);
+        set_bits(reference, found.reference, found.reference_len);
     }
 }
 
-fn overlap(one: &[u64], other: &[u64]) -> bool {
-    one.iter().zip(other).any(|(one, other)| one & other != 0)
+fn any_bit(blocks: &[u64], start: u32, len: u32) -> bool {
+    (start..start + len).any(|word| bit(blocks, word))
 }
 
-fn insert(set: &mut [u64], other: &[u64]) {
-    set.iter_mut().zip(other).for_each(|(block, other)| *block |= other);
+fn set_bits(blocks: &mut [u64], start: u32, len: u32) {
+    (start..start + len).for_each(|word| blocks[word as usize / 64] |= 1 << (word % 64));
 }
 
 fn bit(blocks: &[u64], word: u32) -> bool {

@@ -356,3 +356,27 @@ proptest! {
         prop_assert!(Tables::open(&bytes[..length]).is_err());
     }
 }
+
+#[test]
+fn too_many_matches_are_refused() {
+    let tables = small();
+    let (many, few) = (["dog"; 3000].join(" "), ["dog"; 300].join(" "));
+    let images = [vec!["dog"], vec!["cat", many.as_str()], vec!["a man rides a bike"]];
+    let prepared = PreparedReferences::new(&tables, &Options::default(), &images).unwrap();
+    let error = prepared.score_all(&tables, &["dog", many.as_str(), "a man"]).unwrap_err();
+    assert_eq!(error, MeteorError::TooManyMatches { candidate: 1, image: 1, reference: 1 });
+    assert!(error.to_string().starts_with("candidate 1 (image 1) and reference 1 of that image: "));
+    assert_eq!(prepared.score_all(&tables, &["dog", few.as_str(), "a man"]).unwrap()[1].reference, 1);
+    // Few matches, but so far apart that METEOR's sum of distances would be too large.
+    let words = |first: &str, last: &str| [vec![first; 1000], vec![last; 10_000]].concat().join(" ");
+    let (candidate, reference) = (words("dog", "cat"), words("x", "y") + &" dog".repeat(1000));
+    assert!(align(&tables, &Options::default(), &candidate, &reference).is_err());
+}
+
+#[test]
+fn long_captions_of_different_words_align() {
+    let words: Vec<String> = (0..10_000).map(|number| format!("w{number}x")).collect();
+    let (caption, turned) = (words.join(" "), [&words[5000..], &words[..5000]].concat().join(" "));
+    let alignment = align(&small(), &Options::default(), &caption, &turned).unwrap();
+    assert_eq!((alignment.matches.len(), alignment.chunks), (10_000, 2));
+}

@@ -6,10 +6,34 @@ from types import ModuleType
 
 import typer
 
+from capeval.cli.studies import (
+    build,
+    choose,
+    consensus,
+    correlation,
+    diversity,
+    domains,
+    gaming,
+    human,
+    ranking,
+    words,
+)
+
 __all__ = ["STUDIES", "app"]
 
 # Each module has a NAME, EXAMPLES and a function `run`, as the modules of other commands do.
-STUDIES: tuple[ModuleType, ...] = ()
+STUDIES: tuple[ModuleType, ...] = (
+    human,
+    words,
+    consensus,
+    ranking,
+    gaming,
+    correlation,
+    diversity,
+    domains,
+    choose,
+    build,
+)
 
 app = typer.Typer(
     name="study",

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from capeval.cli.console import deliver, render
-from capeval.report import Grid, to_csv
+from capeval.errors import DependencyError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from capeval.report import Grid
 
 __all__ = ["Folder", "show"]
 
@@ -38,11 +40,14 @@ def show(
         DependencyError: matplotlib is not installed.
         OSError: A file can't be written.
     """
+    if folder is not None:
+        _require_matplotlib()
     for name, grid in grids.items():
         render(grid, "table", None, name.replace("-", " ").capitalize())
         deliver("\n", None)
     if folder is None:
         return
+    from capeval.report import to_csv
     from capeval.report.figures import save
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -52,3 +57,12 @@ def show(
         save(draw(), folder / name)
     written = len(grids) + 2 * len(figures)
     deliver(f"{written} files in {folder}\n", None)
+
+
+def _require_matplotlib() -> None:
+    """Says what is missing before anything is printed or written."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        message = 'figures need matplotlib: pip install "capeval[report]"'
+        raise DependencyError(message) from None

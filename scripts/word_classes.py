@@ -1,0 +1,38 @@
+"""Writes the list of COCO's words and their classes: `python scripts/word_classes.py FOLDER`.
+
+FOLDER is that of WordNet 3.0's dictionary, such as Debian's `/usr/share/wordnet` (package wordnet-base).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from capeval.benchmarks import coco
+from capeval.formats.wordnet import wordnet_classes
+from capeval.studies.word_agreement import word_counts
+
+LIST = Path(__file__).parents[1] / "src" / "capeval" / "studies" / "word_classes.tsv"
+HEAD = """\
+# Classes of the 1,000 most frequent words of the captions of COCO val2014, and of train2014.
+# Made by scripts/word_classes.py from WordNet 3.0, which comes with this notice:
+#
+"""
+
+
+def main(folder: Path) -> None:
+    """Writes the list from the dictionary in a folder."""
+    words: set[str] = set()
+    for split in ("val2014", "train2014"):
+        words.update(word_counts(coco.captions(split), 1000).words)
+    classes = wordnet_classes(words, folder)
+    with (folder / "index.noun").open(encoding="utf-8") as file:
+        # The licence: numbered lines after two spaces, before the words.
+        notice = [line.split(maxsplit=1)[1:] for line in file if line.startswith("  ")]
+    licence = "".join(f"# {line[0].rstrip()}".rstrip() + "\n" if line else "#\n" for line in notice)
+    rows = "".join(f"{word}\t{name}\n" for word, name in sorted(classes.items()))
+    LIST.write_text(HEAD + licence + rows, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

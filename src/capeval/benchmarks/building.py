@@ -1,0 +1,434 @@
+"""Building a dataset of captions: who gets which captions, what is public, and versions that stay.
+
+As COCO and nocaps have it (Chen et al. 2015, section 2; nocaps, section 3.1): every split has a number of
+references per image (c5), some images of a split have many (c40), and each image whose captions are kept
+private has one more caption, held out as what people score.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from capeval.errors import FormatError, MismatchError, OptionError
+from capeval.files import written_whole
+from capeval.tokenization import first_few
+from capeval.types import Candidates, ImageId, References, ReferencesLike
+
+__all__ = [
+    "BuiltSplit",
+    "Dataset",
+    "ImageInfo",
+    "SplitPlan",
+    "build_dataset",
+    "freeze",
+    "load_plans",
+    "random_splits",
+    "verify",
+]
+
+ImageInfo = Mapping[int, Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
+"""What to say of images in files, such as `file_name`, `width` and `height`, by image id."""
+
+_MANIFEST = "manifest.json"
+# The fields of a plan in a file, with the types that each may have.
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "images": (int, list),
+    "references": (int, type(None)),
+    "private": (bool,),
+    "held_out": (bool,),
+    "many": (int, type(None)),
+    "many_images": (int,),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitPlan:
+    """What a split is to have.
+
+    Attributes:
+        images: Its images.
+        references: How many references each image has (c5); None takes all that there are.
+        private: Whether captions are kept from the public, as those of a test set are.
+        held_out: Whether one more caption of each image is held out, as the human baseline.
+        many: How many references some of the images have in a second set (c40); None for no such set.
+        many_images: How many images have them.
+    """
+
+    images: tuple[ImageId, ...]
+    references: int | None = 5
+    private: bool = False
+    held_out: bool = False
+    many: int | None = None
+    many_images: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BuiltSplit:
+    """A split with its captions.
+
+    Attributes:
+        private: Whether its captions are kept from the public.
+        references: The references of every image.
+        many: The references of the images that have many; None where the split has no such set.
+        human: The caption held out of each image; None where none is.
+    """
+
+    private: bool
+    references: References
+    many: References | None
+    human: Candidates | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Dataset:
+    """A dataset of captions.
+
+    Attributes:
+        splits: The splits by name.
+        unused: The captions that no split took, by image.
+        seed: The seed that captions and images were drawn with.
+    """
+
+    splits: Mapping[str, BuiltSplit]
+    unused: Mapping[ImageId, Sequence[str]]
+    seed: int
+
+
+def random_splits(
+    images: Sequence[ImageId], sizes: Mapping[str, int], *, seed: int = 0
+) -> dict[str, tuple[ImageId, ...]]:
+    """Deals images out to splits at random; images in each stay in the order given.
+
+    Raises:
+        OptionError: A size is below 1, or an image is there twice.
+        MismatchError: The sizes don't add up to the number of images.
+    """
+    if any(size < 1 for size in sizes.values()) or seed < 0:
+        raise OptionError("sizes of splits must be 1 or more, and the seed not negative")
+    if len(set(images)) < len(images):
+        raise OptionError("every image must be there once")
+    if sum(sizes.values()) != len(images):
+        total = sum(sizes.values())
+        raise MismatchError(f"sizes must add up to the {len(images):,} images (got {total:,})")
+    order = np.random.default_rng(seed).permutation(len(images))
+    ends = np.cumsum(list(sizes.values()))
+    parts = np.split(order, ends[:-1])
+    return {
+        name: tuple(images[position] for position in np.sort(part))
+        for name, part in zip(sizes, parts, strict=True)
+    }
+
+
+def load_plans(path: str | Path, images: Sequence[ImageId], *, seed: int = 0) -> dict[str, SplitPlan]:
+    """Reads plans from JSON: `{"SPLIT": {"images": 500, "references": 5, ...}, ...}`.
+
+    `images` is a list of ids, or how many to deal out at random among those that no split lists; the other
+    fields are those of `SplitPlan`.
+
+    Args:
+        path: The file.
+        images: All images that have captions.
+        seed: The seed of the deal.
+
+    Raises:
+        FormatError: The file is something else.
+        MismatchError: The numbers don't add up to the images that no split lists.
+        OptionError: A number is below 1.
+        OSError: The file can't be read.
+    """
+    content = _plans_of(Path(path))
+    listed = {
+        image for plan in content.values() if isinstance(plan["images"], list) for image in plan["images"]
+    }
+    sizes = {name: plan["images"] for name, plan in content.items() if isinstance(plan["images"], int)}
+    rest = [image for image in images if image not in listed]
+    dealt = random_splits(rest, sizes, seed=seed) if sizes else {}
+    return {
+        name: SplitPlan(**{**plan, "images": dealt[name] if name in dealt else tuple(plan["images"])})
+        for name, plan in content.items()
+    }
+
+
+def _plans_of(path: Path) -> dict[str, dict[str, Any]]:
+    def wrong(message: str) -> FormatError:
+        return FormatError(message, kind="WrongType", path=path)
+
+    try:
+        content = json.loads(path.read_bytes())
+    except ValueError:
+        raise FormatError("plans must be JSON (got something else)", kind="NotJson", path=path) from None
+    if not isinstance(content, dict) or not content:
+        raise wrong("plans must be an object of splits, at least one (got something else)")
+    for name, plan in content.items():
+        if not isinstance(plan, dict) or "images" not in plan:
+            raise wrong(f'split {name!r} must be an object with "images" (got {plan!r:.60})')
+        unknown = plan.keys() - _FIELDS.keys()
+        if unknown:
+            raise wrong(f"split {name!r}: unknown field {min(unknown)!r}; there are {', '.join(_FIELDS)}")
+        for field, value in plan.items():
+            if type(value) not in _FIELDS[field]:
+                raise wrong(f"split {name!r}: wrong type of {field!r} (got {value!r:.60})")
+        if isinstance(plan["images"], list) and any(type(i) not in (int, str) for i in plan["images"]):
+            raise wrong(f'split {name!r}: "images" must be integers or texts')
+    return content
+
+
+def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, seed: int = 0) -> Dataset:
+    """Gives the captions that were collected to splits.
+
+    The captions of an image are put in an order by chance: the first is the one held out where one is, the
+    next are its references, and those of the larger set begin with these, so that c5 is part of c40. What
+    is drawn for an image depends on the seed and the image alone: other splits don't change it.
+
+    Args:
+        captions: All captions collected, in the order in which they are in the files.
+        splits: What each split is to have.
+        seed: The seed of the draws.
+
+    Raises:
+        MismatchError: An image is in two splits, has no captions, or has too few.
+        OptionError: A plan or the seed has a value that it can't have.
+    """
+    if not splits or seed < 0:
+        raise OptionError("a dataset must have at least one split, and its seed must not be negative")
+    captions = captions if isinstance(captions, References) else References(captions)
+    _require_apart(splits)
+    built, unused = {}, {}
+    for name, plan in splits.items():
+        _check_plan(name, plan)
+        missing = [image for image in plan.images if image not in captions]
+        if missing:
+            raise MismatchError(f"split {name!r}: {first_few(missing)} not among those with captions")
+        built[name], rest = _split(name, plan, captions, seed)
+        unused.update(rest)
+    return Dataset(splits=built, unused=unused, seed=seed)
+
+
+def _split(
+    name: str, plan: SplitPlan, captions: References, seed: int
+) -> tuple[BuiltSplit, dict[ImageId, list[str]]]:
+    chosen = _draw(f"{seed}/many/{name}").permutation(len(plan.images))[: plan.many_images]
+    with_many = {plan.images[position] for position in chosen.tolist()}
+    human: dict[ImageId, str] = {}
+    references: dict[ImageId, list[str]] = {}
+    many: dict[ImageId, list[str]] = {}
+    unused: dict[ImageId, list[str]] = {}
+    for image in plan.images:
+        texts = captions[image]
+        order = _draw(f"{seed}/{image!r}").permutation(len(texts)).tolist()
+        held, left = (order[:1], order[1:]) if plan.held_out else ([], order)
+        few = plan.references if plan.references is not None else max(1, len(left))
+        wanted = max(few, plan.many or 0) if image in with_many else few
+        if len(left) < wanted:
+            raise MismatchError(
+                f"split {name!r}: image {image!r} must have at least {wanted + len(held)} captions "
+                f"(got {len(texts)})"
+            )
+        human.update((image, texts[position]) for position in held)
+        # Among the others they stay in the order in which they were collected.
+        references[image] = [texts[position] for position in sorted(left[:few])]
+        if image in with_many:
+            many[image] = [texts[position] for position in sorted(left[: plan.many])]
+        if left[wanted:]:
+            unused[image] = [texts[position] for position in sorted(left[wanted:])]
+    made = BuiltSplit(
+        private=plan.private,
+        references=References(references),
+        many=References(many) if many else None,
+        human=Candidates(human) if human else None,
+    )
+    return made, unused
+
+
+def freeze(
+    dataset: Dataset,
+    folder: str | Path,
+    *,
+    version: str,
+    description: str = "",
+    image_info: ImageInfo | None = None,
+) -> Path:
+    """Writes a version of a dataset, as COCO JSON, with the checksum of every file.
+
+    Below `folder/version`: `public/` has `captions_SPLIT.json` of public splits and `image_info_SPLIT.json`
+    of private ones; `private/` has the captions of private splits, `captions_SPLIT_many.json` and
+    `human_SPLIT.json` (COCO results). `manifest.json` comes last: without it a version is not whole.
+
+    Args:
+        dataset: The dataset.
+        folder: Where versions are.
+        version: The version's name, such as `1.0`.
+        description: What to say in each file's `info`.
+        image_info: What to say of an image, such as `file_name`, `width` and `height`.
+
+    Returns:
+        The version's folder.
+
+    Raises:
+        OptionError: The version is no plain name, is there already, or an image's information has an `id`.
+        OSError: A file can't be written.
+    """
+    if not version or version.startswith(".") or not version.replace(".", "").replace("-", "").isalnum():
+        raise OptionError(f"'version' must be letters, digits, '.' and '-' (got {version!r})")
+    target = Path(folder) / version
+    if target.exists():
+        raise OptionError(f"versions don't change: {target} is there already; give another version")
+    if any("id" in each for each in (image_info or {}).values()):
+        raise OptionError("'image_info' must leave the id of an image to its key (got a field 'id')")
+    about = {"description": description, "version": version}
+    files = _files(dataset, about, image_info or {})
+    for part in ("public", "private"):
+        (target / part).mkdir(parents=True)
+    checksums = {}
+    for name, content in files.items():
+        data = _json(content)
+        _write(target / name, data)
+        checksums[name] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+    manifest = {**about, "seed": dataset.seed, "splits": _summary(dataset), "files": checksums}
+    _write(target / _MANIFEST, _json(manifest))
+    return target
+
+
+def verify(folder: str | Path) -> int:
+    """Makes sure that a version is as it was frozen.
+
+    Returns:
+        The number of files.
+
+    Raises:
+        FormatError: The manifest is missing or damaged, a file is missing, differs, or is not of the
+            version.
+    """
+    folder = Path(folder)
+    manifest = folder / _MANIFEST
+    try:
+        files = dict(json.loads(manifest.read_bytes())["files"])
+        sums = {name: str(entry["sha256"]) for name, entry in files.items()}
+    except FileNotFoundError:
+        raise FormatError(
+            "a version must have a manifest (got none: it was never finished)", kind="Missing", path=manifest
+        ) from None
+    except (ValueError, KeyError, TypeError):
+        raise FormatError(
+            "a manifest must name files and their sha256 (got something else)",
+            kind="NotAManifest",
+            path=manifest,
+        ) from None
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    for name in sorted(there - {_MANIFEST} - sums.keys()):
+        raise FormatError("must be in the manifest (got a file that is not)", kind="Unknown", path=name)
+    for name, expected in sums.items():
+        if name not in there:
+            raise FormatError("must be there (got no such file)", kind="Missing", path=folder / name)
+        found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        if found != expected:
+            raise FormatError(
+                f"must have the sha256 {expected} (got {found})", kind="Changed", path=folder / name
+            )
+    return len(sums)
+
+
+def _files(
+    dataset: Dataset, about: Mapping[str, str], image_info: Mapping[Any, Mapping[str, Any]]
+) -> dict[str, object]:
+    files: dict[str, object] = {}
+    for name, split in dataset.splits.items():
+        part = "private" if split.private else "public"
+        info = {**about, "split": name}
+        files[f"{part}/captions_{name}.json"] = _annotations(split.references, info, image_info)
+        if split.private:
+            images = [{"id": image, **image_info.get(image, {})} for image in split.references]
+            files[f"public/image_info_{name}.json"] = {"info": info, "licenses": [], "images": images}
+        if split.many is not None:
+            files[f"{part}/captions_{name}_many.json"] = _annotations(split.many, info, image_info)
+        if split.human is not None:
+            files[f"private/human_{name}.json"] = [
+                {"image_id": image, "caption": texts[0]} for image, texts in split.human.items()
+            ]
+    return files
+
+
+def _annotations(
+    references: References, info: Mapping[str, str], image_info: Mapping[Any, Mapping[str, Any]]
+) -> dict[str, object]:
+    pairs = ((image, caption) for image, texts in references.items() for caption in texts)
+    return {
+        "info": dict(info),
+        "licenses": [],
+        "type": "captions",
+        "images": [{"id": image, **image_info.get(image, {})} for image in references],
+        "annotations": [
+            {"image_id": image, "id": number, "caption": caption}
+            for number, (image, caption) in enumerate(pairs, start=1)
+        ],
+    }
+
+
+def _summary(dataset: Dataset) -> dict[str, dict[str, object]]:
+    return {
+        name: {
+            "private": split.private,
+            "images": len(split.references),
+            "captions": int(split.references.counts.sum()),
+            "images_with_many": 0 if split.many is None else len(split.many),
+            "captions_of_many": 0 if split.many is None else int(split.many.counts.sum()),
+            "human_captions": 0 if split.human is None else len(split.human),
+        }
+        for name, split in dataset.splits.items()
+    }
+
+
+def _json(content: object) -> bytes:
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=None).encode() + b"\n"
+
+
+def _write(path: Path, data: bytes) -> None:
+    with written_whole(path) as file:
+        file.write(data)
+
+
+def _draw(name: str) -> np.random.Generator:
+    """Chance that depends on a name alone."""
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()[:16]))
+
+
+def _require_apart(splits: Mapping[str, SplitPlan]) -> None:
+    homes: dict[ImageId, str] = {}
+    for name, plan in splits.items():
+        for image in plan.images:
+            if image in homes:
+                raise MismatchError(
+                    f"every image must be in one split, once (got image {image!r} in {homes[image]!r} "
+                    f"and {name!r})"
+                )
+            homes[image] = name
+
+
+def _check_plan(name: str, plan: SplitPlan) -> None:
+    plain = name.replace("-", "").replace("_", "")
+    if not plain.isalnum() or name.endswith("_many"):
+        raise OptionError(
+            f"a split's name must be letters, digits, '-' and '_', and not end in '_many' (got {name!r})"
+        )
+    values = asdict(plan)
+    for field, least in (("references", 1), ("many", 1)):
+        if values[field] is not None and values[field] < least:
+            raise OptionError(f"split {name!r}: {field!r} must be {least} or more (got {values[field]})")
+    if not plan.images:
+        raise OptionError(f"split {name!r} must have at least one image (got none)")
+    if (plan.many is None) != (plan.many_images == 0) or not 0 <= plan.many_images <= len(plan.images):
+        raise OptionError(
+            f"split {name!r}: 'many' must come with 'many_images', from 1 to the split's "
+            f"{len(plan.images):,} images (got {plan.many} and {plan.many_images})"
+        )
+    if plan.many is not None and plan.references is not None and plan.many < plan.references:
+        raise OptionError(
+            f"split {name!r}: 'many' must be at least the {plan.references} 'references' (got {plan.many})"
+        )

@@ -1,0 +1,237 @@
+"""Choosing the images of a benchmark (nocaps, section 3.1): many classes, and all evenly.
+
+Each image counts once for each class in it. The entropy over classes is that of these counts, summed over
+the images chosen. With T counts in all and n_c of class c it is `log T - (sum of n_c log n_c) / T`; images
+of one pool have the same number of classes, so the best of a sample is the one whose classes make the sum
+grow least, and that is a sum of one number per class of the image: a choice costs O(n s) for n sampled
+images of s classes, whatever the number of candidates and of classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval.errors import MismatchError, OptionError
+from capeval.formats.open_images import ObjectAnnotations
+from capeval.types import FloatArray
+
+__all__ = ["ChoiceStatistics", "Chosen", "choice_statistics", "choose_images", "choose_randomly"]
+
+_POOLS = range(2, 7)
+# Progress is heard after this many choices.
+_HEARD = 1000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Chosen:
+    """The images chosen.
+
+    Attributes:
+        positions: Their positions among the annotations' images: first all with more than six classes, then
+            in the order in which they were chosen.
+        candidates: The positions of the images that could be chosen.
+        excluded: How many images were not candidates, by reason.
+        complex_images: How many have more than six classes, and were taken without choice.
+    """
+
+    positions: NDArray[np.int64]
+    candidates: NDArray[np.int64]
+    excluded: Mapping[str, int]
+    complex_images: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChoiceStatistics:
+    """What a set of images is like.
+
+    Attributes:
+        images: The number of images.
+        entropy: The entropy over classes, in bits.
+        classes: The number of classes in at least one of the images.
+        classes_per_image: The mean number of classes.
+        instances_per_image: The mean number of boxes.
+        by_classes: The number of images by their number of classes.
+        largest_share: The share of the most frequent class in all counts.
+    """
+
+    images: int
+    entropy: float
+    classes: int
+    classes_per_image: float
+    instances_per_image: float
+    by_classes: Mapping[int, int]
+    largest_share: float
+
+
+def choose_images(
+    annotations: ObjectAnnotations,
+    wanted: int,
+    *,
+    rotations: Mapping[str, float | None] | None = None,
+    sample: int = 100,
+    seed: int = 0,
+    progress: Callable[[str], object] | None = None,
+) -> Chosen:
+    """Chooses images as nocaps did.
+
+    Images with unknown or non-zero rotation, and those of a single class, are no candidates. All with more
+    than six classes are taken. Then pools of images with 2, 3, 4, 5 and 6 classes take turns: of `sample`
+    images drawn from the pool, the one that gives the highest entropy over classes is taken; of equals, the
+    first drawn. A pool with fewer images left offers all of them; an empty one is passed over.
+
+    Args:
+        annotations: The objects in each image.
+        wanted: How many images to choose.
+        rotations: The right rotation of each image; without it none is excluded for that.
+        sample: n. The paper doesn't say how large it was.
+        seed: The seed of the draws. The same seed and annotations give the same images.
+        progress: Hears how many are chosen, now and then.
+
+    Raises:
+        MismatchError: An image has no entry among the rotations, or there are fewer candidates than wanted,
+            or more images with more than six classes.
+        OptionError: `wanted` or `sample` is not 1 or more, or the seed is negative.
+    """
+    _check(wanted, sample, seed)
+    candidates, excluded = _candidates(annotations, rotations)
+    if len(candidates) < wanted:
+        raise MismatchError(f"'wanted' must be at most the {len(candidates):,} candidates (got {wanted:,})")
+    sizes = np.bincount(annotations.image, minlength=len(annotations.image_ids))
+    taken = candidates[sizes[candidates] > _POOLS[-1]]
+    if len(taken) > wanted:
+        raise MismatchError(
+            f"all {len(taken):,} images of more than six classes are chosen, so 'wanted' must be at least "
+            f"that (got {wanted:,})"
+        )
+    counts = np.bincount(
+        annotations.label[np.isin(annotations.image, taken)], minlength=len(annotations.classes)
+    )
+    pools = [_Pool(annotations, candidates[sizes[candidates] == size], sizes, size) for size in _POOLS]
+    growth = _Growth(counts)
+    chance = np.random.default_rng(seed)
+    chosen: list[int] = []
+    while len(taken) + len(chosen) < wanted:
+        for pool in pools:
+            if pool.left and len(taken) + len(chosen) < wanted:
+                chosen.append(pool.choose(growth, sample, chance))
+                if progress is not None and len(chosen) % _HEARD == 0:
+                    progress(f"{len(taken) + len(chosen):,} of {wanted:,} images chosen")
+    return Chosen(
+        positions=np.concatenate([taken, np.array(chosen, dtype=np.int64)]),
+        candidates=candidates,
+        excluded=excluded,
+        complex_images=len(taken),
+    )
+
+
+def choose_randomly(chosen: Chosen, *, seed: int = 0) -> NDArray[np.int64]:
+    """As many of the same candidates, each with the same chance."""
+    drawn = np.random.default_rng(seed).choice(chosen.candidates, len(chosen.positions), replace=False)
+    return drawn.astype(np.int64)
+
+
+def choice_statistics(annotations: ObjectAnnotations, positions: NDArray[np.int64]) -> ChoiceStatistics:
+    """What the images at some positions are like.
+
+    Raises:
+        MismatchError: There is no image.
+    """
+    if not len(positions):
+        raise MismatchError("statistics need at least one image (got none)")
+    pairs = np.isin(annotations.image, positions)
+    counts = np.bincount(annotations.label[pairs], minlength=len(annotations.classes))
+    shares = counts[counts > 0] / counts.sum()
+    sizes = np.bincount(annotations.image[pairs], minlength=len(annotations.image_ids))[positions]
+    numbers, images = np.unique(sizes, return_counts=True)
+    return ChoiceStatistics(
+        images=len(positions),
+        entropy=float(-(shares * np.log2(shares)).sum()),
+        classes=len(shares),
+        classes_per_image=float(sizes.mean()),
+        instances_per_image=float(annotations.instances[pairs].sum() / len(positions)),
+        by_classes=dict(zip(numbers.tolist(), images.tolist(), strict=True)),
+        largest_share=float(shares.max()),
+    )
+
+
+def _candidates(
+    annotations: ObjectAnnotations, rotations: Mapping[str, float | None] | None
+) -> tuple[NDArray[np.int64], dict[str, int]]:
+    several = np.bincount(annotations.image, minlength=len(annotations.image_ids)) > 1
+    upright = np.ones(len(annotations.image_ids), dtype=bool)
+    known = upright.copy()
+    if rotations is not None:
+        missing = [image for image in annotations.image_ids if image not in rotations]
+        if missing:
+            raise MismatchError(
+                f"every image must have an entry among the rotations ({missing[0]!r} has none)"
+            )
+        degrees = [rotations[image] for image in annotations.image_ids]
+        known = np.array([each is not None for each in degrees])
+        upright = np.array([each == 0 for each in degrees]) | ~known
+    excluded = {
+        "unknown rotation": int((~known).sum()),
+        "rotated": int((~upright).sum()),
+        "single class": int((known & upright & ~several).sum()),
+    }
+    return np.flatnonzero(known & upright & several), excluded
+
+
+class _Growth:
+    """How much the sum of n log n grows when a class is counted once more."""
+
+    def __init__(self, counts: NDArray[np.int64]) -> None:
+        self._counts = counts.astype(np.float64)
+        self.by_class: FloatArray = _growth(self._counts)
+
+    def count(self, classes: NDArray[np.int64]) -> None:
+        self._counts[classes] += 1
+        self.by_class[classes] = _growth(self._counts[classes])
+
+
+def _growth(counts: FloatArray) -> FloatArray:
+    # Rounded, so that classes with equal counts are equal, and no platform's logarithm breaks a tie.
+    grown: FloatArray = (counts + 1) * np.log(counts + 1) - counts * np.log(np.maximum(counts, 1))
+    return np.round(grown, 12)
+
+
+class _Pool:
+    """The images of one number of classes that are left."""
+
+    def __init__(
+        self,
+        annotations: ObjectAnnotations,
+        images: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        size: int,
+    ) -> None:
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        by_image = annotations.label[np.argsort(annotations.image, kind="stable")]
+        self._images = images
+        self._classes = by_image[starts[images][:, None] + np.arange(size)]
+        self._order = np.arange(len(images))
+        self.left = len(images)
+
+    def choose(self, growth: _Growth, sample: int, chance: np.random.Generator) -> int:
+        """Takes the image of a sample that gives the highest entropy."""
+        if sample < self.left:
+            drawn = chance.choice(self.left, sample, replace=False, shuffle=False)
+        else:
+            drawn = np.arange(self.left)
+        classes = self._classes[self._order[drawn]]
+        best = drawn[growth.by_class[classes].sum(axis=1).argmin()]
+        image = self._order[best]
+        growth.count(self._classes[image])
+        self.left -= 1
+        self._order[best] = self._order[self.left]
+        return int(self._images[image])
+
+
+def _check(wanted: object, sample: object, seed: object) -> None:
+    for name, value, least in (("wanted", wanted, 1), ("sample", sample, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise OptionError(f"{name!r} must be an integer of {least} or more (got {value!r})")

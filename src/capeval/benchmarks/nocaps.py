@@ -1,0 +1,348 @@
+"""nocaps (Agrawal et al. 2019): its domains, from its files or from the objects in the images."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from capeval.errors import FormatError, MismatchError, OptionError
+from capeval.formats import load_references, load_subsets
+from capeval.formats.objects import read_json
+from capeval.types import ImageId, References
+
+__all__ = [
+    "ALIASES",
+    "COCO_CLASSES",
+    "DOMAINS",
+    "HUMAN",
+    "HUMAN_SOURCE",
+    "Domains",
+    "assign_domains",
+    "load_captions",
+    "load_domains",
+    "load_image_ids",
+    "map_classes",
+]
+
+DOMAINS = ("in-domain", "near-domain", "out-domain")
+"""Images with COCO classes alone, with COCO and novel classes, with novel classes alone (section 3.3)."""
+
+Domains = dict[str, list[ImageId]]
+"""The images of each domain, in the order of `DOMAINS`."""
+
+HUMAN: Mapping[str, Mapping[str, Mapping[str, float]]] = MappingProxyType(
+    {
+        "val": {
+            "in-domain": {"CIDEr-D": 0.833, "SPICE": 0.139},
+            "near-domain": {"CIDEr-D": 0.855, "SPICE": 0.143},
+            "out-domain": {"CIDEr-D": 0.914, "SPICE": 0.137},
+            "overall": {"CIDEr-D": 0.871, "SPICE": 0.141},
+        },
+        "test": {
+            "in-domain": {"CIDEr-D": 0.758, "SPICE": 0.142},
+            "near-domain": {"CIDEr-D": 0.848, "SPICE": 0.147},
+            "out-domain": {"CIDEr-D": 0.891, "SPICE": 0.140},
+            "overall": {
+                "BLEU-1": 0.766,
+                "BLEU-4": 0.195,
+                "METEOR": 0.282,
+                "ROUGE-L": 0.528,
+                "CIDEr-D": 0.853,
+                "SPICE": 0.145,
+            },
+        },
+    }
+)
+"""What people score, by split, domain and metric."""
+
+HUMAN_SOURCE = "Agrawal et al. 2019, nocaps, Tables 2 (val) and 3 (test)"
+
+ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "airplane": ("Fixed-wing aircraft",),
+        "cell phone": ("Mobile phone",),
+        "cow": ("Cattle",),
+        "cup": ("Coffee cup", "Mug"),
+        "dining table": ("Table",),
+        "donut": ("Doughnut",),
+        "frisbee": ("Flying disc",),
+        "hair drier": ("Hair dryer",),
+        "keyboard": ("Computer keyboard",),
+        "microwave": ("Microwave oven",),
+        # Open Images also has Mouse, the animal.
+        "mouse": ("Computer mouse",),
+        "orange": ("Orange (fruit)",),
+        "potted plant": ("Houseplant",),
+        "remote": ("Remote control",),
+        "skis": ("Ski",),
+        "sports ball": ("Ball (Object)",),
+        "tv": ("Television",),
+    }
+)
+"""The Open Images classes of COCO classes whose names differ, or mean something else.
+
+nocaps does not publish its own table, so this one is ours.
+"""
+
+COCO_CLASSES = (
+    "person",
+    "bicycle",
+    "car",
+    "motorcycle",
+    "airplane",
+    "bus",
+    "train",
+    "truck",
+    "boat",
+    "traffic light",
+    "fire hydrant",
+    "stop sign",
+    "parking meter",
+    "bench",
+    "bird",
+    "cat",
+    "dog",
+    "horse",
+    "sheep",
+    "cow",
+    "elephant",
+    "bear",
+    "zebra",
+    "giraffe",
+    "backpack",
+    "umbrella",
+    "handbag",
+    "tie",
+    "suitcase",
+    "frisbee",
+    "skis",
+    "snowboard",
+    "sports ball",
+    "kite",
+    "baseball bat",
+    "baseball glove",
+    "skateboard",
+    "surfboard",
+    "tennis racket",
+    "bottle",
+    "wine glass",
+    "cup",
+    "fork",
+    "knife",
+    "spoon",
+    "bowl",
+    "banana",
+    "apple",
+    "sandwich",
+    "orange",
+    "broccoli",
+    "carrot",
+    "hot dog",
+    "pizza",
+    "donut",
+    "cake",
+    "chair",
+    "couch",
+    "potted plant",
+    "bed",
+    "dining table",
+    "toilet",
+    "tv",
+    "laptop",
+    "mouse",
+    "remote",
+    "keyboard",
+    "cell phone",
+    "microwave",
+    "oven",
+    "toaster",
+    "sink",
+    "refrigerator",
+    "book",
+    "clock",
+    "vase",
+    "scissors",
+    "teddy bear",
+    "hair drier",
+    "toothbrush",
+)
+"""The 80 object classes of COCO."""
+
+_SUFFIX = re.compile(r"(0|[1-9][0-9]{0,17})\.(?:jpg|jpeg|png)")
+
+
+def map_classes(
+    open_images: Collection[str],
+    coco: Iterable[str],
+    *,
+    below: Mapping[str, Collection[str]] | None = None,
+    aliases: Mapping[str, Collection[str]] = ALIASES,
+) -> dict[str, str]:
+    """Maps Open Images classes to the COCO classes that they are.
+
+    Classes are the same when their names are, in upper or lower case, unless `aliases` says otherwise.
+
+    Args:
+        open_images: The names of all Open Images classes.
+        coco: The names of COCO classes.
+        below: All classes below each class. Where given, what is below a mapped class is mapped too
+            (Man is a person, Goose a bird), to the nearest one of the mapped classes above.
+        aliases: The Open Images classes of COCO classes whose names differ.
+
+    Returns:
+        The COCO class of each Open Images class that is one; the others are novel.
+
+    Raises:
+        OptionError: A COCO class has no Open Images class.
+    """
+    names = {name.lower(): name for name in open_images}
+    mapped: dict[str, str] = {}
+    for name in coco:
+        found = [names[alias.lower()] for alias in aliases.get(name, (name,)) if alias.lower() in names]
+        if not found:
+            raise OptionError(
+                f"COCO class {name!r} must have an Open Images class, by name or alias (got none)"
+            )
+        mapped.update(dict.fromkeys(found, name))
+    if below is None:
+        return mapped
+    inherited: dict[str, str] = {}
+    # From the largest classes down, so that the nearest one has the last word.
+    for name in sorted(mapped, key=lambda each: (-len(below.get(each, ())), each)):
+        inherited.update(dict.fromkeys(below.get(name, ()), mapped[name]))
+    return {**inherited, **mapped}
+
+
+def assign_domains(
+    objects: Mapping[ImageId, Iterable[str]],
+    mapped: Mapping[str, str],
+    *,
+    classes: Collection[str],
+    ignored: Collection[str] = (),
+) -> Domains:
+    """Tells the domain of each image from the classes of the objects in it (section 3.3).
+
+    Args:
+        objects: The names of the Open Images classes in each image.
+        mapped: The Open Images classes that are COCO classes.
+        classes: All Open Images classes.
+        ignored: Classes that do not count, such as parts of objects.
+
+    Returns:
+        The images of each domain; a domain without images is left out.
+
+    Raises:
+        OptionError: A class is not known.
+        MismatchError: An image has no object that counts.
+    """
+    for name in (*mapped, *ignored):
+        if name not in classes:
+            raise OptionError(f"a mapped or ignored class must be one of Open Images (got {name!r})")
+    domains: Domains = {name: [] for name in DOMAINS}
+    for image, found in objects.items():
+        names = set(found)
+        unknown = names.difference(classes)
+        if unknown:
+            raise OptionError(f"image {image!r} must have known classes (got {min(unknown)!r})")
+        names.difference_update(ignored)
+        if not names:
+            raise MismatchError(f"image {image!r} must have an object to have a domain (got none)")
+        familiar = sum(name in mapped for name in names)
+        place = 0 if familiar == len(names) else 1 if familiar else 2
+        domains[DOMAINS[place]].append(image)
+    return {name: images for name, images in domains.items() if images}
+
+
+def load_captions(path: str | Path) -> References:
+    """The reference captions in a file of nocaps.
+
+    Ids such as `17.jpg`, which one common form of the file has, become the 17 that results name.
+
+    Raises:
+        FormatError: The file has no captions.
+        OSError: The file can't be read.
+    """
+    references = load_references(path)
+    numbers = _numbers(references.image_ids)
+    if numbers is None:
+        return references
+    return References({number: references[image] for image, number in numbers.items()})
+
+
+def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -> Domains:
+    """The domain of each image as a file says it.
+
+    Args:
+        path: Captions or image information with a `domain` (or `split`, `subset`) for each image, or a
+            mapping of domains to image ids. Domains may be written `in_domain`, `in-domain`, `in`.
+        images: Where given, those that must have a domain; only they are returned.
+
+    Raises:
+        FormatError: The file is something else, or a domain is not known.
+        MismatchError: An image has no domain, or two.
+        OSError: The file can't be read.
+    """
+    domains: Domains = {name: [] for name in DOMAINS}
+    for given, ids in load_subsets(path).items():
+        domains[_domain(given, path)] += ids
+    every = [image for ids in domains.values() for image in ids]
+    numbers = _numbers(every)
+    if numbers is not None:
+        domains = {name: [numbers[image] for image in ids] for name, ids in domains.items()}
+        every = list(numbers.values())
+    if len(set(every)) < len(every):
+        twice = next(image for image in every if every.count(image) > 1)
+        raise MismatchError(f"{path}: an image must have one domain (got image {twice!r} twice)")
+    if images is not None:
+        wanted, known = dict.fromkeys(images), set(every)
+        missing = [image for image in wanted if image not in known]
+        if missing:
+            raise MismatchError(
+                f"{path}: image {missing[0]!r} must have a domain ({len(missing):,} have none)"
+            )
+        domains = {name: [image for image in ids if image in wanted] for name, ids in domains.items()}
+    return {name: ids for name, ids in domains.items() if ids}
+
+
+def load_image_ids(path: str | Path) -> dict[ImageId, ImageId]:
+    """The ids of images by their Open Images ids, from a file of nocaps's image information.
+
+    Raises:
+        FormatError: The file is something else.
+        OSError: The file can't be read.
+    """
+    content = read_json(path)
+    images = content.get("images") if isinstance(content, dict) else None
+    if not isinstance(images, list) or not images:
+        raise FormatError("the file must have a list 'images'", kind="MissingField", path=path)
+    ids: dict[ImageId, ImageId] = {}
+    for position, entry in enumerate(images):
+        for name in ("id", "open_images_id"):
+            if not isinstance(entry, dict) or type(entry.get(name)) not in (int, str):
+                where = f"images[{position}]"
+                message = f"{where}.{name} must be an integer or a string"
+                raise FormatError(message, kind="WrongType", entry=where, field=name, path=path)
+        ids[entry["open_images_id"]] = entry["id"]
+    return ids
+
+
+def _domain(given: str, path: str | Path) -> str:
+    plain = given.lower().replace("_", "-").replace("out-of-", "out-").removesuffix("-domain")
+    name = f"{plain}-domain"
+    if name not in DOMAINS:
+        message = f"a domain must be one of {', '.join(DOMAINS)} (got {given!r})"
+        raise FormatError(message, kind="UnknownDomain", path=path)
+    return name
+
+
+def _numbers(images: Iterable[ImageId]) -> dict[ImageId, int] | None:
+    """The numbers that all ids are, before a picture's ending."""
+    numbers = {}
+    for image in images:
+        match = _SUFFIX.fullmatch(image) if isinstance(image, str) else None
+        if match is None:
+            return None
+        numbers[image] = int(match[1])
+    return numbers

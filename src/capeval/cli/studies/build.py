@@ -1,0 +1,84 @@
+"""`capeval study build`: a dataset of captions, frozen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from capeval.cli.console import Steps, deliver, examples, render
+from capeval.cli.options import Seed
+
+__all__ = ["EXAMPLES", "NAME", "run"]
+
+NAME = "build"
+EXAMPLES = examples(
+    "capeval study build collected.json plans.json --release 1.0 --output dataset",
+    "capeval study build --verify dataset/1.0",
+)
+
+
+def run(
+    captions: Annotated[
+        Path | None,
+        typer.Argument(metavar="[CAPTIONS]", help="File of all captions collected.", show_default=False),
+    ] = None,
+    plans: Annotated[
+        Path | None,
+        typer.Argument(metavar="[PLANS]", help="JSON of what each split is to have.", show_default=False),
+    ] = None,
+    release: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The version's name.", show_default=False)
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where versions are.")
+    ] = Path("dataset"),
+    description: Annotated[str, typer.Option(help="What to say of the dataset in its files.")] = "",
+    seed: Seed = 0,
+    verify: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Check a version against its checksums.", show_default=False),
+    ] = None,
+) -> None:
+    """Builds splits with c5, c40 and the human baseline, and writes public and private COCO JSON.
+
+    As COCO and nocaps were built (Chen et al. 2015, section 2; nocaps, section 3.1). A version, once
+    written, is never written again.
+    """
+    from capeval.benchmarks import building
+    from capeval.errors import OptionError
+    from capeval.formats import load_references
+    from capeval.report import Cell, Grid
+
+    if verify is not None:
+        if captions is not None:
+            raise OptionError("'--verify' takes no captions (got some too)")
+        deliver(f"{verify}: {building.verify(verify)} files are as they were frozen\n", None)
+        return
+    if captions is None or plans is None or release is None:
+        raise OptionError("a dataset needs CAPTIONS, PLANS and '--release' (got less)")
+    with Steps(3) as steps:
+        steps.next("Reading captions and plans")
+        given = load_references(captions)
+        wanted = building.load_plans(plans, given.image_ids, seed=seed)
+        steps.next("Building splits")
+        dataset = building.build_dataset(given, wanted, seed=seed)
+        steps.next("Writing")
+        output.mkdir(parents=True, exist_ok=True)
+        target = building.freeze(dataset, output, version=release, description=description)
+    rows = tuple(
+        (
+            Cell(value=name),
+            Cell(value="private" if split.private else "public"),
+            Cell(value=len(split.references)),
+            Cell(value=int(split.references.counts.sum())),
+            Cell(value=0 if split.many is None else int(split.many.counts.sum())),
+            Cell(value=0 if split.human is None else len(split.human)),
+        )
+        for name, split in dataset.splits.items()
+    )
+    columns = ("Split", "Captions are", "Images", "References", "Of images with many", "Held out")
+    render(Grid(columns=columns, rows=rows), "table", None, f"Version {release}")
+    unused = sum(len(texts) for texts in dataset.unused.values())
+    deliver(f"\n{unused:,} captions are in no split\n{target}\n", None)

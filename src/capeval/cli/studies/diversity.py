@@ -1,0 +1,102 @@
+"""`capeval study diversity`: how diverse the captions of corpora are, beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from capeval.cli.console import Steps, examples, system_names
+from capeval.cli.options import Seed
+from capeval.cli.studies.output import Folder, show
+from capeval.errors import OptionError
+
+if TYPE_CHECKING:
+    from capeval.studies.diversity import ObjectCounts
+
+__all__ = ["EXAMPLES", "NAME", "run"]
+
+NAME = "diversity"
+EXAMPLES = examples(
+    "capeval study diversity nocaps_val.json --coco",
+    "capeval study diversity a.json b.json --images 1000 --captions 5 -o figures",
+    "capeval study diversity nocaps_val.json --coco --objects instances_val2017.json",
+)
+
+
+def run(
+    corpora: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="REFERENCES...", help="Files of captions.", show_default=False),
+    ] = None,
+    coco: Annotated[bool, typer.Option("--coco", help="COCO val2014 too, from pycocoevalcap.")] = False,
+    images: Annotated[int, typer.Option(min=1, help="Images in each sample.")] = 4500,
+    captions: Annotated[int, typer.Option(min=1, help="Captions of each image.")] = 5,
+    samples: Annotated[int, typer.Option(min=1, help="Samples of each corpus.")] = 10,
+    across: Annotated[
+        bool, typer.Option("--across-punctuation", help="Let n-grams reach across commas and the like.")
+    ] = False,
+    objects: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="Objects: COCO instances (JSON) or Open Images boxes.", show_default=False
+        ),
+    ] = None,
+    class_names: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Names of Open Images classes, for boxes.", show_default=False),
+    ] = None,
+    seed: Seed = 0,
+    output: Folder = None,
+) -> None:
+    """Counts unique n-grams in samples of one size, lengths of captions, and objects in images."""
+    from capeval.benchmarks import coco as benchmark
+    from capeval.benchmarks.nocaps import load_captions
+    from capeval.report.studies.diversity import histograms, ngram_table, object_table
+    from capeval.studies.diversity import diversity
+
+    paths = corpora or []
+    if not paths and not coco:
+        raise OptionError("there must be a file of captions, or --coco (got neither)")
+    names = system_names(paths)
+    with Steps(len(names) + coco + 1) as steps:
+        given = {}
+        if coco:
+            steps.next("Reading COCO val2014")
+            given["COCO val2014"] = benchmark.captions("val2014")
+        for name, path in zip(names, paths, strict=True):
+            steps.next(f"Reading {name}")
+            given[name] = load_captions(path)
+        steps.next("Counting n-grams")
+        found = diversity(
+            given,
+            images=images,
+            captions=captions,
+            samples=samples,
+            seed=seed,
+            across_punctuation=across,
+        )
+    counted = _counted(objects or [], class_names)
+    grids = {"unique-ngrams": ngram_table(found)}
+    if counted:
+        grids["objects"] = object_table(counted)
+    show(grids, {"diversity": lambda: histograms(found, counted)}, output)
+
+
+def _counted(paths: Sequence[Path], class_names: Path | None) -> dict[str, ObjectCounts]:
+    """The objects of each file of annotations."""
+    from capeval.formats.objects import load_class_names, load_coco_objects, load_open_images_objects
+    from capeval.studies.diversity import count_objects
+
+    counted = {}
+    for name, path in zip(system_names(paths), paths, strict=True):
+        if ".csv" not in path.suffixes:
+            objects = load_coco_objects(path)
+        elif class_names is None:
+            raise OptionError("--class-names must be given for boxes of Open Images (got none)")
+        else:
+            objects = load_open_images_objects(path, load_class_names(class_names))
+        counted[name] = count_objects(objects)
+    return counted

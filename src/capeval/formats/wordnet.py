@@ -1,0 +1,185 @@
+"""The classes of words, from WordNet's own dictionary files, and lists of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from capeval.errors import FormatError, ResourceError
+
+__all__ = ["WORD_CLASSES", "load_word_classes", "wordnet_classes"]
+
+WORD_CLASSES = ("noun", "verb", "adjective")
+"""The classes that words are put in; a word may be in none."""
+
+# Words of closed classes: WordNet has none of these classes, yet lists some of the words as rare nouns
+# ("as" is arsenic there).
+_CLOSED_WORDS = """
+    a about above across after against all along alongside although am amid among an and another any are
+    around as at atop away back be because been before behind being below beneath beside besides between
+    beyond both but by can could did do does doing down during each either else every few for from had
+    has have having he her here hers him his i if in inside into is it its itself just like many may me
+    might more most much must my near next no nor not of off on one onto or other our out outside over
+    past several she should since so some than that the their them themselves then there these they this
+    those though through throughout till to together too toward towards under underneath until up upon
+    us various very via was we were what when where which while who whose why will with within without
+    would you your two three four five six seven eight nine ten
+"""
+_CLOSED = frozenset(_CLOSED_WORDS.split())
+# The digit of a sense key's lexicographer type, and the ends that inflection replaces (WordNet's morphy).
+_TYPES = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
+_FILES = {"noun": "noun", "verb": "verb", "adjective": "adj", "adverb": "adv"}
+_ENDINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "noun": (
+        ("s", ""),
+        ("ses", "s"),
+        ("xes", "x"),
+        ("zes", "z"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("men", "man"),
+        ("ies", "y"),
+    ),
+    "verb": (
+        ("s", ""),
+        ("ies", "y"),
+        ("es", "e"),
+        ("es", ""),
+        ("ed", "e"),
+        ("ed", ""),
+        ("ing", "e"),
+        ("ing", ""),
+    ),
+    "adjective": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+    "adverb": (),
+}
+# WordNet's counts are of base forms and include their inflected forms. Rough shares in English text of the
+# base form, of the form in -s, and of each other form: plurals, and verbs in -s, are the rarer ones.
+_SHARES = {
+    "noun": (0.75, 0.25, 0.25),
+    "verb": (0.375, 0.125, 0.25),
+    "adjective": (1.0, 1.0, 1.0),
+    "adverb": (1.0, 1.0, 1.0),
+}
+
+
+def wordnet_classes(words: Iterable[str], folder: str | Path) -> dict[str, str]:
+    """The class in which WordNet's tagged texts have each word most often.
+
+    WordNet counts how often each sense of a base form was tagged in its texts. Of the count of a noun, the
+    singular is given three quarters and the plural one; of that of a verb, the base form three eighths,
+    the form in -s one eighth, and each other form two.
+    Words of closed classes, adverbs, and words that WordNet doesn't have are left out; ties go to the class
+    with more senses, then to nouns, verbs, adjectives in this order.
+
+    Args:
+        words: Words in lower case.
+        folder: The folder of WordNet's dictionary, such as `/usr/share/wordnet`.
+
+    Returns:
+        `noun`, `verb` or `adjective` for the words that are in one.
+
+    Raises:
+        ResourceError: The folder has no such files, or they are damaged.
+    """
+    folder = Path(folder)
+    try:
+        counts = _tag_counts(_lines(folder / "cntlist.rev"))
+        senses = {name: dict(_senses(_lines(folder / f"index.{_FILES[name]}"))) for name in _FILES}
+        irregular = {name: dict(_exceptions(_lines(folder / f"{_FILES[name]}.exc"))) for name in _FILES}
+    except (ValueError, KeyError, IndexError):
+        reason = f"{folder} must hold WordNet's dictionary (got files of these names that are something else)"
+        raise ResourceError(reason) from None
+    classes = {}
+    for word in words:
+        if word in _CLOSED:
+            continue
+        ranked = []
+        for place, name in enumerate(_FILES):
+            bases = [base for base in _bases(word, name, irregular[name]) if base in senses[name]]
+            if bases:
+                tagged = sum(counts[name, base] * _share(name, word, base) for base in sorted(bases))
+                ranked.append((tagged, sum(senses[name][base] for base in bases), -place, name))
+        if ranked and max(ranked)[-1] in WORD_CLASSES:
+            classes[word] = max(ranked)[-1]
+    return classes
+
+
+def load_word_classes(path: str | Path) -> dict[str, str]:
+    """A list of words and their classes: a word, a tab and its class on each line; `#` starts a comment.
+
+    Raises:
+        FormatError: A line is something else, or a word is there twice.
+        OSError: The file can't be read.
+    """
+    classes: dict[str, str] = {}
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise FormatError("a list of words must be UTF-8", kind="NotUtf8", path=path) from None
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        word, _, name = line.partition("\t")
+        if name not in WORD_CLASSES:
+            message = f"must be a word, a tab and one of {', '.join(WORD_CLASSES)} (got {line!r})"
+            raise FormatError(f"line {number} {message}", kind="WrongType", line=number, path=path)
+        if word in classes:
+            raise FormatError(
+                f"line {number}: the word {word!r} must be there once (got it again)",
+                kind="Duplicate",
+                line=number,
+                path=path,
+            )
+        classes[word] = name
+    return classes
+
+
+def _share(name: str, word: str, base: str) -> float:
+    whole, in_s, other = _SHARES[name]
+    if word == base:
+        return whole
+    return in_s if word.endswith("s") else other
+
+
+def _bases(word: str, name: str, irregular: Mapping[str, tuple[str, ...]]) -> set[str]:
+    bases = {word, *irregular.get(word, ())}
+    for end, base in _ENDINGS[name]:
+        if word.endswith(end) and len(word) > len(end) + 1:
+            stem = word[: -len(end)]
+            bases.add(stem + base)
+            # Doubled consonants: "sitting", "cutting".
+            if name == "verb" and not base and len(stem) > 2 and stem[-1] == stem[-2]:
+                bases.add(stem[:-1])
+    return bases
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            # The licence stands in front, each line after spaces.
+            yield from (line for line in file if line.strip() and not line.startswith(" "))
+    except FileNotFoundError:
+        raise ResourceError(f"a folder of WordNet's dictionary must hold {path.name} (got {path})") from None
+
+
+def _tag_counts(lines: Iterable[str]) -> defaultdict[tuple[str, str], int]:
+    counts: defaultdict[tuple[str, str], int] = defaultdict(int)
+    for line in lines:
+        key, _, count = line.split()
+        base, _, rest = key.partition("%")
+        counts[_TYPES[rest[0]], base] += int(count)
+    return counts
+
+
+def _senses(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
+    for line in lines:
+        base, _, number, *_ = line.split()
+        yield base, int(number)
+
+
+def _exceptions(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for line in lines:
+        form, *bases = line.split()
+        yield form, tuple(bases)

@@ -1,0 +1,1 @@
+"""Tables and figures of studies, where they are not of the general kind."""

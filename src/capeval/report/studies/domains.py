@@ -1,0 +1,149 @@
+"""Scores by domain as tables, in the layout of the nocaps paper, and as a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, get_args
+
+from capeval.errors import MismatchError
+from capeval.metrics.base import checked_choice
+from capeval.report.grids import Cell, Grid
+from capeval.studies.domains import DomainScores
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["PEOPLE", "Layout", "all_scores", "bars", "paper_table"]
+
+PEOPLE = "Human (paper)"
+"""The name of the row of human scores."""
+
+Layout = Literal["table2", "table3"]
+
+# What the paper's tables show of each domain, of all images, and of COCO.
+_OF_DOMAIN = ("CIDEr-D", "SPICE")
+_OVERALL = {"table2": _OF_DOMAIN, "table3": ("BLEU-1", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D", "SPICE")}
+_OF_COCO = ("BLEU-1", "BLEU-4", "METEOR", "CIDEr-D", "SPICE")
+
+
+def paper_table(
+    systems: Mapping[str, DomainScores],
+    *,
+    layout: Layout = "table3",
+    human: Mapping[str, Mapping[str, float]] | None = None,
+    coco: Mapping[str, Mapping[str, float]] | None = None,
+) -> Grid:
+    """Systems beside each other as in Tables 2 and 3 of the paper: scores times 100.
+
+    Table 2 has CIDEr and SPICE by domain and overall, beside the scores on COCO; Table 3 has them by domain,
+    and all metrics overall. Scores that no system has are left out.
+
+    Args:
+        systems: The scores of each system.
+        layout: Which of the two.
+        human: What people score, by domain and metric.
+        coco: The corpus scores on COCO of some of the rows, by their names, for Table 2.
+
+    Raises:
+        MismatchError: There is no system, or systems have different domains or metrics.
+        OptionError: There is no such layout.
+    """
+    checked_choice("layout", layout, get_args(Layout))
+    domains = _domains(systems)
+    rows = {name: _plain(scores.corpus) for name, scores in systems.items()}
+    if human is not None:
+        rows[PEOPLE] = _plain(human)
+    for name, scores in (coco or {}).items():
+        if name in rows:
+            rows[name] |= {("COCO", metric): score for metric, score in scores.items()}
+    wanted = [("COCO", metric) for metric in (_OF_COCO if layout == "table2" else ())]
+    for domain in domains:
+        of_domain = _OF_DOMAIN if domain != domains[-1] else _OVERALL[layout]
+        wanted += [(domain, metric) for metric in of_domain]
+    shown = [key for key in wanted if any(key in rows[name] for name in systems)]
+    if not shown:
+        raise MismatchError(f"systems must have one of the scores {', '.join(_OVERALL['table3'])} (got none)")
+    cells = []
+    for name, values in rows.items():
+        best = {key: max(rows[system].get(key, -1.0) for system in systems) for key in shown}
+        marked = len(systems) > 1 and name in systems
+        cells.append((Cell(value=name), *(_times_100(values.get(key), best[key], marked) for key in shown)))
+    columns = ("System", *(f"{domain} {metric}" for domain, metric in shown))
+    return Grid(columns=columns, rows=tuple(cells))
+
+
+def all_scores(systems: Mapping[str, DomainScores]) -> Grid:
+    """Every score in every domain: a row for each system and domain.
+
+    Raises:
+        MismatchError: There is no system, or systems have different domains or metrics.
+    """
+    domains = _domains(systems)
+    names = tuple(next(iter(systems.values())).corpus[domains[0]])
+    rows = tuple(
+        (
+            Cell(value=name),
+            Cell(value=domain),
+            Cell(value=scores.images[domain]),
+            *(Cell(value=scores.corpus[domain][metric]) for metric in names),
+        )
+        for name, scores in systems.items()
+        for domain in domains
+    )
+    return Grid(columns=("System", "Domain", "Images", *names), rows=rows)
+
+
+def bars(
+    systems: Mapping[str, DomainScores], metric: str, human: Mapping[str, Mapping[str, float]] | None = None
+) -> Figure:
+    """A score of each system by domain, as bars; what people score as lines across them.
+
+    Raises:
+        MismatchError: There is no system, or systems have different domains or metrics.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from capeval.report.figures import COLOURS, STYLE
+
+    domains = _domains(systems)
+    width = 0.8 / len(systems)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        panel = figure.subplots()
+        for place, (name, scores) in enumerate(systems.items()):
+            x = [group - 0.4 + width * (place + 0.5) for group in range(len(domains))]
+            y = [100 * scores.corpus[domain][metric] for domain in domains]
+            drawn = panel.bar(x, y, width * 0.95, color=COLOURS[place % len(COLOURS)], label=name)
+            panel.bar_label(drawn, fmt="%.1f", padding=2, fontsize=8)
+        people = [(human or {}).get(domain, {}).get(metric) for domain in domains]
+        for group, score in enumerate(people):
+            if score is not None:
+                ends = (group - 0.42, group + 0.42)
+                label = "people (paper)" if group == people.index(score) == 0 else None
+                panel.plot(ends, (100 * score, 100 * score), color="#555555", linestyle="--", label=label)
+        names = [f"{domain}\n{next(iter(systems.values())).images[domain]:,} images" for domain in domains]
+        panel.set_xticks(range(len(domains)), names)
+        panel.set_title(f"{metric} by domain", loc="left")
+        panel.set_ylabel(f"{metric} x 100")
+        figure.legend(loc="outside lower center", ncols=3, frameon=False)
+        return figure
+
+
+def _domains(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:
+    if not systems:
+        raise MismatchError("a table must have at least one system (got none)")
+    kinds = {(tuple(each.corpus), tuple(next(iter(each.corpus.values())))) for each in systems.values()}
+    if len(kinds) > 1:
+        raise MismatchError("systems in one table must have the same domains and metrics")
+    return tuple(next(iter(systems.values())).corpus)
+
+
+def _plain(scores: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str], float]:
+    return {(domain, metric): score for domain, found in scores.items() for metric, score in found.items()}
+
+
+def _times_100(score: float | None, best: float, marked: bool) -> Cell:
+    if score is None:
+        return Cell(value=None)
+    return Cell(value=100 * score, best=marked and score == best, digits=1)

@@ -1,0 +1,407 @@
+"""How well metrics agree with people: rank correlation with ratings of captions.
+
+All coefficients come from one table of counts: how often a caption with this score was given that
+rating. A bootstrap resample only changes the counts, so nothing is scored or sorted twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from capeval.errors import MismatchError, OptionError
+from capeval.formats.ratings import Ratings
+from capeval.metrics import Cider, CiderD
+from capeval.metrics.base import Metric, checked_choice
+from capeval.metrics.registry import DEFAULT, resolve
+from capeval.resources import DocumentFrequencies
+from capeval.significance import Comparison, Interval
+from capeval.tokenization import TokenizedReferences, Tokenizer
+from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike
+
+__all__ = ["COEFFICIENTS", "Correlations", "RatedScores", "coefficients", "correlate", "score_ratings"]
+
+COEFFICIENTS = ("tau-b", "tau-c", "Spearman", "Pearson", "accuracy")
+"""Kendall's tau-b and tau-c, Spearman's rho, Pearson's r, and pairwise accuracy."""
+
+Frequencies = Literal["ratings", "references"]
+Level = Literal["segment", "system"]
+Raters = Literal["each", "mean"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RatedScores:
+    """Captions with the scores of metrics and the ratings of people: rows as in `ratings`.
+
+    Attributes:
+        ratings: What people said.
+        metrics: The metrics.
+        statistics: The statistics of each metric, a row a caption.
+    """
+
+    ratings: Ratings
+    metrics: tuple[Metric, ...]
+    statistics: tuple[FloatArray, ...] = field(repr=False)
+
+    @property
+    def per_caption(self) -> dict[str, FloatArray]:
+        """The score of each caption, by the score's name."""
+        return {
+            name: scores[:, place]
+            for metric, rows in zip(self.metrics, self.statistics, strict=True)
+            for scores in [metric.aggregate(rows)]
+            for place, name in enumerate(metric.names)
+        }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Correlations:
+    """The correlation of each score with the ratings.
+
+    Attributes:
+        level: `segment` or `system`.
+        observations: What was correlated: ratings, captions or systems.
+        values: The interval of each coefficient, by score and coefficient.
+        resamples: The coefficients in each bootstrap resample, by score: samples by coefficients. All
+            scores share the same resamples.
+    """
+
+    level: Level
+    observations: int
+    values: Mapping[str, Mapping[str, Interval]]
+    resamples: Mapping[str, FloatArray] = field(repr=False)
+
+    def compare(self, a: str, b: str) -> dict[str, Comparison]:
+        """Tests whether two scores differ in how well they correlate, by the paired bootstrap.
+
+        With d* the difference in a resample, p = 2 (min(#{d* <= 0}, #{d* >= 0}) + 1) / (samples + 1), at
+        most 1.
+
+        Args:
+            a: The name of a score.
+            b: The name of another.
+
+        Returns:
+            The comparison of each coefficient, by its name.
+
+        Raises:
+            OptionError: There is no score of that name.
+        """
+        for name in (a, b):
+            checked_choice("metrics", name, tuple(self.values))
+        differences = self.resamples[a] - self.resamples[b]
+        comparisons = {}
+        for place, name in enumerate(COEFFICIENTS):
+            first, second = self.values[a][name], self.values[b][name]
+            low, high = _ends(differences[:, place], first.level)
+            beyond = min(int((differences[:, place] <= 0).sum()), int((differences[:, place] >= 0).sum()))
+            comparisons[name] = Comparison(
+                name=name,
+                a=first.score,
+                b=second.score,
+                difference=first.score - second.score,
+                low=low,
+                high=high,
+                p_value=min(1.0, 2 * (beyond + 1) / (first.samples + 1)),
+                method="bootstrap",
+                level=first.level,
+                samples=first.samples,
+                seed=first.seed,
+            )
+        return comparisons
+
+
+def score_ratings(
+    references: ReferencesLike,
+    ratings: Ratings,
+    metrics: Iterable[str | Metric] = DEFAULT,
+    *,
+    frequencies: Frequencies = "ratings",
+    tokenizer: Tokenizer | None = None,
+) -> RatedScores:
+    """Scores rated captions.
+
+    Args:
+        references: The references of the rated images; other images count in nothing.
+        ratings: The captions and what people said of them.
+        metrics: Names or metric objects.
+        frequencies: Where CIDEr and CIDEr-D count document frequencies, unless they have some already:
+            `ratings` takes the references once for each rated caption, as published correlations on
+            Flickr8K do; `references` takes them once for each image.
+        tokenizer: How to tokenise; the reference's way by default.
+
+    Raises:
+        CaptionError: References are not captions by image.
+        MismatchError: A rated image has no references.
+        OptionError: A metric is not known, given twice, or `frequencies` is something else.
+    """
+    checked_choice("frequencies", frequencies, get_args(Frequencies))
+    resolved = resolve(metrics)
+    if not isinstance(references, References):
+        references = References(references)
+    rows: dict[ImageId, list[int]] = {}
+    for row, image in enumerate(ratings.image_ids):
+        rows.setdefault(image, []).append(row)
+    unknown = [image for image in rows if image not in references]
+    if unknown:
+        raise MismatchError(f"rated image {unknown[0]!r} has no references ({len(unknown):,} such images)")
+    tokens = TokenizedReferences(references.select(rows), tokenizer)
+    candidates = tokens.candidates(
+        Candidates({image: [ratings.captions[row] for row in members] for image, members in rows.items()})
+    )
+    if frequencies == "ratings":
+        resolved = _with_frequencies(resolved, tokens, list(rows), ratings)
+    order = np.argsort([row for members in rows.values() for row in members])
+    statistics = tuple(metric.prepare(tokens).statistics(candidates)[order] for metric in resolved)
+    return RatedScores(ratings=ratings, metrics=resolved, statistics=statistics)
+
+
+def _with_frequencies(
+    metrics: Sequence[Metric], tokens: TokenizedReferences, images: Sequence[ImageId], ratings: Ratings
+) -> tuple[Metric, ...]:
+    """The metrics, with document frequencies counted over rated captions."""
+    if not any(metric.document_frequencies == "references" for metric in metrics):
+        return tuple(metrics)
+    texts = {image: tokens.native.of(position) for position, image in enumerate(images)}
+    documents = References({row: texts[image] for row, image in enumerate(ratings.image_ids)})
+    repeated = TokenizedReferences(documents, Tokenizer(kind="none"))
+
+    def counted(metric: Metric) -> Metric:
+        if not isinstance(metric, Cider | CiderD) or metric.frequencies != "references":
+            return metric
+        stem = isinstance(metric, Cider) and metric.stem
+        return replace(metric, frequencies=DocumentFrequencies.of(repeated, stem=stem, name="ratings"))
+
+    return tuple(counted(metric) for metric in metrics)
+
+
+def correlate(
+    rated: RatedScores,
+    *,
+    level: Level = "segment",
+    raters: Raters = "each",
+    samples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Correlations:
+    """Correlates scores with ratings, with percentile bootstrap intervals.
+
+    Resamples are of images: captions of one image share references, so they are not independent.
+
+    Args:
+        rated: Captions with scores and ratings.
+        level: `segment` correlates over captions; `system` over systems, each with its corpus score and
+            its mean rating.
+        raters: At segment level, whether `each` rating is an observation or the `mean` of a caption's.
+        samples: The number of resamples.
+        confidence: The part of the resamples inside an interval.
+        seed: The seed of the resamples; the same seed gives the same intervals.
+
+    Raises:
+        OptionError: An option has a value that it can't have.
+        MismatchError: There are no systems, fewer than two, or a correlation is not defined since all
+            ratings or all scores are the same.
+    """
+    checked_choice("level", level, get_args(Level))
+    checked_choice("raters", raters, get_args(Raters))
+    _check(samples, confidence, seed)
+    study = _Segments(rated, raters) if level == "segment" else _Systems(rated)
+    observed = study(np.ones(len(rated.ratings.image_ids)))
+    for name, row in zip(study.names, observed, strict=True):
+        if np.isnan(row).any():
+            raise MismatchError(
+                f"{name} must give different scores, and people different ratings, to correlate"
+            )
+    resamples = _resampled(study, rated.ratings.image_ids, samples, seed)
+    return Correlations(
+        level=level,
+        observations=study.observations,
+        values={
+            name: _intervals(observed[place], resamples[:, place], samples, confidence, seed)
+            for place, name in enumerate(study.names)
+        },
+        resamples={name: resamples[:, place] for place, name in enumerate(study.names)},
+    )
+
+
+def _resampled(
+    study: _Segments | _Systems, image_ids: Sequence[ImageId], samples: int, seed: int
+) -> FloatArray:
+    """The coefficients when images are drawn anew: samples by scores by coefficients."""
+    numbers = {image: number for number, image in enumerate(dict.fromkeys(image_ids))}
+    image = np.array([numbers[each] for each in image_ids])
+    images = len(numbers)
+    generator = np.random.default_rng(seed)
+    resamples = np.empty((samples, len(study.names), len(COEFFICIENTS)))
+    for number in range(samples):
+        drawn = np.bincount(generator.integers(0, images, images), minlength=images)
+        resamples[number] = study(drawn[image].astype(np.float64))
+    empty = int(np.isnan(resamples).any(axis=(1, 2)).sum())
+    if empty:
+        raise MismatchError(
+            f"{images} images are too few for intervals:"
+            f" {empty} of {samples} resamples have no different ratings or scores"
+        )
+    return resamples
+
+
+def coefficients(scores: FloatArray, ratings: FloatArray) -> dict[str, float]:
+    """The correlation coefficients of scores with ratings, one of each an observation.
+
+    With P pairs of observations in the same order, Q in opposite orders, n observations, and m the
+    smaller number of different scores and different ratings: tau-b is
+    (P - Q) / sqrt((pairs with different scores) (pairs with different ratings)), tau-c is
+    2 m (P - Q) / (n^2 (m - 1)) (Kendall 1945, Stuart 1953); Spearman's rho is Pearson's r of the ranks, ties
+    at their mean rank; accuracy is the part of the pairs with different ratings whose scores have the same
+    order, where equal scores count half.
+
+    Args:
+        scores: Scores of shape `(n,)`.
+        ratings: Ratings of shape `(n,)`.
+
+    Raises:
+        MismatchError: They are not of one length or not finite, or all scores or all ratings are the same.
+    """
+    if scores.shape != ratings.shape or scores.ndim != 1 or not len(scores):
+        raise MismatchError(
+            f"scores and ratings must be as many (got shapes {scores.shape} and {ratings.shape})"
+        )
+    if not (np.isfinite(scores).all() and np.isfinite(ratings).all()):
+        raise MismatchError("scores and ratings must be finite numbers")
+    values, counts = _counted(ratings[:, None])
+    found = _Ordered(scores)(counts, values)
+    if np.isnan(found).any():
+        raise MismatchError("scores must be different, and ratings too, to correlate (got one value alone)")
+    return dict(zip(COEFFICIENTS, found.tolist(), strict=True))
+
+
+class _Ordered:
+    """Scores in order, to make the table of how often each score was given each rating."""
+
+    def __init__(self, scores: FloatArray) -> None:
+        self._order = np.argsort(scores, kind="stable")
+        self._levels, self._starts = np.unique(scores[self._order], return_index=True)
+
+    def __call__(self, counts: FloatArray, values: FloatArray) -> FloatArray:
+        """The coefficients.
+
+        Args:
+            counts: How often each observation was given each rating: observations by ratings.
+            values: The ratings, in ascending order.
+        """
+        table = np.add.reduceat(counts[self._order], self._starts)
+        by_score, by_rating = table.sum(axis=1), table.sum(axis=0)
+        total = by_score.sum()
+        below = np.cumsum(table, axis=0) - table
+        worse = np.cumsum(below, axis=1) - below
+        better = below.sum(axis=1, keepdims=True) - worse - below
+        concordant, discordant = (table * worse).sum(), (table * better).sum()
+        pairs = total * (total - 1) / 2
+        different_scores = pairs - (by_score * (by_score - 1)).sum() / 2
+        different_ratings = pairs - (by_rating * (by_rating - 1)).sum() / 2
+        smaller = min(np.count_nonzero(by_score), np.count_nonzero(by_rating))
+        if smaller < 2:
+            return np.full(len(COEFFICIENTS), np.nan)
+        difference = concordant - discordant
+        ranks = [np.cumsum(sizes) - (sizes - 1) / 2 for sizes in (by_score, by_rating)]
+        return np.array(
+            [
+                difference / np.sqrt(different_scores) / np.sqrt(different_ratings),
+                2 * smaller * difference / (total**2 * (smaller - 1)),
+                _pearson(table, ranks[0], ranks[1]),
+                _pearson(table, self._levels, values),
+                (concordant + (different_ratings - concordant - discordant) / 2) / different_ratings,
+            ]
+        )
+
+
+def _pearson(table: FloatArray, scores: FloatArray, values: FloatArray) -> float:
+    by_score, by_rating = table.sum(axis=1), table.sum(axis=0)
+    total = by_score.sum()
+    x, y = scores - by_score @ scores / total, values - by_rating @ values / total
+    return float(x @ table @ y / np.sqrt(by_score @ x**2) / np.sqrt(by_rating @ y**2))
+
+
+def _counted(ratings: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The different ratings, and how often each row has each of them."""
+    values = np.unique(ratings[~np.isnan(ratings)])
+    counts = (ratings[:, :, None] == values).sum(axis=1).astype(np.float64)
+    return values, counts
+
+
+class _Segments:
+    """Correlations over captions, each with a weight."""
+
+    def __init__(self, rated: RatedScores, raters: Raters) -> None:
+        given = rated.ratings.values
+        if raters == "mean":
+            # Means of thirds must tie where they are the same number.
+            given = np.nanmean(given, axis=1, keepdims=True).round(9)
+        self._values, self._counts = _counted(given)
+        self.observations = int(self._counts.sum())
+        scores = rated.per_caption
+        self.names = tuple(scores)
+        self._ordered = [_Ordered(row) for row in scores.values()]
+
+    def __call__(self, weights: FloatArray) -> FloatArray:
+        counts = self._counts * weights[:, None]
+        return np.array([ordered(counts, self._values) for ordered in self._ordered])
+
+
+class _Systems:
+    """Correlations over systems, whose captions have weights."""
+
+    def __init__(self, rated: RatedScores) -> None:
+        if len(set(rated.ratings.systems)) < 2:
+            raise MismatchError(
+                "ratings must be of at least two systems to correlate at system level"
+                f" (got {len(set(rated.ratings.systems))})"
+            )
+        names, system = np.unique(np.array(rated.ratings.systems), return_inverse=True)
+        self._members = (np.arange(len(names))[:, None] == system).astype(np.float64)
+        self._sums = np.nansum(rated.ratings.values, axis=1)
+        self._numbers = (~np.isnan(rated.ratings.values)).sum(axis=1)
+        self._rated = rated
+        self.observations = len(names)
+        self.names = tuple(name for metric in rated.metrics for name in metric.names)
+
+    def __call__(self, weights: FloatArray) -> FloatArray:
+        members = self._members * weights
+        numbers = members @ self._numbers
+        if not numbers.all():
+            return np.full((len(self.names), len(COEFFICIENTS)), np.nan)
+        values, counts = _counted((members @ self._sums / numbers).round(9)[:, None])
+        scores = [
+            column
+            for metric, rows in zip(self._rated.metrics, self._rated.statistics, strict=True)
+            for column in metric.aggregate(members @ rows).T
+        ]
+        return np.array([_Ordered(column)(counts, values) for column in scores])
+
+
+def _intervals(
+    observed: FloatArray, resamples: FloatArray, samples: int, level: float, seed: int
+) -> dict[str, Interval]:
+    intervals = {}
+    for place, name in enumerate(COEFFICIENTS):
+        low, high = _ends(resamples[:, place], level)
+        score = float(observed[place])
+        intervals[name] = Interval(score=score, low=low, high=high, level=level, samples=samples, seed=seed)
+    return intervals
+
+
+def _ends(values: FloatArray, level: float) -> tuple[float, float]:
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def _check(samples: object, confidence: object, seed: object) -> None:
+    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
+        raise OptionError(f"'samples' must be an integer of at least 1 (got {samples!r})")
+    if not isinstance(confidence, float) or not 0 < confidence < 1:
+        raise OptionError(f"'confidence' must be a number between 0 and 1 (got {confidence!r})")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise OptionError(f"'seed' must be an integer of at least 0 (got {seed!r})")

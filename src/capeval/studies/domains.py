@@ -1,0 +1,169 @@
+"""Scores by domain and overall (nocaps, section 3.3, Tables 2 and 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+from capeval.errors import MismatchError, OptionError
+from capeval.evaluation import matched
+from capeval.metrics import Cider, CiderD
+from capeval.metrics.base import Metric, Prepared, checked_choice
+from capeval.metrics.registry import DEFAULT, resolve
+from capeval.resources import DocumentFrequencies
+from capeval.tokenization import TokenizedReferences, Tokenizer, first_few
+from capeval.types import (
+    Candidates,
+    CandidatesLike,
+    FloatArray,
+    ImageId,
+    References,
+    ReferencesLike,
+    Signature,
+)
+
+__all__ = ["OVERALL", "DomainEvaluator", "DomainScores", "Frequencies"]
+
+OVERALL = "overall"
+"""What all images together are called."""
+
+Frequencies = Literal["domain", "all"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DomainScores:
+    """The scores of one system in each domain, and overall, which comes last.
+
+    Attributes:
+        images: The number of images, by domain.
+        corpus: The corpus scores, by domain and name.
+        statistics: The summed statistics of each metric, by domain and the metric's family: of BLEU, for
+            instance, length, reference length, n-grams matched and n-grams possible.
+        signatures: What the scores depend on, by domain and the metric's family.
+    """
+
+    images: Mapping[str, int]
+    corpus: Mapping[str, Mapping[str, float]]
+    statistics: Mapping[str, Mapping[str, FloatArray]] = field(repr=False)
+    signatures: Mapping[str, Mapping[str, Signature]] = field(repr=False)
+
+
+class DomainEvaluator:
+    """References prepared once, to score one system after the other by domain.
+
+    Captions are tokenised once. Every metric scores them once and its statistics are summed by domain;
+    only those that weigh words by document frequencies of the domain score once more for each.
+
+    Args:
+        references: The references of each image.
+        domains: The images of each domain; together, all images, each once.
+        metrics: Names or metric objects.
+        frequencies: Where CIDEr and CIDEr-D count document frequencies for the score of a domain,
+            unless they have some already: within the `domain`, as if its images were all there are, or
+            over `all` images. Published scores of nocaps are the former.
+        tokenizer: How to tokenise; the reference's way by default.
+
+    Raises:
+        CaptionError: References are not captions by image.
+        MismatchError: An image has no domain, or two, or a domain has an image without references.
+        OptionError: A metric is not known, given twice, or another option has a value that it can't have.
+    """
+
+    def __init__(
+        self,
+        references: ReferencesLike,
+        domains: Mapping[str, Sequence[ImageId]],
+        metrics: Iterable[str | Metric] = DEFAULT,
+        *,
+        frequencies: Frequencies = "domain",
+        tokenizer: Tokenizer | None = None,
+    ) -> None:
+        checked_choice("frequencies", frequencies, get_args(Frequencies))
+        resolved = resolve(metrics)
+        if not isinstance(references, References):
+            references = References(references)
+        self._rows = _rows_of(references, domains)
+        self._tokens = TokenizedReferences(references, tokenizer)
+        self._prepared = {OVERALL: [metric.prepare(self._tokens) for metric in resolved]}
+        for name, rows in self._rows.items():
+            self._prepared[name] = (
+                self._within(name, rows) if frequencies == "domain" else self._prepared[OVERALL]
+            )
+
+    def _within(self, domain: str, rows: Sequence[int]) -> list[Prepared]:
+        """The metrics for a domain: prepared anew where document frequencies are the domain's own."""
+        made = []
+        counted: TokenizedReferences | None = None
+        for prepared in self._prepared[OVERALL]:
+            metric = prepared.metric
+            if not isinstance(metric, Cider | CiderD) or metric.frequencies != "references":
+                made.append(prepared)
+                continue
+            if counted is None:
+                tokens = References({row: self._tokens.native.of(row) for row in rows})
+                counted = TokenizedReferences(tokens, Tokenizer(kind="none"))
+            stem = isinstance(metric, Cider) and metric.stem
+            frequencies = DocumentFrequencies.of(counted, stem=stem, name=domain)
+            made.append(replace(metric, frequencies=frequencies).prepare(self._tokens))
+        return made
+
+    def evaluate(self, candidates: CandidatesLike) -> DomainScores:
+        """Scores one candidate for each image.
+
+        Raises:
+            CaptionError: `candidates` are not captions by image.
+            MismatchError: Images of candidates and references differ, or an image has several candidates.
+        """
+        if not isinstance(candidates, Candidates):
+            candidates = Candidates(candidates)
+        tokens = self._tokens.candidates(matched(self._tokens.references, candidates))
+        every = list(range(len(self._tokens)))
+        known: dict[int, FloatArray] = {}
+        images, corpus, statistics, signatures = {}, {}, {}, {}
+        for name, rows in {**self._rows, OVERALL: every}.items():
+            images[name] = len(rows)
+            scores: dict[str, float] = {}
+            sums: dict[str, FloatArray] = {}
+            for prepared in self._prepared[name]:
+                if id(prepared) not in known:
+                    known[id(prepared)] = prepared.statistics(tokens)
+                metric = prepared.metric
+                summed = known[id(prepared)][rows].sum(axis=0)
+                sums[_key(metric)] = summed
+                scores.update(zip(metric.names, metric.aggregate(summed).tolist(), strict=True))
+            corpus[name], statistics[name] = scores, sums
+            signatures[name] = {_key(each.metric): each.signature() for each in self._prepared[name]}
+        return DomainScores(images=images, corpus=corpus, statistics=statistics, signatures=signatures)
+
+
+def _key(metric: Metric) -> str:
+    return metric.names[0] if len(metric.names) == 1 else metric.family
+
+
+def _rows_of(references: References, domains: Mapping[str, Sequence[ImageId]]) -> dict[str, list[int]]:
+    """The rows of each domain, in the order of the references."""
+    if not domains or OVERALL in domains:
+        raise OptionError(
+            f"'domains' must be at least one, none called {OVERALL!r} (got {', '.join(domains)})"
+        )
+    domain_of: dict[ImageId, str] = {}
+    for name, images in domains.items():
+        if not images:
+            raise OptionError(f"domain {name!r} must have at least one image (got none)")
+        unknown = [image for image in images if image not in references]
+        if unknown:
+            raise MismatchError(f"domain {name!r}: {first_few(unknown)} not among the references")
+        for image in images:
+            if image in domain_of:
+                raise MismatchError(
+                    f"an image must have one domain (got {domain_of[image]} and {name} for image {image!r})"
+                )
+            domain_of[image] = name
+    missing = [image for image in references.image_ids if image not in domain_of]
+    if missing:
+        raise MismatchError(f"{first_few(missing)} without a domain")
+    rows: dict[str, list[int]] = {name: [] for name in domains}
+    for row, image in enumerate(references.image_ids):
+        rows[domain_of[image]].append(row)
+    return rows

@@ -1,0 +1,262 @@
+"""Human performance (Chen et al. 2015, section 4.1 and Table 1): people scored against people.
+
+One caption of each image is the candidate, and others of the image are its references. Which is left to
+chance, so a study draws several times; or every caption is the candidate once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from capeval.errors import MismatchError, OptionError
+from capeval.metrics.base import Metric, Prepared
+from capeval.metrics.registry import DEFAULT, resolve
+from capeval.studies.checkpoints import Checkpoint
+from capeval.tokenization import TokenizedReferences, Tokenizer
+from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike, Signature
+
+__all__ = ["HumanPerformance", "human_performance", "leave_one_out"]
+
+# What is drawn from are tokens already.
+_TOKENS = Tokenizer(kind="none")
+_Progress = Callable[[str], object]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HumanPerformance:
+    """What people score.
+
+    Attributes:
+        references: The number of references of each image; None where it is all captions but one.
+        names: The names of the scores.
+        draws: The corpus scores: a row a draw (or a round of leave-one-out that has all images), a column
+            a name.
+        mean: The score by name: the mean of the draws, or the score of all rounds pooled.
+        spread: The standard deviation of the draws by name; NaN for a single draw.
+        signatures: What each metric's scores depend on, by the metric's name.
+    """
+
+    references: int | None
+    names: tuple[str, ...]
+    draws: FloatArray
+    mean: FloatArray
+    spread: FloatArray
+    signatures: dict[str, Signature]
+
+
+def human_performance(
+    captions: ReferencesLike,
+    metrics: Iterable[str | Metric] = DEFAULT,
+    *,
+    references: Sequence[int | None] = (None,),
+    draws: int = 5,
+    seed: int = 0,
+    tokenizer: Tokenizer | None = None,
+    progress: _Progress | None = None,
+    checkpoint: str | Path | None = None,
+) -> tuple[HumanPerformance, ...]:
+    """Scores one caption of each image against others of the image, several times.
+
+    A draw orders the captions of each image at random; the first is the candidate and the next are its
+    references, so that within a draw all numbers of references share their candidates, and fewer
+    references are among the more. Captions are tokenised once, all in one batch.
+
+    Args:
+        captions: All captions of each image.
+        metrics: Names or metric objects.
+        references: The numbers of references to study, such as `range(1, 5)`; None is all but one.
+        draws: How often to draw.
+        seed: The seed of the draws.
+        tokenizer: How to tokenise; the reference's way by default.
+        progress: Hears what is done next, `draws * len(references)` times.
+        checkpoint: A file that keeps what is done, and what is taken up from it when it is there.
+
+    Returns:
+        A result for each number of references, in the order given.
+
+    Raises:
+        MismatchError: An image has too few captions.
+        OptionError: An option has a value that it can't have, or a metric is not known.
+        FormatError: The checkpoint is of other data or options.
+    """
+    if not references or len(set(references)) < len(references):
+        raise OptionError(
+            f"'references' must be different numbers of references, at least one (got {list(references)})"
+        )
+    for k in references:
+        if k is not None:
+            _at_least(1, "references", k)
+    _at_least(1, "draws", draws)
+    _at_least(0, "seed", seed)
+    resolved, pool = resolve(metrics), _Pool(captions, tokenizer)
+    pool.require(max((k or 1) for k in references) + 1)
+    done = Checkpoint(checkpoint, pool.key(resolved, f"draws of seed {seed}"))
+    made: dict[int | None, list[list[FloatArray]]] = {k: [] for k in references}
+    for draw in range(draws):
+        orders = pool.orders(np.random.default_rng([seed, draw]))
+        for k in references:
+            if progress is not None:
+                progress(f"Draw {draw + 1} of {draws}, {'all other' if k is None else k} references")
+            end = None if k is None else k + 1
+            made[k].append(
+                _kept(done, f"{draw}/{k}", resolved, lambda: pool.split(orders, end))  # noqa: B023
+            )
+    return tuple(_result(resolved, pool, k, sums, pooled=False, seed=seed) for k, sums in made.items())
+
+
+def leave_one_out(
+    captions: ReferencesLike,
+    metrics: Iterable[str | Metric] = DEFAULT,
+    *,
+    tokenizer: Tokenizer | None = None,
+    progress: _Progress | None = None,
+    checkpoint: str | Path | None = None,
+) -> HumanPerformance:
+    """Scores every caption of each image against all others of the image.
+
+    In round `i`, the caption at position `i` of each image is its candidate; images with fewer captions
+    have none then, and all of theirs count for document frequencies. `mean` is the score of all rounds'
+    statistics summed: every caption has the same weight.
+
+    Args:
+        captions: All captions of each image.
+        metrics: Names or metric objects.
+        tokenizer: How to tokenise; the reference's way by default.
+        progress: Hears what is done next, once a round.
+        checkpoint: A file that keeps what is done, and what is taken up from it when it is there.
+
+    Raises:
+        MismatchError: An image has one caption alone.
+        OptionError: A metric is not known.
+        FormatError: The checkpoint is of other data or options.
+    """
+    resolved, pool = resolve(metrics), _Pool(captions, tokenizer)
+    pool.require(2)
+    done = Checkpoint(checkpoint, pool.key(resolved, "leave one out"))
+    rounds = max(len(texts) for texts in pool.texts)
+    sums = []
+    for position in range(rounds):
+        if progress is not None:
+            progress(f"Caption {position + 1} of {rounds}")
+        sums.append(_kept(done, str(position), resolved, lambda: pool.left_out(position)))  # noqa: B023
+    return _result(resolved, pool, None, sums, pooled=True, seed=None)
+
+
+class _Pool:
+    """All captions of each image, as tokens."""
+
+    def __init__(self, captions: ReferencesLike, tokenizer: Tokenizer | None) -> None:
+        captions = captions if isinstance(captions, References) else References(captions)
+        tokens = TokenizedReferences(captions, tokenizer)
+        self.image_ids = captions.image_ids
+        self.tokenizer = tokens.tokenizer
+        self.texts = [tokens.native.of(position) for position in range(len(tokens))]
+
+    def require(self, captions: int) -> None:
+        for image, texts in zip(self.image_ids, self.texts, strict=True):
+            if len(texts) < captions:
+                raise MismatchError(
+                    f"every image must have at least {captions} captions, a candidate and "
+                    f"{captions - 1} references (got {len(texts)} for image {image!r})"
+                )
+
+    def key(self, metrics: Sequence[Metric], how: str) -> str:
+        """What a checkpoint depends on."""
+        digest = hashlib.sha256(repr((self.image_ids, self.texts)).encode("utf-8", "surrogatepass"))
+        options = [(metric.family, metric.options(), metric.document_frequencies) for metric in metrics]
+        return f"{how}; {options}; {self.tokenizer}; {digest.hexdigest()}"
+
+    def orders(self, chance: np.random.Generator) -> list[list[int]]:
+        """A random order of the captions of each image."""
+        widest = max(len(texts) for texts in self.texts)
+        keys = chance.random((len(self.texts), widest))
+        return [np.argsort(row[: len(texts)]).tolist() for row, texts in zip(keys, self.texts, strict=True)]
+
+    def split(self, orders: list[list[int]], end: int | None) -> tuple[References, Candidates]:
+        """The first caption of each order as candidate, and the ones up to `end` as references."""
+        left: dict[ImageId, list[str]] = {}
+        held: dict[ImageId, str] = {}
+        for image, texts, order in zip(self.image_ids, self.texts, orders, strict=True):
+            held[image] = texts[order[0]]
+            left[image] = [texts[i] for i in order[1:end]]
+        return References(left), Candidates(held)
+
+    def left_out(self, position: int) -> tuple[References, Candidates]:
+        """The caption at a position of each image that has one as candidate, and the others."""
+        left: dict[ImageId, list[str]] = {}
+        held: dict[ImageId, str] = {}
+        for image, texts in zip(self.image_ids, self.texts, strict=True):
+            left[image] = texts[:position] + texts[position + 1 :]
+            if position < len(texts):
+                held[image] = texts[position]
+        return References(left), Candidates(held)
+
+
+def _kept(
+    done: Checkpoint,
+    name: str,
+    metrics: Sequence[Metric],
+    split: Callable[[], tuple[References, Candidates]],
+) -> list[FloatArray]:
+    """Each metric's summed statistics of a part, scored where the checkpoint doesn't have it."""
+    part = done.get(name)
+    if part is None:
+        references, candidates = split()
+        tokens = TokenizedReferences(references, _TOKENS)
+        rows = tokens.candidates(candidates)
+        part = [Prepared(metric, tokens).statistics(rows).sum(axis=0).tolist() for metric in metrics]
+        done.add(name, part)
+    return [np.array(sums) for sums in part]
+
+
+def _result(
+    metrics: Sequence[Metric],
+    pool: _Pool,
+    references: int | None,
+    sums: list[list[FloatArray]],
+    *,
+    pooled: bool,
+    seed: int | None,
+) -> HumanPerformance:
+    by_metric = [np.array(rows) for rows in zip(*sums, strict=True)]
+    # Rounds of leave-one-out that few images have caption enough for say nothing about spread.
+    whole = min(len(texts) for texts in pool.texts) if pooled else len(sums)
+    draws = np.hstack(
+        [metric.aggregate(rows[:whole]) for metric, rows in zip(metrics, by_metric, strict=True)]
+    )
+    mean = draws.mean(axis=0)
+    if pooled:
+        totals = (rows.sum(axis=0) for rows in by_metric)
+        mean = np.hstack([metric.aggregate(row) for metric, row in zip(metrics, totals, strict=True)])
+    few, many = (ends(len(texts) - 1 for texts in pool.texts) for ends in (min, max))
+    left = f"{few}" if few == many else f"{few}-{many}"
+    signatures = {
+        metric.family: Signature(
+            metric=metric.family,
+            options=metric.options(),
+            tokenizer=str(pool.tokenizer),
+            images=len(pool.texts),
+            references=left if references is None else str(references),
+            document_frequencies=metric.document_frequencies,
+            seed=seed,
+        )
+        for metric in metrics
+    }
+    return HumanPerformance(
+        references=references,
+        names=tuple(name for metric in metrics for name in metric.names),
+        draws=draws,
+        mean=mean,
+        spread=draws.std(axis=0, ddof=1) if len(draws) > 1 else np.full(len(mean), np.nan),
+        signatures=signatures,
+    )
+
+
+def _at_least(least: int, name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise OptionError(f"{name!r} must be an integer of {least} or more (got {value!r})")

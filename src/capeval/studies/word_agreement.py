@@ -1,0 +1,270 @@
+"""Word prediction agreement (Chen et al. 2015, section 4.2, Table II and Figure 3).
+
+People tag an image with the words of their captions. One person's words are measured against those of k
+others: an image where nobody else used the word weighs 1, any other as much as there are captions with the
+word. What the paper leaves to one choice of captions is here the exact expectation over all choices: of the
+person, and of the k others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval.errors import MismatchError, OptionError
+from capeval.formats.wordnet import load_word_classes
+from capeval.tokenization import TokenizedReferences, Tokenizer, first_few
+from capeval.types import FloatArray, ImageId, References, ReferencesLike
+
+__all__ = [
+    "WordAgreement",
+    "WordCounts",
+    "coco_word_classes",
+    "human_agreement",
+    "model_precision",
+    "precision_at_recall",
+    "word_counts",
+]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WordCounts:
+    """In how many captions of each image each word occurs.
+
+    Attributes:
+        image_ids: The images.
+        captions: The number of captions of each image.
+        words: The words, the most frequent first; ties in alphabetical order.
+        counts: The captions with the word: a row a word, a column an image.
+    """
+
+    image_ids: tuple[ImageId, ...]
+    captions: NDArray[np.int64]
+    words: tuple[str, ...]
+    counts: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WordAgreement:
+    """Precision and recall of people per word.
+
+    Attributes:
+        words: The words.
+        references: The number k of captions that a person's words are measured against.
+        precision: True positives over all positives, both weighted; one number a word.
+        recall: True positives over all weight of the images with the word: the estimate of p.
+    """
+
+    words: tuple[str, ...]
+    references: int
+    precision: FloatArray
+    recall: FloatArray
+
+
+def coco_word_classes() -> dict[str, str]:
+    """`noun`, `verb` or `adjective` of the most frequent words of COCO, by WordNet 3.0's tag counts."""
+    return load_word_classes(Path(__file__).with_name("word_classes.tsv"))
+
+
+def word_counts(
+    captions: ReferencesLike,
+    words: int | Sequence[str] = 1000,
+    *,
+    tokenizer: Tokenizer | None = None,
+) -> WordCounts:
+    """Counts the captions with each word.
+
+    Args:
+        captions: The captions of each image.
+        words: The words, or how many of the most frequent tokens to take.
+        tokenizer: How to tokenise; the reference's way by default.
+
+    Raises:
+        MismatchError: A word never occurs, or an image has 256 captions or more.
+        OptionError: There is no word, or a word is there twice.
+    """
+    captions = captions if isinstance(captions, References) else References(captions)
+    if int(captions.counts.max()) > 255:
+        raise MismatchError(f"an image must have at most 255 captions (got {int(captions.counts.max())})")
+    tokens = TokenizedReferences(captions, tokenizer)
+    texts = [[text.split() for text in tokens.native.of(position)] for position in range(len(tokens))]
+    frequency = Counter(word for group in texts for text in group for word in text)
+    chosen = _chosen(words, frequency)
+    rows = {word: row for row, word in enumerate(chosen)}
+    counts = np.zeros((len(chosen), len(texts)), dtype=np.uint8)
+    for image, group in enumerate(texts):
+        found = Counter(word for text in group for word in set(text) & rows.keys())
+        counts[[rows[word] for word in found], image] = list(found.values())
+    return WordCounts(
+        image_ids=captions.image_ids, captions=captions.counts, words=tuple(chosen), counts=counts
+    )
+
+
+def _chosen(words: int | Sequence[str], frequency: Counter[str]) -> list[str]:
+    if isinstance(words, int):
+        if words < 1 or isinstance(words, bool):
+            raise OptionError(f"'words' must be at least one word (got {words!r})")
+        return sorted(frequency, key=lambda word: (-frequency[word], word))[:words]
+    if isinstance(words, str) or not words or len(set(words)) < len(words):
+        raise OptionError("'words' must be a list of different words, at least one")
+    missing = [word for word in words if not frequency[word]]
+    if missing:
+        raise MismatchError(f"every word must occur in the captions ({missing[0]!r} never does)")
+    return sorted(words, key=lambda word: (-frequency[word], word))
+
+
+def human_agreement(counts: WordCounts, references: int = 4) -> WordAgreement:
+    """Human precision and recall of each word, against `references` captions by others.
+
+    For an image where c of m captions have the word, the expectations over all choices of a person and of k
+    others are: weight `k c / m`; true positives `(c / m) k (c - 1) / (m - 1)`; false positives `c / m`
+    times the chance that none of k among the `m - 1` others has it.
+
+    Args:
+        counts: The captions with each word.
+        references: k; every image must have k + 1 captions.
+
+    Raises:
+        MismatchError: An image has too few captions.
+        OptionError: `references` is not 1 or more.
+    """
+    k = _checked_references(references)
+    _require_captions(counts, k + 1)
+    precision, recall = np.empty(len(counts.words)), np.empty(len(counts.words))
+    for row, weight, captions, having in _patterns(counts):
+        said = having / captions
+        true = weight @ (said * k * (having - 1) / (captions - 1))
+        false = weight @ (said * _none_of(k, captions - 1, captions - having))
+        precision[row] = true / (true + false)
+        recall[row] = true / (weight @ (k * said))
+    return WordAgreement(words=counts.words, references=k, precision=precision, recall=recall)
+
+
+def model_precision(p: FloatArray, references: int = 4) -> FloatArray:
+    """The model's precision `p k / (p k + (1 - p)^k)`; its recall is p (section 4.2).
+
+    Args:
+        p: The chance that a person uses the word when what it names is there, from 0 to 1.
+        references: k, 1 or more.
+
+    Raises:
+        OptionError: An argument has a value that it can't have.
+    """
+    k = _checked_references(references)
+    p = np.asarray(p, dtype=np.float64)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise OptionError("'p' must be chances from 0 to 1")
+    precision: FloatArray = p * k / (p * k + (1 - p) ** k)
+    return precision
+
+
+def precision_at_recall(
+    counts: WordCounts,
+    scores: Mapping[str, Mapping[ImageId, float]],
+    recall: Mapping[str, float],
+    references: int = 4,
+) -> dict[str, float]:
+    """A system's precision for each word at people's recall (PHR).
+
+    A word's images are taken by falling score, those of one score together, until the weighted recall
+    reaches that of people; images without a score come last. Weights are as people's: `k c / m` for the
+    positives, and for an image as negative the chance that none of k captions has the word.
+
+    Args:
+        counts: The captions with each word.
+        scores: Word to image to score; higher is surer.
+        recall: Word to the recall to reach, such as people's.
+        references: k.
+
+    Returns:
+        The precision of each word that has scores, in the order of `counts.words`.
+
+    Raises:
+        MismatchError: A word or an image with scores is not among those counted, a word has no recall to
+            reach, a score is not finite, or an image has too few captions.
+        OptionError: `references` is not 1 or more.
+    """
+    k = _checked_references(references)
+    _require_captions(counts, k)
+    columns = {image: column for column, image in enumerate(counts.image_ids)}
+    unknown = [word for word in scores if word not in counts.words]
+    if unknown:
+        raise MismatchError(f"words with scores must be among the words counted ({unknown[0]!r} is not)")
+    result = {}
+    for row, word in enumerate(counts.words):
+        if word not in scores:
+            continue
+        if word not in recall:
+            raise MismatchError(f"every word with scores must have a recall to reach ({word!r} has none)")
+        ranking = _ranking(word, scores[word], columns)
+        having = counts.counts[row].astype(np.float64)
+        positive = k * having / counts.captions
+        negative = _none_of(k, counts.captions, counts.captions - having)
+        result[word] = _precision_reached(ranking, positive, negative, recall[word])
+    return result
+
+
+def _ranking(word: str, scores: Mapping[ImageId, float], columns: Mapping[ImageId, int]) -> FloatArray:
+    """A score for each image; minus infinity where there is none."""
+    strangers = [image for image in scores if image not in columns]
+    if strangers:
+        raise MismatchError(f"scores of {word!r}: {first_few(strangers)} not among the images with captions")
+    ranking = np.full(len(columns), -np.inf)
+    ranking[[columns[image] for image in scores]] = list(scores.values())
+    if np.isnan(ranking).any() or np.isposinf(ranking).any():
+        raise MismatchError(f"scores of {word!r} must be finite numbers")
+    return ranking
+
+
+def _precision_reached(
+    ranking: FloatArray, positive: FloatArray, negative: FloatArray, recall: float
+) -> float:
+    order = np.argsort(-ranking, kind="stable")
+    ranked = ranking[order]
+    ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
+    true, false = (np.cumsum(weights[order])[ends] for weights in (positive, negative))
+    # The last end has all of the weight, however sums are rounded.
+    reached = np.flatnonzero(true >= recall * true[-1] * (1 - 1e-12))[0]
+    return float(true[reached] / (true[reached] + false[reached]))
+
+
+def _patterns(
+    counts: WordCounts,
+) -> list[tuple[int, FloatArray, FloatArray, FloatArray]]:
+    """For each word, how many images have each pair of captions and captions with the word."""
+    most = int(counts.captions.max()) + 1
+    found: list[tuple[int, FloatArray, FloatArray, FloatArray]] = []
+    for row, having in enumerate(counts.counts):
+        keys, times = np.unique(counts.captions * most + having, return_counts=True)
+        present = keys % most > 0
+        captions, with_word = np.divmod(keys[present].astype(np.float64), most)
+        found.append((row, times[present].astype(np.float64), captions, with_word))
+    return found
+
+
+def _none_of(k: int, among: FloatArray | NDArray[np.int64], without: FloatArray) -> FloatArray:
+    """The chance that k captions drawn from `among` are all of the `without` ones without the word."""
+    chance = np.ones(len(without))
+    for drawn in range(k):
+        chance *= np.clip(without - drawn, 0, None) / (among - drawn)
+    return chance
+
+
+def _require_captions(counts: WordCounts, captions: int) -> None:
+    few = np.flatnonzero(counts.captions < captions)
+    if few.size:
+        image, found = counts.image_ids[few[0]], counts.captions[few[0]]
+        raise MismatchError(
+            f"every image must have at least {captions} captions (got {found} for image {image!r})"
+        )
+
+
+def _checked_references(references: object) -> int:
+    if isinstance(references, bool) or not isinstance(references, int) or references < 1:
+        raise OptionError(f"'references' must be an integer of 1 or more (got {references!r})")
+    return references

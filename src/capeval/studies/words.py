@@ -1,0 +1,92 @@
+"""What the studies of metrics have in common: sentences as words or stems, and metrics that want either."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from capeval.errors import DependencyError, OptionError
+from capeval.metrics.base import Metric
+from capeval.metrics.cider import Cider, CiderD
+from capeval.resources import DocumentFrequencies
+from capeval.tokenization import Tokenizer, tokenize
+from capeval.types import ImageId, References
+
+__all__ = ["WORDS", "Contender", "contender_names", "stems_of", "with_frequencies", "words_of"]
+
+WORDS = Tokenizer(kind="none")
+"""For sentences that are words joined by single spaces already."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contender:
+    """A metric that is studied.
+
+    Attributes:
+        metric: The metric; each of its scores is studied on its own.
+        stem: Whether it is given stems for words. CIDEr stems by itself.
+        name: What to call it, for a metric of one score; the name of the score where it is not given.
+    """
+
+    metric: Metric
+    stem: bool = False
+    name: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its scores."""
+        return (self.name,) if self.name is not None else self.metric.names
+
+
+def contender_names(contenders: Sequence[Contender]) -> tuple[str, ...]:
+    """The names of all scores.
+
+    Raises:
+        OptionError: There is none, a name occurs twice, or a metric of several scores has one name.
+    """
+    names = [name for contender in contenders for name in contender.names]
+    if not names or len(set(names)) < len(names):
+        raise OptionError(f"contenders must have different names, at least one (got {', '.join(names)})")
+    for contender in contenders:
+        if len(contender.names) < len(contender.metric.names):
+            raise OptionError(f"a metric of several scores can't have one name (got {contender.name!r})")
+    return tuple(names)
+
+
+def words_of(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:
+    """Each different text with its tokens joined by single spaces; each is tokenised once."""
+    different = list(dict.fromkeys(texts))
+    tokens = tokenize(different, tokenizer)
+    return dict(zip(different, (" ".join(words) for words in tokens), strict=True))
+
+
+def stems_of(texts: Iterable[str]) -> dict[str, str]:
+    """Each different text of `words_of` with the stems of its words: those that CIDEr compares.
+
+    Raises:
+        DependencyError: snowballstemmer is not installed.
+    """
+    try:
+        import snowballstemmer
+    except ImportError:
+        reason = 'stems need snowballstemmer: pip install ".[studies]"'
+        raise DependencyError(reason) from None
+    stem = snowballstemmer.stemmer("english").stemWord
+    different = dict.fromkeys(texts)
+    stems = {word: stem(word) for text in different for word in text.split(" ") if word}
+    return {text: " ".join(stems[word] for word in text.split(" ") if word) for text in different}
+
+
+def with_frequencies(metric: Metric, corpus: Mapping[ImageId, Sequence[str]], name: str) -> Metric:
+    """The metric with the document frequencies of a corpus of words, where it takes them from references.
+
+    Args:
+        metric: Any metric; one that uses no document frequencies, or brings its own, stays as it is.
+        corpus: The words of each image's captions.
+        name: What to call the corpus in signatures.
+    """
+    if not isinstance(metric, Cider | CiderD) or metric.frequencies != "references":
+        return metric
+    stem = isinstance(metric, Cider) and metric.stem
+    counted = DocumentFrequencies.of(References(corpus), tokenizer=WORDS, stem=stem, name=name)
+    return replace(metric, frequencies=counted)

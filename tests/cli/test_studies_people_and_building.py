@@ -1,0 +1,112 @@
+"""The commands of human performance, words, choosing images and building datasets."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CAPTIONS = {
+    image: ["A dog runs.", "The dog sleeps.", "A red bus", "the bus is red", f"a dog on bus {image}"]
+    for image in range(1, 7)
+}
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "capeval", "study", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, timeout=120, check=False, encoding="utf-8")
+
+
+def output(*arguments: str | Path) -> str:
+    done = run(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def refusal(*arguments: str | Path) -> str:
+    done = run(*arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("capeval: error: ")
+    return done.stderr
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def captions(tmp_path: Path) -> Path:
+    path = tmp_path / "captions.json"
+    path.write_text(json.dumps(CAPTIONS), encoding="utf-8")
+    return path
+
+
+def test_human(captions: Path, tmp_path: Path) -> None:
+    folder, kept = tmp_path / "out", tmp_path / "kept.json"
+    options = ("-m", "BLEU,ROUGE-L", "-k", "1,4", "--draws", "2", "--checkpoint", kept, "-o", folder)
+    assert "c4" in output("human", captions, *options)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "draws.csv",
+        "human-performance.csv",
+        "human-performance.png",
+        "human-performance.svg",
+    ]
+    assert [row["References"] for row in table(folder / "draws.csv")] == ["c1", "c1", "c4", "c4"]
+    assert len(json.loads(kept.read_text())["parts"]) == 4
+    assert "paper" not in output("human", captions, "-m", "ROUGE-L", "--leave-one-out")
+
+
+def test_human_refuses(captions: Path) -> None:
+    assert "got 'many'" in refusal("human", captions, "-k", "many", "-m", "BLEU")
+    assert "at least 6 captions" in refusal("human", captions, "-k", "5", "-m", "BLEU")
+    assert "'--leave-one-out' takes" in refusal("human", captions, "-k", "2", "--leave-one-out")
+
+
+def test_words(captions: Path, tmp_path: Path) -> None:
+    folder, scores = tmp_path / "out", tmp_path / "scores.jsonl"
+    scores.write_text('{"image_id": 1, "scores": {"dog": 0.9}}\n')
+    shown = output("words", captions, "--words", "6", "-k", "2", "--scores", scores, "-o", folder)
+    assert "Precision at human recall" in shown
+    words = {row["Word"]: row for row in table(folder / "words.csv")}
+    assert words["dog"]["Class"] == "noun"
+    # Three of the five captions have "dog": where one person says it, two of the four others do.
+    assert float(words["dog"]["Recall"]) == pytest.approx(0.5, abs=1e-4)
+    assert {"word-agreement.png", "word-agreement.svg"} <= {path.name for path in folder.iterdir()}
+
+
+def test_words_refuses(captions: Path, tmp_path: Path) -> None:
+    assert "at least 6 captions" in refusal("words", captions, "-k", "5")
+    assert "must hold cntlist.rev" in refusal("words", captions, "--wordnet", tmp_path)
+    both = refusal("words", captions, "--wordnet", tmp_path, "--classes", captions)
+    assert "'--classes' or by '--wordnet'" in both
+
+
+def test_choose(tmp_path: Path) -> None:
+    boxes, folder = tmp_path / "boxes.csv", tmp_path / "out"
+    rows = [(image, label) for image in range(30) for label in range(1 + image % 8)]
+    boxes.write_text("ImageID,LabelName\n" + "".join(f"i{image},/m/{label}\n" for image, label in rows))
+    shown = output("choose", boxes, "-n", "15", "--sample", "2", "-o", folder)
+    assert "taken for more than six classes" in shown
+    chosen = [row["ImageID"] for row in table(folder / "images.csv")]
+    assert len(set(chosen)) == 15
+    assert chosen[:6] == ["i6", "i7", "i14", "i15", "i22", "i23"]
+    assert "'wanted' must be at most" in refusal("choose", boxes, "-n", "30")
+
+
+def test_build(captions: Path, tmp_path: Path) -> None:
+    plans = tmp_path / "plans.json"
+    test = {"images": 2, "references": 2, "private": True, "held_out": True, "many": 4, "many_images": 1}
+    plans.write_text(json.dumps({"train": {"images": 4}, "test": test}))
+    shown = output("build", captions, plans, "--release", "1.0", "-o", tmp_path / "dataset")
+    assert "Version 1.0" in shown
+    version = tmp_path / "dataset" / "1.0"
+    assert (version / "private" / "captions_test_many.json").is_file()
+    assert "5 files are as they were frozen" in output("build", "--verify", version)
+    again = refusal("build", captions, plans, "--release", "1.0", "-o", tmp_path / "dataset")
+    assert "versions don't change" in again
+    assert "needs CAPTIONS, PLANS and '--release'" in refusal("build", captions)

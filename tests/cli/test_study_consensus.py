@@ -1,0 +1,144 @@
+"""`capeval study consensus`, `ranking` and `gaming`: tables, files, resumption, wrong input."""
+
+import json
+from pathlib import Path
+
+import pytest
+from scipy.io import savemat
+from typer.testing import CliRunner
+
+from capeval.cli.app import app
+from capeval.cli.studies.checkpoint import Checkpoint
+from capeval.errors import CapevalError, FormatError, MismatchError, OptionError
+
+RUN = CliRunner()
+REFERENCES = {
+    "x": ["a dog runs on the grass", "a dog runs", "the dog is running in grass"],
+    "y": ["two cats sleep on a bed", "cats sleep", "a cat sleeps on the bed"],
+}
+
+
+def study(*arguments: object) -> str:
+    result = RUN.invoke(app, ["study", *map(str, arguments)])
+    if result.exception is not None:
+        raise result.exception
+    return result.stdout
+
+
+@pytest.fixture
+def abstract(tmp_path: Path) -> Path:
+    pairs = [
+        ("x", "a dog", "the dog runs in grass"),
+        ("x", "two cats", "a dog"),
+        ("y", "the cats sleep", "a bed"),
+        ("y", "a bed", "grass"),
+    ]
+    rows = [
+        {"A": REFERENCES[image][n % 3], "B": second, "C": first, "rating": 1 if n % 3 else -1}
+        for image, first, second in pairs
+        for n in range(48)
+    ]
+    savemat(tmp_path / "consensus_abstract.mat", {"triplets": rows})
+    for side, place in (("B", 1), ("C", 2)):
+        content = [{"image_id": pair[0], "caption": pair[place]} for pair in pairs]
+        (tmp_path / f"abstract_cands{side}.json").write_text(json.dumps(content), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def pascal(tmp_path: Path) -> Path:
+    rows = [("HC", 6, 6), ("HI", 6, 7), ("HM", 6, 1), ("MM", 1, 2), ("MM", 3, 2), ("MM", 1, 3)]
+    texts = [(f"a dog {n}", f"two cats {n}") for n in range(len(rows))]
+    content = {
+        "new_input": [{"name": "x.jpg", "sent1": one, "sent2": two} for one, two in texts],
+        "new_data": [[one, two] for _, one, two in rows],
+        "category": [("HC", "HI", "HM", "MM").index(kind) + 1 for kind, _, _ in rows],
+        "result": [{"result": [1] * n + [-1] * (11 - n)} for n in (11, 10, 9, 8, 7, 3)],
+    }
+    savemat(tmp_path / "pair_pascal.mat", content)
+    preferences: dict[str, list[object]] = {}
+    for n, ((kind, _, _), captions) in enumerate(zip(rows, texts, strict=True)):
+        entry = {"image": "x.jpg", "captions": captions, "label": n % 2, "references": ["a dog", "cats"]}
+        preferences.setdefault(kind, []).append(entry)
+    (tmp_path / "pascal_50s_5refs.json").write_text(json.dumps(preferences), encoding="utf-8")
+    return tmp_path
+
+
+def test_abstract_is_judged_and_goes_on_after_a_stop(abstract: Path) -> None:
+    out = abstract / "out"
+    command = ("consensus", abstract, "--counts", "1,3", "--draws", 2, "-o", out)
+    first = study(*command)
+    assert "Human performance" in first
+    assert "CIDEr (paper)" in first
+    made = {path.name for path in out.iterdir()}
+    assert {"accuracy.csv", "human-performance.csv", "accuracy-by-references.png", "checkpoint.json"} <= made
+    kept = json.loads((out / "checkpoint.json").read_text(encoding="utf-8"))
+    assert set(kept["parts"]) == {
+        "half 0",
+        "half 1",
+        *(f"references {n} {d}" for n in (1, 3) for d in (0, 1)),
+    }
+    # A part that is kept is taken as it is; one that is missing is made again.
+    kept["parts"]["references 1 0"]["CIDEr"] = 5.0
+    del kept["parts"]["references 3 1"]
+    (out / "checkpoint.json").write_text(json.dumps(kept), encoding="utf-8")
+    assert "500.0" in study(*command)
+    # With another seed nothing of it counts.
+    assert "500.0" not in study(*command, "--seed", 1)
+
+
+def test_checkpoints_are_checked(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.json"
+    path.write_text("[]", encoding="utf-8")
+    with pytest.raises(FormatError, match="a study's checkpoint"):
+        Checkpoint(path, {})
+
+
+def test_pascal_shows_both_kinds_of_judgement(pascal: Path) -> None:
+    command = ("consensus", pascal, "--ties", "half", "--words", "default", "-o", pascal / "out")
+    shown = study(*command, "--counts", "1,2", "--draws", 1)
+    for title in ("Accuracy consensus", "Accuracy pairwise", "Agreement", "Wins", "Accuracy by references"):
+        assert title in shown
+    assert (pascal / "out" / "wins.svg").exists()
+
+
+def test_ranking_shows_an_image(tmp_path: Path) -> None:
+    path = tmp_path / "references.json"
+    path.write_text(json.dumps(REFERENCES), encoding="utf-8")
+    shown = study("ranking", path, "--image", "y", "--top", 1, "-o", tmp_path / "out")
+    assert "CIDEr, CIDEr-D" in shown
+    assert "a dog runs" not in shown
+    assert (tmp_path / "out" / "cider-and-cider-d.png").exists()
+
+
+def test_gaming_shows_attacks(tmp_path: Path) -> None:
+    path = tmp_path / "references.json"
+    path.write_text(json.dumps(REFERENCES), encoding="utf-8")
+    shown = study("gaming", "--references", path, "-o", tmp_path / "out")
+    assert "8 sure 4-grams" in shown
+    assert (tmp_path / "out" / "gaming.svg").exists()
+    results = tmp_path / "results.json"
+    results.write_text(json.dumps({"x": "a dog", "y": "two cats"}), encoding="utf-8")
+    assert "a dog a dog" in study("gaming", "--references", path, "--results", results)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("consensus", "FOLDER"), OptionError, "consensus_abstract.mat or pair_pascal.mat"),
+        (("ranking", "FOLDER/references.json", "--image", "q"), MismatchError, "'q' is not among"),
+    ],
+)
+def test_wrong_input_is_named(
+    tmp_path: Path, arguments: tuple[str, ...], error: type[CapevalError], message: str
+) -> None:
+    (tmp_path / "references.json").write_text(json.dumps(REFERENCES), encoding="utf-8")
+    with pytest.raises(error, match=message):
+        study(*(part.replace("FOLDER", str(tmp_path)) for part in arguments))
+
+
+def test_wrong_counts_are_named(abstract: Path) -> None:
+    with pytest.raises(OptionError, match="numbers by comma \\(got '1;2'\\)"):
+        study("consensus", abstract, "--counts", "1;2")
+    with pytest.raises(MismatchError, match="from 1 to 48 \\(got 49\\)"):
+        study("consensus", abstract, "--counts", "49", "--draws", 1)

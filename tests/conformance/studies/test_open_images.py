@@ -1,0 +1,10 @@
+"""The class names of Open Images as they are published."""
+
+from capeval.formats.open_images import load_class_names
+from tests.shared_data import shared_data
+
+
+def test_class_names() -> None:
+    names = load_class_names(shared_data("openimages") / "class-descriptions-boxable.csv")
+    assert len(names) == 601
+    assert names["/m/01g317"] == "Person"

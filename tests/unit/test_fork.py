@@ -1,0 +1,68 @@
+"""A forked child has none of its parent's threads; every metric works there all the same."""
+
+import subprocess
+import sys
+
+import pytest
+
+from capeval.metrics import registry
+
+SCRIPT = """
+import os
+import sys
+
+from capeval import DocumentFrequencies, References
+from capeval.metrics import registry
+
+def score(prepared, references):
+    return prepared.score({image: captions[0] for image, captions in references.items()}).corpus
+
+references = {image: [f"a dog runs on the grass {image}", "the dog"] for image in range(1500)}
+metric = registry.named(sys.argv[1])
+prepared = metric.prepare(references)
+expected = score(prepared, references)
+
+def in_child(work):
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+def check():
+    assert score(prepared, references) == expected
+    assert score(metric.prepare(references), references) == expected
+
+def check_below():
+    check()
+    in_child(check)
+    check()
+
+counts = DocumentFrequencies.of(References(references)).counts
+
+def check_frequencies():
+    assert DocumentFrequencies.of(References(references)).counts() == counts()
+
+in_child(check_frequencies)
+in_child(check_below)
+check()
+print("scored")
+"""
+
+
+@pytest.mark.parametrize("name", registry.METRICS)
+def test_a_forked_child_scores(name: str) -> None:
+    # By itself, since a child that hangs must end; and with warnings off, since Python 3.12 warns of every
+    # fork of a process that has threads.
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SCRIPT, name],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "scored\n"), done.stderr

@@ -1,0 +1,414 @@
+"""The consensus protocol: plans, votes, winners, agreement, and metrics against them."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from capeval import Bleu, Cider, Tokenizer
+from capeval.errors import FormatError, MismatchError, OptionError
+from capeval.formats.judgements import (
+    JudgedPair,
+    load_pascal_pairs,
+    load_pascal_preferences,
+    load_triplets,
+)
+from capeval.metrics.rouge import RougeN
+from capeval.studies.abstract50s import classified
+from capeval.studies.consensus import (
+    PairScorer,
+    accuracy,
+    by_class,
+    fraction_of_wins,
+    judged_twice,
+    pearson,
+    split_half,
+)
+from capeval.studies.protocol import (
+    Pair,
+    krippendorff_alpha,
+    majority,
+    plan_pairs,
+    plan_triplets,
+    split_votes,
+    winners,
+)
+from capeval.studies.words import Contender, stems_of, with_frequencies
+from capeval.types import ImageId
+
+HUMAN: dict[ImageId, list[str]] = {i: [f"a dog {i}", f"the dog {i}", f"one dog {i}"] for i in range(6)}
+MACHINES: dict[str, dict[ImageId, str]] = {
+    name: {i: f"{name} says {i}" for i in range(6)} for name in ("one", "two", "three")
+}
+
+
+def test_pairs_of_each_class_are_what_they_say() -> None:
+    pairs = plan_pairs(HUMAN, MACHINES, {"HC": 12, "HI": 12, "HM": 12, "MM": 12}, seed=3)
+    assert Counter(pair.kind for pair in pairs) == {"HC": 12, "HI": 12, "HM": 12, "MM": 12}
+    for pair in pairs:
+        correct = [text in HUMAN[pair.image] for text in pair.candidates]
+        said = [text in {m[pair.image] for m in MACHINES.values()} for text in pair.candidates]
+        assert pair.candidates[0] != pair.candidates[1]
+        assert {
+            "HC": correct == [True, True],
+            "HI": sum(correct) == 1 and sum(said) == 0 and "other" in pair.systems,
+            "HM": sum(correct) == 1 and sum(said) == 1,
+            "MM": said == [True, True],
+        }[pair.kind]
+    # Machines meet equally often, and each class uses every image before one twice more.
+    meetings = Counter(frozenset(pair.systems) for pair in pairs if pair.kind == "MM")
+    assert set(meetings.values()) == {4}
+    assert Counter(name for p in pairs if p.kind == "HM" for name in p.systems if name != "human") == {
+        "one": 4,
+        "two": 4,
+        "three": 4,
+    }
+    assert set(Counter(pair.image for pair in pairs if pair.kind == "HC").values()) == {2}
+
+
+def test_plans_are_of_their_seed_alone() -> None:
+    counts = {"HC": 5, "HM": 5}
+    assert plan_pairs(HUMAN, MACHINES, counts, seed=1) == plan_pairs(HUMAN, MACHINES, counts, seed=1)
+    assert plan_pairs(HUMAN, MACHINES, counts, seed=1) != plan_pairs(HUMAN, MACHINES, counts, seed=2)
+    # One class does not depend on what is planned beside it.
+    alone = plan_pairs(HUMAN, MACHINES, {"HM": 5}, seed=1)
+    assert plan_pairs(HUMAN, MACHINES, counts, seed=1)[5:] == alone
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [("HC", "two human captions"), ("HI", "two images"), ("HM", "a machine"), ("MM", "two machines")],
+)
+def test_pairs_need_captions(kind: str, message: str) -> None:
+    with pytest.raises(MismatchError, match=message):
+        plan_pairs({1: ["a dog"]}, {}, {kind: 1})
+
+
+def test_counts_of_pairs_are_checked() -> None:
+    with pytest.raises(OptionError, match="'counts' must be of HC"):
+        plan_pairs(HUMAN, MACHINES, {"XX": 1})
+    with pytest.raises(OptionError, match="at least 0"):
+        plan_pairs(HUMAN, MACHINES, {"HC": -1})
+
+
+def test_triplets_have_every_reference_and_balanced_sides() -> None:
+    pairs = plan_pairs(HUMAN, MACHINES, {"MM": 4}, seed=0)
+    references: dict[ImageId, list[str]] = {i: [f"reference {n}" for n in range(8)] for i in range(6)}
+    triplets = plan_triplets(pairs, references, seed=5)
+    assert len(triplets) == 4 * 8
+    for place, pair in enumerate(pairs):
+        mine = [triplet for triplet in triplets if triplet.pair == place]
+        assert {triplet.reference for triplet in mine} == set(references[pair.image])
+        assert sum(triplet.swapped for triplet in mine) == 4
+        for triplet in mine:
+            shown = (triplet.right, triplet.left) if triplet.swapped else (triplet.left, triplet.right)
+            assert shown == pair.candidates
+            assert triplet.judgements == 3
+    assert plan_triplets(pairs, references, seed=5) == triplets
+    assert len(plan_triplets(pairs, references, per_pair=3, judgements=1)) == 12
+
+
+def test_triplets_need_references() -> None:
+    pair = Pair(image=1, kind="HC", candidates=("a", "b"), systems=("human", "human"))
+    with pytest.raises(MismatchError, match="image 1 must have at least 3 references"):
+        plan_triplets([pair], {1: ["a", "b"]}, per_pair=3)
+    with pytest.raises(MismatchError, match="image 1 must have at least 1 references"):
+        plan_triplets([pair], {})
+    with pytest.raises(OptionError, match="at least 1"):
+        plan_triplets([pair], {1: ["a"]}, judgements=0)
+
+
+def test_votes_become_winners() -> None:
+    assert majority([[1, 1, -1], [-1, -1, 1], [1, -1, 0]]).tolist() == [1, -1, 0]
+    assert winners([[1, 1, -1], [-1], [1, -1]]).tolist() == [1, -1, 0]
+    with pytest.raises(MismatchError, match="question 1"):
+        majority([[1, 1], [0, 0]])
+    with pytest.raises(MismatchError, match="rows of 1, -1 and 0"):
+        majority([[2, 1]])
+    with pytest.raises(MismatchError, match="none for pair 1"):
+        winners([[1], []])
+
+
+def test_halves_part_the_votes() -> None:
+    one, two = split_votes(48, seed=1)
+    assert len(one) == len(two) == 24
+    assert sorted([*one, *two]) == list(range(48))
+    with pytest.raises(MismatchError, match="at least two"):
+        split_votes(1)
+
+
+def test_alpha_of_a_worked_example() -> None:
+    # Krippendorff 2011, part B: two observers, nominal data, alpha = 0.095.
+    observers = np.array([[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]], dtype=float)
+    assert krippendorff_alpha(observers.T) == pytest.approx(0.095, abs=5e-4)
+    # Part C and D: four observers, five values, missing data: nominal 0.743, interval 0.849.
+    gap = np.nan
+    ratings = np.array(
+        [
+            [1, 2, 3, 3, 2, 1, 4, 1, 2, gap, gap, gap],
+            [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, gap, 3],
+            [gap, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, gap],
+            [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, gap],
+        ]
+    )
+    assert krippendorff_alpha(ratings.T) == pytest.approx(0.743, abs=5e-4)
+    assert krippendorff_alpha(ratings.T, difference="interval") == pytest.approx(0.849, abs=5e-4)
+
+
+def test_alpha_says_what_it_can_not_do() -> None:
+    assert krippendorff_alpha([[1, 1], [2, 2]]) == 1.0
+    with pytest.raises(MismatchError, match="must differ somewhere"):
+        krippendorff_alpha([[1, 1], [1, 1]])
+    with pytest.raises(MismatchError, match="must have two ratings"):
+        krippendorff_alpha([[1, np.nan], [np.nan, 2]])
+    with pytest.raises(OptionError, match="nominal or interval"):
+        krippendorff_alpha([[1, 1]], difference="ratio")  # type: ignore[arg-type]
+
+
+def test_accuracy_and_its_ties() -> None:
+    predicted, truth = np.array([0.5, -0.1, 0.0, 0.2]), np.array([1, 1, 1, 0])
+    first = accuracy(predicted, truth)
+    assert (first.value, first.pairs, first.tied, first.truth_tied) == (0.75, 4, 1, 1)
+    assert accuracy(predicted, truth, ties="half").value == 0.5
+    # Wilson's interval of 15 in 20, from his formula by hand: 0.5313 to 0.8881.
+    wide = accuracy(np.array([1.0] * 15 + [-1.0] * 5), np.ones(20))
+    assert wide.low == pytest.approx(0.5313, abs=1e-4)
+    assert wide.high == pytest.approx(0.8881, abs=1e-4)
+    with pytest.raises(OptionError, match="first or half"):
+        accuracy(predicted, truth, ties="none")  # type: ignore[arg-type]
+    with pytest.raises(MismatchError, match="same pairs"):
+        accuracy(predicted, truth[:2])
+    classes = by_class(predicted, truth, ["HI", "HC", "HC", None])
+    assert list(classes) == ["HC", "HI", "all"]
+    assert [classes[kind].value for kind in classes] == [0.5, 1.0, 0.75]
+    with pytest.raises(MismatchError, match="a class for each"):
+        by_class(predicted, truth, ["HC"])
+
+
+def test_wins_and_their_correlation() -> None:
+    systems = [(1, 2), (1, 3), (2, 3), (3, 2)]
+    assert fraction_of_wins(systems, np.array([1, 1, -1, 0])) == {1: 1.0, 2: pytest.approx(1 / 6), 3: 0.5}
+    assert pearson({1: 0.1, 2: 0.5, 3: 0.9}, {1: 0.2, 2: 0.3, 3: 0.4}) == pytest.approx(1.0)
+    with pytest.raises(MismatchError, match="a winner for each"):
+        fraction_of_wins(systems, np.array([1]))
+    with pytest.raises(MismatchError, match="same two or more"):
+        pearson({1: 0.1}, {1: 0.1})
+    with pytest.raises(MismatchError, match="that differ"):
+        pearson({1: 0.1, 2: 0.1}, {1: 0.1, 2: 0.3})
+
+
+PAIRS = (
+    JudgedPair(
+        image="x",
+        first="dogs running.",
+        second="a cat",
+        references=("a dog runs", "the dog is running"),
+        votes=(1, 1),
+        kind="HI",
+    ),
+    JudgedPair(
+        image="y",
+        first="a red bus",
+        second="two buses parked",
+        references=("red buses park", "a bus"),
+        votes=(1, -1),
+        kind="HC",
+    ),
+)
+
+
+def test_pairs_are_scored_in_words_or_stems() -> None:
+    contenders = [
+        Contender(metric=RougeN(n=1), name="words"),
+        Contender(metric=RougeN(n=1), stem=True, name="stems"),
+    ]
+    scores = PairScorer(PAIRS, contenders, tokenizer=Tokenizer()).scores()
+    # Of 7 words in the references of x none is "dogs", one is "running"; of their stems, four are.
+    assert scores["words"][0].tolist() == [pytest.approx(1 / 7), pytest.approx(1 / 7)]
+    assert scores["stems"][0].tolist() == [pytest.approx(4 / 7), pytest.approx(1 / 7)]
+
+
+def test_stems_are_those_of_cider() -> None:
+    texts = ["a dog runs happily", "generously buses parked", "dying skies"]
+    references = {i: [text, "a tree stands"] for i, text in enumerate(texts)}
+    own = Cider().prepare(references).score({0: "the dogs running", 1: "a bus parks", 2: "the sky dies"})
+    stems = stems_of([*texts, "a tree stands", "the dogs running", "a bus parks", "the sky dies"])
+    stemmed = {i: [stems[text] for text in group] for i, group in references.items()}
+    given = Cider(stem=False).prepare(stemmed, tokenizer=Tokenizer(kind="none"))
+    candidates = {0: stems["the dogs running"], 1: stems["a bus parks"], 2: stems["the sky dies"]}
+    assert given.score(candidates).per_image["CIDEr"].tolist() == own.per_image["CIDEr"].tolist()
+
+
+def test_images_with_several_pairs_count_once() -> None:
+    # With the pair of x given twice, |I| and document frequencies stay those of two images.
+    contenders = [Contender(metric=Cider())]
+    once = PairScorer(PAIRS, contenders).scores()["CIDEr"]
+    twice = PairScorer([PAIRS[0], *PAIRS], contenders).scores()["CIDEr"]
+    assert twice[1:].tolist() == once.tolist()
+    fixed = Cider(frequencies="uniform")
+    assert with_frequencies(fixed, {1: ["a"]}, "none") is fixed
+
+
+def test_fewer_references_are_drawn_from_more() -> None:
+    scorer = PairScorer(PAIRS, [Contender(metric=RougeN(n=1))])
+    assert [one[0] for one in scorer.draw(1, seed=4)] == [two[0] for two in scorer.draw(2, seed=4)]
+    everything = scorer.differences(scorer.draw(2, seed=4))["ROUGE-1"]
+    assert everything == pytest.approx(scorer.differences()["ROUGE-1"])
+    with pytest.raises(MismatchError, match="from 1 to 2"):
+        scorer.draw(3)
+
+
+def test_scorer_says_what_is_wrong() -> None:
+    with pytest.raises(MismatchError, match="at least one pair"):
+        PairScorer([])
+    with pytest.raises(MismatchError, match="references \\(got none for pair 0"):
+        PairScorer([replace(PAIRS[0], references=())])
+    with pytest.raises(OptionError, match="different names"):
+        PairScorer(PAIRS, [Contender(metric=RougeN()), Contender(metric=RougeN())])
+    with pytest.raises(OptionError, match="one name"):
+        PairScorer(PAIRS, [Contender(metric=Bleu(), name="BLEU")])
+
+
+def test_halves_predict_each_other() -> None:
+    votes = (1,) * 6
+    agreed = [replace(pair, references=pair.references * 3, votes=votes) for pair in PAIRS]
+    found = split_half(PairScorer(agreed, [Contender(metric=RougeN(n=1), stem=True)]), seed=2)
+    assert found.humans.value == 1.0
+    assert found.metrics["ROUGE-1"].pairs == 2
+    with pytest.raises(MismatchError, match="pair 0 must have a vote"):
+        split_half(PairScorer([replace(PAIRS[0], votes=(1,))], [Contender(metric=RougeN())]))
+
+
+def abstract_pairs() -> list[JudgedPair]:
+    dog, cat = ("the dog runs in grass",) * 4, ("a cat sleeps on beds",) * 4
+    rows = [
+        ("x", "a dog", "one dog runs", dog, (1, -1, 1, -1)),
+        ("x", "beds and cats", "a dog", dog, (-1, -1, -1, -1)),
+        # What is wrong for z is the shared candidate of x: its class is sure.
+        ("z", "a cat", "a dog", cat, (1, 1, 1, 1)),
+        ("z", "the cat sleeps", "a cat", cat, (1, -1, 1, 1)),
+    ]
+    return [JudgedPair(image=i, first=f, second=s, references=r, votes=v) for i, f, s, r, v in rows]
+
+
+def test_classes_follow_from_sentences_words_and_votes() -> None:
+    found = classified(abstract_pairs())
+    assert [pair.kind for pair in found.pairs] == ["HC", "HI", "HI", "HC"]
+    assert (found.sure, found.recovered) == (1, 1)
+    with pytest.raises(MismatchError, match="image 'z' must have two pairs"):
+        classified(abstract_pairs()[:3])
+
+
+def test_two_kinds_of_judgement_meet() -> None:
+    other = [replace(pair, first=f" {pair.first}", votes=(-1,)) for pair in reversed(PAIRS)]
+    assert [pair.image for pair in judged_twice(PAIRS, other)] == ["x", "y"]
+    with pytest.raises(MismatchError, match="pair 1 of image 'y'"):
+        judged_twice(PAIRS, other[1:])
+
+
+def write_triplets(folder: Path, **changes: object) -> tuple[Path, tuple[Path, Path]]:
+    from scipy.io import savemat
+
+    rows = [
+        {"A": f"reference {n}", "B": "the second", "C": "the first", "rating": 1 if n else -1, **changes}
+        for n in range(3)
+    ]
+    savemat(folder / "consensus.mat", {"triplets": rows})
+    for side, text in (("B", "the first"), ("C", "the  second")):
+        content = [{"image_id": "x.png", "caption": text}]
+        (folder / f"cands{side}.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder / "consensus.mat", (folder / "candsB.json", folder / "candsC.json")
+
+
+def test_triplets_are_read_with_the_authors_sides(tmp_path: Path) -> None:
+    path, candidates = write_triplets(tmp_path)
+    (pair,) = load_triplets(path, candidates, references=3)
+    assert (pair.image, pair.first, pair.second) == ("x.png", "the first", "the  second")
+    assert pair.references == ("reference 0", "reference 1", "reference 2")
+    assert pair.votes == (1, -1, -1)
+
+
+def test_wrong_triplets_are_named(tmp_path: Path) -> None:
+    path, candidates = write_triplets(tmp_path)
+    with pytest.raises(FormatError, match="must have 2 rows for each pair \\(got 3 rows\\)"):
+        load_triplets(path, candidates, references=2)
+    with pytest.raises(FormatError, match="for each of 3 pairs \\(got 1\\)"):
+        load_triplets(path, candidates, references=1)
+    with pytest.raises(FormatError, match="two candidates at place 0"):
+        load_triplets(path, (candidates[1], candidates[0]), references=3)
+    path, candidates = write_triplets(tmp_path, rating=2)
+    with pytest.raises(FormatError, match="rating of 1 or -1"):
+        load_triplets(path, candidates, references=3)
+    path.write_bytes(b"no MATLAB")
+    with pytest.raises(FormatError, match="must be a MATLAB file"):
+        load_triplets(path, candidates)
+    with pytest.raises(FileNotFoundError):
+        load_triplets(tmp_path / "nothing.mat", candidates)
+
+
+def write_pascal(folder: Path, **changes: object) -> Path:
+    from scipy.io import savemat
+
+    content = {
+        "new_input": [{"name": "x.jpg", "sent1": " a dog", "sent2": "a cat"}] * 2,
+        "new_data": [[6, 7], [1, 6]],
+        "category": [2, 3],
+        "result": [{"result": [1, 1, -1]}, {"result": [-1, -1, -1]}],
+        **changes,
+    }
+    savemat(folder / "pairs.mat", content)
+    return folder / "pairs.mat"
+
+
+def test_pairwise_judgements_are_read(tmp_path: Path) -> None:
+    one, two = load_pascal_pairs(write_pascal(tmp_path))
+    assert (one.image, one.first, one.second, one.kind) == ("x.jpg", "a cat", " a dog", "HI")
+    assert (one.votes, one.systems) == ((-1, -1, 1), (7, 6))
+    assert (two.kind, two.votes, two.systems) == ("HM", (1, 1, 1), (6, 1))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"category": [2, 9]}, "'category' must be 1 to 4"),
+        ({"category": [2, 1, 1]}, "a row for each pair"),
+        ({"result": [{"result": [1, 3]}, {"result": [1, 1]}]}, "votes must be 1 or -1"),
+        ({"result": [{"votes": [1]}, {"votes": [1]}]}, "must have 'result'"),
+    ],
+)
+def test_wrong_pairwise_judgements_are_named(
+    tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(FormatError, match=message):
+        load_pascal_pairs(write_pascal(tmp_path, **changes))
+
+
+PREFERENCE = {"image": "VOC/x.jpg", "captions": ["a dog", "a cat"], "label": 0, "references": ["dog"]}
+
+
+def test_preferences_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.json"
+    path.write_text(json.dumps({"HC": [PREFERENCE]}), encoding="utf-8")
+    (pair,) = load_pascal_preferences(path)
+    assert (pair.image, pair.first, pair.second, pair.votes) == ("x.jpg", "a cat", "a dog", (-1,))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([], "keys are among HC"),
+        ({"XX": []}, "keys are among HC"),
+        ({"HC": {}}, "a list of pairs"),
+        ({"HC": [{**PREFERENCE, "label": 2}]}, "label of 0 or 1"),
+        ({"HC": [{**PREFERENCE, "references": []}]}, "HC\\[0\\].references must be a list"),
+        ({"HC": [{"image": "x"}]}, "must have 'captions'"),
+    ],
+)
+def test_wrong_preferences_are_named(tmp_path: Path, content: object, message: str) -> None:
+    path = tmp_path / "pairs.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(FormatError, match=message):
+        load_pascal_preferences(path)

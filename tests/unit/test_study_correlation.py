@@ -1,0 +1,336 @@
+"""Correlation with ratings: coefficients by their definitions, resamples, ratings from files."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from capeval import CiderD
+from capeval.errors import CaptionError, FormatError, MismatchError, OptionError
+from capeval.formats.ratings import Ratings, load_flickr8k_expert, load_ratings
+from capeval.report.studies.correlation import correlation_table, difference_table, dots
+from capeval.studies.correlation import (
+    COEFFICIENTS,
+    RatedScores,
+    coefficients,
+    correlate,
+    score_ratings,
+)
+
+REFERENCES = {
+    "a": ["a dog runs on the grass", "the dog is running outside"],
+    "b": ["two cats sleep on a bed", "cats on a bed"],
+    "c": ["a red bus drives down the street", "a bus on a city street"],
+    "d": ["a man rides a brown horse", "someone on a horse"],
+}
+ROWS = [
+    ("a", "a dog runs outside", "good", [4, 4, 3]),
+    ("b", "two cats on a bed", "good", [4, 3, 4]),
+    ("c", "a bus drives down a street", "good", [4, 4, 4]),
+    ("d", "a man rides a horse", "good", [3, 4, 4]),
+    ("a", "a dog", "fair", [2, 3, 2]),
+    ("b", "a cat on a bed", "fair", [3, 3, 2]),
+    ("c", "a red bus", "fair", [3, 2, 3]),
+    ("d", "a man on a horse", "fair", [3, 3, 3]),
+    ("a", "two cats", "bad", [1, 1, 2]),
+    ("b", "a bus", "bad", [1, 1, 1]),
+    ("c", "the dog sleeps", "bad", [1, 2, 1]),
+    ("d", "a horse", "bad", [2, 2, 1]),
+]
+
+
+def ratings(rows: list[tuple[str, str, str, list[int]]] = ROWS, *, systems: bool = True) -> Ratings:
+    images, captions, names, values = zip(*rows, strict=True)
+    return Ratings(
+        image_ids=images,
+        captions=captions,
+        values=np.array(values, dtype=np.float64),
+        systems=names if systems else (),
+    )
+
+
+def rated(**options: object) -> RatedScores:
+    return score_ratings(REFERENCES, ratings(), ["BLEU-1", "CIDEr-D"], **options)  # type: ignore[arg-type]
+
+
+def by_definition(x: list[float], y: list[float]) -> dict[str, float]:
+    """Each coefficient from its pairs or its ranks, one after the other."""
+    pairs = list(itertools.combinations(range(len(x)), 2))
+    sign = [(np.sign(x[i] - x[j]), np.sign(y[i] - y[j])) for i, j in pairs]
+    difference = sum(a * b for a, b in sign)
+    n, m = len(x), min(len(set(x)), len(set(y)))
+    decided = [(a, b) for a, b in sign if b]
+
+    def ranks(values: list[float]) -> list[float]:
+        return [sum((v < w) + 0.5 * (v == w) for v in values) for w in values]
+
+    return {
+        "tau-b": difference / math.sqrt(sum(bool(a) for a, _ in sign) * sum(bool(b) for _, b in sign)),
+        "tau-c": 2 * difference * m / (n**2 * (m - 1)),
+        "Spearman": float(np.corrcoef(ranks(x), ranks(y))[0, 1]),
+        "Pearson": float(np.corrcoef(x, y)[0, 1]),
+        "accuracy": sum(1.0 if a == b else 0.5 if not a else 0.0 for a, b in decided) / len(decided),
+    }
+
+
+OBSERVATIONS = st.lists(st.tuples(st.integers(0, 6), st.integers(1, 4)), min_size=2, max_size=25).filter(
+    lambda pairs: all(len({pair[side] for pair in pairs}) > 1 for side in (0, 1))
+)
+
+
+@given(OBSERVATIONS)
+def test_coefficients_are_those_of_their_definitions(pairs: list[tuple[int, int]]) -> None:
+    x, y = ([float(value) for value in side] for side in zip(*pairs, strict=True))
+    found = coefficients(np.array(x), np.array(y))
+    expected = by_definition(x, y)
+    assert tuple(found) == COEFFICIENTS
+    for name in COEFFICIENTS:
+        assert found[name] == pytest.approx(expected[name], abs=1e-12), name
+
+
+def test_coefficients_by_hand() -> None:
+    # Of six pairs, (1,2) and (2,2) tie in the rating; four are in order, one is not.
+    found = coefficients(np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 2.0, 1.0, 5.0]))
+    # 3 pairs with the last are in order, and 2 of the third with the first two are not.
+    assert found["tau-b"] == pytest.approx((3 - 2) / math.sqrt(6 * 5))
+    assert found["tau-c"] == pytest.approx(2 * 3 * (3 - 2) / (16 * 2))
+    assert found["accuracy"] == pytest.approx(3 / 5)
+
+
+def test_order_alone_decides_rank_correlation() -> None:
+    scores = np.array([0.1, 0.5, 0.2, 0.9, 0.5])
+    people = np.array([1.0, 3.0, 2.0, 4.0, 2.0])
+    plain, bent = coefficients(scores, people), coefficients(np.exp(5 * scores), people)
+    for name in ("tau-b", "tau-c", "Spearman", "accuracy"):
+        assert plain[name] == pytest.approx(bent[name], abs=1e-15)
+    assert plain["Pearson"] != pytest.approx(bent["Pearson"])
+    turned = coefficients(-scores, people)
+    assert turned["tau-b"] == pytest.approx(-plain["tau-b"])
+    assert turned["accuracy"] == pytest.approx(1 - plain["accuracy"])
+
+
+@pytest.mark.parametrize(
+    ("scores", "people", "message"),
+    [
+        ([1.0, 1.0], [1.0, 2.0], "must be different"),
+        ([1.0, 2.0], [3.0, 3.0], "must be different"),
+        ([1.0, 2.0], [3.0], "as many"),
+        ([], [], "as many"),
+        ([1.0, float("nan")], [1.0, 2.0], "finite"),
+    ],
+)
+def test_undefined_coefficients_are_refused(scores: list[float], people: list[float], message: str) -> None:
+    with pytest.raises(MismatchError, match=message):
+        coefficients(np.array(scores), np.array(people))
+
+
+def test_each_rating_is_an_observation_or_their_mean() -> None:
+    scored = rated()
+    scores = scored.per_caption["CIDEr-D"]
+    each = correlate(scored, samples=20)
+    assert each.observations == 36
+    expected = coefficients(np.repeat(scores, 3), scored.ratings.values.ravel())
+    assert {name: found.score for name, found in each.values["CIDEr-D"].items()} == expected
+    mean = correlate(scored, raters="mean", samples=20)
+    assert mean.observations == 12
+    averaged = coefficients(scores, scored.ratings.values.mean(axis=1).round(9))
+    assert {name: found.score for name, found in mean.values["CIDEr-D"].items()} == averaged
+
+
+def test_missing_ratings_do_not_count() -> None:
+    given = ratings()
+    values = given.values.copy()
+    values[0, 0] = values[5, 2] = np.nan
+    holes = Ratings(image_ids=given.image_ids, captions=given.captions, values=values)
+    scored = score_ratings(REFERENCES, holes, ["BLEU-1"])
+    found = correlate(scored, samples=5)
+    assert found.observations == 34
+    there = ~np.isnan(values).ravel()
+    scores = np.repeat(scored.per_caption["BLEU-1"], 3)[there]
+    expected = coefficients(scores, values.ravel()[there])
+    assert found.values["BLEU-1"]["tau-b"].score == pytest.approx(expected["tau-b"], abs=1e-15)
+
+
+def test_systems_are_corpora() -> None:
+    scored = rated()
+    found = correlate(scored, level="system", samples=50)
+    assert found.observations == 3
+    names = np.array(scored.ratings.systems)
+    corpus, people = [], []
+    for system in ("bad", "fair", "good"):
+        rows = names == system
+        corpus.append(scored.metrics[0].aggregate(scored.statistics[0][rows].sum(axis=0))[0])
+        people.append(scored.ratings.values[rows].mean())
+    expected = coefficients(np.array(corpus), np.array(people).round(9))
+    for name in COEFFICIENTS:
+        assert found.values["BLEU-1"][name].score == pytest.approx(expected[name], abs=1e-12)
+
+
+def test_intervals_are_seeded_and_hold_the_score() -> None:
+    scored = rated()
+    first, again, other = (correlate(scored, samples=200, seed=seed) for seed in (1, 1, 2))
+    for name, found in first.values["CIDEr-D"].items():
+        assert found == again.values["CIDEr-D"][name]
+        assert found.low <= found.score <= found.high
+    assert first.values != other.values
+
+
+def test_a_resample_repeats_all_captions_of_an_image() -> None:
+    scored = rated()
+    found = correlate(scored, samples=1, seed=3)
+    drawn = np.random.default_rng(3).integers(0, 4, 4)
+    rows = [
+        row for image in drawn for row, name in enumerate(scored.ratings.image_ids) if name == "abcd"[image]
+    ]
+    scores = np.repeat(scored.per_caption["CIDEr-D"][rows], 3)
+    expected = coefficients(scores, scored.ratings.values[rows].ravel())
+    assert found.resamples["CIDEr-D"][0] == pytest.approx(list(expected.values()), abs=1e-12)
+
+
+def test_a_metric_does_not_differ_from_itself() -> None:
+    found = correlate(rated(), samples=100)
+    for each in found.compare("BLEU-1", "BLEU-1").values():
+        assert (each.difference, each.low, each.high, each.p_value) == (0, 0, 0, 1)
+    forth, back = found.compare("BLEU-1", "CIDEr-D"), found.compare("CIDEr-D", "BLEU-1")
+    for name in COEFFICIENTS:
+        assert forth[name].difference == -back[name].difference
+        assert forth[name].p_value == back[name].p_value
+        assert forth[name].low <= forth[name].difference <= forth[name].high
+    with pytest.raises(OptionError, match="CIDEr-X"):
+        found.compare("CIDEr-X", "BLEU-1")
+
+
+def test_document_frequencies_of_rated_captions() -> None:
+    """They equal those of references that list each image once a caption."""
+    rows = [*ROWS, ("a", "the dog is outside", "good", [4, 4, 4])]
+    given = ratings(rows)
+    scored = score_ratings(REFERENCES, given, ["CIDEr-D"])
+    repeated = {row: REFERENCES[image] for row, (image, *_) in enumerate(rows)}
+    expected = CiderD().prepare(repeated).score({row: caption for row, (_, caption, *_) in enumerate(rows)})
+    assert scored.per_caption["CIDEr-D"] == pytest.approx(expected.per_image["CIDEr-D"], abs=1e-12)
+    once = score_ratings(REFERENCES, given, ["CIDEr-D"], frequencies="references")
+    plain = CiderD().prepare(REFERENCES).score({"a": "a dog"}).per_image["CIDEr-D"][0]
+    assert once.per_caption["CIDEr-D"][4] == pytest.approx(plain, abs=1e-12)
+    assert once.per_caption["CIDEr-D"][4] != pytest.approx(scored.per_caption["CIDEr-D"][4], abs=1e-6)
+
+
+def test_rows_keep_their_order() -> None:
+    shuffled = [ROWS[place] for place in np.random.default_rng(0).permutation(len(ROWS))]
+    forth = rated().per_caption["BLEU-1"]
+    back = score_ratings(REFERENCES, ratings(shuffled), ["BLEU-1"]).per_caption["BLEU-1"]
+    captions = [row[1] for row in ROWS]
+    assert [forth[captions.index(row[1])] for row in shuffled] == back.tolist()
+
+
+def test_wrong_options_are_named() -> None:
+    scored = rated()
+    for options, name in (
+        ({"level": "word"}, "level"),
+        ({"raters": "some"}, "raters"),
+        ({"samples": 0}, "samples"),
+        ({"confidence": 1.0}, "confidence"),
+        ({"seed": -1}, "seed"),
+    ):
+        with pytest.raises(OptionError, match=name):
+            correlate(scored, **options)
+    with pytest.raises(OptionError, match="frequencies"):
+        rated(frequencies="images")
+
+
+def test_wrong_ratings_are_named() -> None:
+    with pytest.raises(MismatchError, match="'z' has no references"):
+        score_ratings(REFERENCES, ratings([("z", "a dog", "good", [1])]), ["BLEU-1"])
+    with pytest.raises(MismatchError, match="at least two systems"):
+        correlate(score_ratings(REFERENCES, ratings(systems=False), ["BLEU-1"]), level="system")
+    same = [(image, caption, system, [2]) for image, caption, system, _ in ROWS]
+    with pytest.raises(MismatchError, match="different ratings"):
+        correlate(score_ratings(REFERENCES, ratings(same), ["BLEU-1"]))
+    two = [("a", "a dog runs outside", "x", [4]), ("b", "a bus", "y", [1])]
+    with pytest.raises(MismatchError, match="2 images are too few"):
+        correlate(score_ratings(REFERENCES, ratings(two), ["BLEU-1"]))
+    for values in (np.array([[np.nan]]), np.array([[np.inf]])):
+        with pytest.raises(CaptionError, match="finite"):
+            Ratings(image_ids=("a",), captions=("x",), values=values)
+    with pytest.raises(CaptionError, match="an image, a caption"):
+        Ratings(image_ids=("a",), captions=("x", "y"), values=np.ones((1, 1)))
+    with pytest.raises(CaptionError, match="systems or none"):
+        Ratings(image_ids=("a",), captions=("x",), values=np.ones((1, 1)), systems=("s", "t"))
+
+
+def test_ratings_from_csv(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text('image_id,caption,rating,rating_2,system\n1,"a dog, running",3,,x\n2,a cat,1,2.5,y\n')
+    found = load_ratings(path)
+    assert found.image_ids == (1, 2)
+    assert found.captions == ("a dog, running", "a cat")
+    assert found.systems == ("x", "y")
+    np.testing.assert_array_equal(found.values, [[3, np.nan], [1, 2.5]])
+    tabs = tmp_path / "ratings.tsv.gz"
+    tabs.write_bytes(gzip.compress(b"image_id\tcaption\trating\n01\ta dog, running\t3\n"))
+    assert (load_ratings(tabs).image_ids, load_ratings(tabs).systems) == (("01",), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "'image_id' \\(got none"),
+        ("image_id,caption\n1,a\n", "column 'rating'"),
+        ("image_id,caption,rating\n", "at least one rating"),
+        ("image_id,caption,rating\n1,a\n", "line 2 must have 3 columns"),
+        ("image_id,caption,rating\n1,a,2,3\n", "line 2 must have 3 columns"),
+        ("image_id,caption,rating\n1,a,two\n", "line 2 must have a rating that is a number \\(got 'two'"),
+        ("image_id,caption,rating\n1,a,nan\n", "line 2 must have a rating that is a number"),
+        ("image_id,caption,rating\n1,a,\n", "line 2 must have a rating \\(got none"),
+        ("image_id,caption,rating,system\n1,a,2,\n", "line 2 must have a system"),
+    ],
+)
+def test_wrong_csv_is_named(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=message) as caught:
+        load_ratings(path)
+    assert caught.value.path == path
+
+
+def test_flickr8k(tmp_path: Path) -> None:
+    captions, experts = tmp_path / "captions.txt", tmp_path / "experts.txt"
+    captions.write_text("a.jpg#0\tA dog .\na.jpg#1\tDogs .\nb.jpg#0\tA cat .\n")
+    experts.write_text("a.jpg\tb.jpg#0\t1\t2\t1\na.jpg\ta.jpg#1\t4\t4\t4\n")
+    references, found = load_flickr8k_expert(experts, captions)
+    assert references == {"a.jpg": ["A dog .", "Dogs ."]}
+    assert found.captions == ("A cat .",)
+    assert found.values.tolist() == [[1, 2, 1]]
+    assert load_flickr8k_expert(experts, captions, own=True)[1].captions == ("A cat .", "Dogs .")
+    for text, message in (
+        ("a.jpg\tb.jpg#0\t1\t2\n", "line 1 must have 5 columns"),
+        ("a.jpg\tb.jpg#9\t1\t2\t1\n", "got 'b.jpg#9'"),
+        ("z.jpg\tb.jpg#0\t1\t2\t1\n", "got 'z.jpg'"),
+        ("a.jpg\tb.jpg#0\t1\tx\t1\n", "line 1 must have a rating that is a number"),
+        ("", "at least one rating"),
+    ):
+        experts.write_text(text)
+        with pytest.raises(FormatError, match=message):
+            load_flickr8k_expert(experts, captions)
+    captions.write_text("a.jpg#0\tA dog .\na.jpg#0\tDogs .\n")
+    with pytest.raises(FormatError, match="line 2 must have a new caption's id"):
+        load_flickr8k_expert(experts, captions)
+
+
+def test_tables_and_figure() -> None:
+    found = correlate(rated(), samples=50)
+    table = correlation_table(found)
+    assert table.columns == ("Metric", *COEFFICIENTS)
+    assert [row[0].value for row in table.rows] == ["BLEU-1", "CIDEr-D"]
+    for column, name in enumerate(COEFFICIENTS, 1):
+        best = max(found.values, key=lambda metric: found.values[metric][name].score)
+        assert [row[0].value for row in table.rows if row[column].best] == [best]
+    differences = difference_table({("BLEU-1", "CIDEr-D"): found.compare("BLEU-1", "CIDEr-D")})
+    assert len(differences.rows) == len(COEFFICIENTS)
+    assert len(dots(found, "title").axes) == len(COEFFICIENTS)

@@ -1,0 +1,267 @@
+"""Domains: where they come from, and scores by domain."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from capeval import CiderD, References, evaluate
+from capeval.benchmarks import karpathy, nocaps
+from capeval.errors import FormatError, MismatchError, OptionError
+from capeval.metrics import Cider
+from capeval.report.studies.domains import all_scores, bars, paper_table
+from capeval.resources import DocumentFrequencies
+from capeval.studies.domains import OVERALL, DomainEvaluator
+
+REFERENCES = References(
+    {
+        1: ["A dog runs on the grass.", "The dog is running outside."],
+        2: ["Two cats sleep on a bed.", "Cats on a bed."],
+        3: ["A red bus drives down the street.", "A bus on a city street."],
+        4: ["A man rides a brown horse.", "Someone on a horse."],
+        5: ["A dog and a cat on a bed.", "The dog sleeps on the bed."],
+    }
+)
+CANDIDATES = {
+    1: "A dog is on the grass.",
+    2: "Cats on a bed.",
+    3: "A bus.",
+    4: "A horse.",
+    5: "A dog on a bed.",
+}
+# Not in the order of the references, and the images of a domain not either.
+DOMAINS = {"near-domain": [5, 2], "in-domain": [1, 4, 3]}
+METRICS = ("BLEU", "ROUGE-L", "CIDEr-D", "CIDEr")
+
+
+def part(images: list[int]) -> tuple[References, dict[int, str]]:
+    return REFERENCES.select(sorted(images)), {image: CANDIDATES[image] for image in images}
+
+
+def test_a_domain_scores_as_if_it_were_all() -> None:
+    found = DomainEvaluator(REFERENCES, DOMAINS, METRICS).evaluate(CANDIDATES)
+    assert list(found.corpus) == [*DOMAINS, OVERALL]
+    assert dict(found.images) == {"near-domain": 2, "in-domain": 3, OVERALL: 5}
+    for name, images in {**DOMAINS, OVERALL: list(CANDIDATES)}.items():
+        alone = evaluate(*part(images), METRICS)
+        assert dict(found.corpus[name]) == pytest.approx(dict(alone.corpus), abs=1e-14), name
+        counts = {metric.family: scores for metric, scores in alone.scores}["BLEU"].statistics
+        assert found.statistics[name]["BLEU"].tolist() == counts.sum(axis=0).tolist()
+
+
+def test_document_frequencies_of_all_images() -> None:
+    found = DomainEvaluator(REFERENCES, DOMAINS, METRICS, frequencies="all").evaluate(CANDIDATES)
+    report = evaluate(REFERENCES, CANDIDATES, METRICS, subsets=DOMAINS)
+    for name in DOMAINS:
+        assert dict(found.corpus[name]) == pytest.approx(dict(report.subsets[name]), abs=1e-14)
+        assert found.signatures[name]["CIDEr-D"].document_frequencies == "references"
+    assert dict(found.corpus[OVERALL]) == pytest.approx(dict(report.corpus), abs=1e-14)
+    within = DomainEvaluator(REFERENCES, DOMAINS, METRICS).evaluate(CANDIDATES)
+    assert within.signatures["in-domain"]["CIDEr"].document_frequencies == "in-domain"
+    assert within.signatures[OVERALL]["CIDEr-D"].document_frequencies == "references"
+    assert within.corpus["in-domain"]["CIDEr-D"] != pytest.approx(found.corpus["in-domain"]["CIDEr-D"])
+
+
+def test_frequencies_that_are_given_stay() -> None:
+    given = DocumentFrequencies.of(REFERENCES.select([1, 2]), name="mine")
+    metrics = [CiderD(frequencies=given), Cider(frequencies="uniform")]
+    within = DomainEvaluator(REFERENCES, DOMAINS, metrics).evaluate(CANDIDATES)
+    over_all = DomainEvaluator(REFERENCES, DOMAINS, metrics, frequencies="all").evaluate(CANDIDATES)
+    assert within.corpus == over_all.corpus
+    assert within.signatures["in-domain"]["CIDEr-D"].document_frequencies == "mine"
+
+
+@pytest.mark.parametrize(
+    ("domains", "error", "message"),
+    [
+        ({}, OptionError, "at least one"),
+        ({OVERALL: [1, 2, 3, 4, 5]}, OptionError, "none called 'overall'"),
+        ({"a": [1, 2, 3, 4, 5], "b": []}, OptionError, "'b' must have at least one image"),
+        ({"a": [1, 2, 3, 4]}, MismatchError, "image 5 is without a domain"),
+        ({"a": [1, 2, 3, 4, 5], "b": [2]}, MismatchError, "a and b for image 2"),
+        ({"a": [1, 2, 3, 4, 5, 6]}, MismatchError, "'a': image 6 is not among"),
+    ],
+)
+def test_wrong_domains_are_named(
+    domains: dict[str, list[int | str]], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        DomainEvaluator(REFERENCES, domains, ["BLEU-1"])
+    with pytest.raises(OptionError, match="frequencies"):
+        DomainEvaluator(REFERENCES, DOMAINS, ["BLEU-1"], frequencies="some")  # type: ignore[arg-type]
+
+
+def test_candidates_must_fit() -> None:
+    evaluator = DomainEvaluator(REFERENCES, DOMAINS, ["BLEU-1"])
+    with pytest.raises(MismatchError, match="without a candidate"):
+        evaluator.evaluate({1: "A dog."})
+
+
+CLASSES = ("Person", "Man", "Dog", "Accordion", "Nose", "Animal", "Orange (fruit)", "Computer mouse", "Mouse")
+BELOW = {"Person": {"Man"}, "Animal": {"Dog", "Mouse"}, "Man": set(), "Dog": set()}
+
+
+def test_classes_are_mapped_by_name_and_alias() -> None:
+    coco = ("person", "dog", "orange", "mouse")
+    mapped = nocaps.map_classes(CLASSES, coco)
+    assert mapped == {
+        "Person": "person",
+        "Dog": "dog",
+        "Orange (fruit)": "orange",
+        "Computer mouse": "mouse",
+    }
+    assert nocaps.map_classes(CLASSES, coco, below=BELOW) == {**mapped, "Man": "person"}
+    with pytest.raises(OptionError, match="'zebra' must have an Open Images class"):
+        nocaps.map_classes(CLASSES, ("person", "zebra"))
+
+
+def test_the_nearest_class_above_counts() -> None:
+    below = {"Animal": {"Dog", "Mouse"}, "Dog": {"Mouse"}}
+    mapped = nocaps.map_classes(CLASSES, ("animal", "dog"), below=below)
+    assert mapped == {"Animal": "animal", "Dog": "dog", "Mouse": "dog"}
+
+
+def test_domains_follow_from_objects() -> None:
+    mapped = nocaps.map_classes(CLASSES, ("person", "dog"), below=BELOW)
+    objects: dict[int | str, list[str]] = {
+        1: ["Person", "Dog"],
+        2: ["Man", "Accordion"],
+        3: ["Accordion"],
+        4: ["Dog", "Nose"],
+    }
+    domains = nocaps.assign_domains(objects, mapped, classes=CLASSES)
+    assert domains == {"in-domain": [1], "near-domain": [2, 4], "out-domain": [3]}
+    ignoring = nocaps.assign_domains(objects, mapped, classes=CLASSES, ignored=["Nose"])
+    assert ignoring == {"in-domain": [1, 4], "near-domain": [2], "out-domain": [3]}
+    assert nocaps.assign_domains({1: ["Dog"]}, mapped, classes=CLASSES) == {"in-domain": [1]}
+    with pytest.raises(MismatchError, match="image 9 must have an object"):
+        nocaps.assign_domains({9: ["Nose"]}, mapped, classes=CLASSES, ignored=["Nose"])
+    with pytest.raises(OptionError, match="image 9 must have known classes \\(got 'Unicorn'"):
+        nocaps.assign_domains({9: ["Unicorn"]}, mapped, classes=CLASSES)
+    with pytest.raises(OptionError, match="'Wing'"):
+        nocaps.assign_domains({9: ["Dog"]}, mapped, classes=CLASSES, ignored=["Wing"])
+
+
+def write(path: Path, content: object) -> Path:
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_captions_and_domains_from_files(tmp_path: Path) -> None:
+    entries = [
+        {"split": "in_domain", "image_id": "0.jpg", "caption": ["A dog.", "Dogs."]},
+        {"split": "out_domain", "image_id": "12.jpg", "caption": ["A cat."]},
+    ]
+    path = write(tmp_path / "a.json", entries)
+    assert nocaps.load_captions(path) == {0: ["A dog.", "Dogs."], 12: ["A cat."]}
+    assert nocaps.load_domains(path) == {"in-domain": [0], "out-domain": [12]}
+    coco = {
+        "images": [{"id": 7, "domain": "near-domain"}, {"id": 8, "domain": "out-of-domain"}],
+        "annotations": [{"image_id": 7, "caption": "A dog."}, {"image_id": 8, "caption": "A cat."}],
+    }
+    path = write(tmp_path / "b.json", coco)
+    assert nocaps.load_captions(path) == {7: ["A dog."], 8: ["A cat."]}
+    assert nocaps.load_domains(path) == {"near-domain": [7], "out-domain": [8]}
+    assert nocaps.load_domains(path, images=[8]) == {"out-domain": [8]}
+    path = write(tmp_path / "c.json", {"in": ["x"], "near": ["0.jpg"]})
+    assert nocaps.load_domains(path) == {"in-domain": ["x"], "near-domain": ["0.jpg"]}
+
+
+def test_wrong_files_of_domains_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.json", {"in-domain": [1], "far-domain": [2]})
+    with pytest.raises(FormatError, match="got 'far-domain'"):
+        nocaps.load_domains(path)
+    write(path, {"in-domain": [1], "out-domain": [1]})
+    with pytest.raises(MismatchError, match="image 1 twice"):
+        nocaps.load_domains(path)
+    write(path, {"in-domain": [1]})
+    with pytest.raises(MismatchError, match="image 2 must have a domain"):
+        nocaps.load_domains(path, images=[1, 2])
+
+
+def test_ids_of_images(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.json", {"images": [{"id": 5, "open_images_id": "0a"}]})
+    assert nocaps.load_image_ids(path) == {"0a": 5}
+    for content, message in (
+        ([], "list 'images'"),
+        ({"images": []}, "list 'images'"),
+        ({"images": [{"id": 5}]}, "images\\[0\\].open_images_id must be"),
+    ):
+        write(path, content)
+        with pytest.raises(FormatError, match=message):
+            nocaps.load_image_ids(path)
+
+
+def test_lists_of_the_karpathy_splits(tmp_path: Path) -> None:
+    path = tmp_path / "images.txt"
+    path.write_text("val2014/COCO_val2014_000000000042.jpg 42\nval2014/COCO_val2014_000000000073.jpg 73\n")
+    assert karpathy.load_images(path) == [42, 73]
+    for text, message in (
+        ("", "at least one image"),
+        ("42\n", "line 1 must have an image's path"),
+        ("a.jpg x\n", "line 1 must have an image's path"),
+        ("a.jpg 1\nb.jpg 1\n", "line 2 must name another image"),
+    ):
+        path.write_text(text)
+        with pytest.raises(FormatError, match=message):
+            karpathy.load_images(path)
+
+
+def test_tables_in_the_layout_of_the_paper() -> None:
+    evaluator = DomainEvaluator(REFERENCES, DOMAINS, ["BLEU", "ROUGE-L", "CIDEr-D"])
+    good = evaluator.evaluate(CANDIDATES)
+    bad = evaluator.evaluate(dict.fromkeys(CANDIDATES, "a dog"))
+    table = paper_table({"good": good, "bad": bad}, human=nocaps.HUMAN["test"])
+    assert table.columns == (
+        "System",
+        "near-domain CIDEr-D",
+        "in-domain CIDEr-D",
+        "overall BLEU-1",
+        "overall BLEU-4",
+        "overall ROUGE-L",
+        "overall CIDEr-D",
+    )
+    assert [row[0].value for row in table.rows] == ["good", "bad", "Human (paper)"]
+    assert table.rows[0][1].value == pytest.approx(100 * good.corpus["near-domain"]["CIDEr-D"])
+    assert table.rows[2][3].value == pytest.approx(76.6)
+    for column in range(1, len(table.columns)):
+        values = [float(row[column].value or 0) for row in table.rows[:2]]
+        assert [row[column].best for row in table.rows] == [
+            values[0] >= values[1],
+            values[1] >= values[0],
+            False,
+        ]
+    second = paper_table({"good": good}, layout="table2", coco={"good": {"BLEU-1": 0.774, "CIDEr-D": 1.156}})
+    assert second.columns[:3] == ("System", "COCO BLEU-1", "COCO CIDEr-D")
+    assert second.rows[0][1].value == pytest.approx(77.4)
+    assert second.columns[-1] == "overall CIDEr-D"
+    assert "overall BLEU-1" not in second.columns
+    with pytest.raises(OptionError, match="layout"):
+        paper_table({"good": good}, layout="table9")  # type: ignore[arg-type]
+    with pytest.raises(MismatchError, match="at least one system"):
+        paper_table({})
+    other = DomainEvaluator(REFERENCES, DOMAINS, ["ROUGE-1"]).evaluate(CANDIDATES)
+    with pytest.raises(MismatchError, match="the same domains and metrics"):
+        all_scores({"good": good, "other": other})
+    with pytest.raises(MismatchError, match="one of the scores"):
+        paper_table({"other": other})
+
+
+def test_all_scores_and_bars() -> None:
+    found = DomainEvaluator(REFERENCES, DOMAINS, ["ROUGE-L", "CIDEr-D"]).evaluate(CANDIDATES)
+    table = all_scores({"a": found})
+    assert table.columns == ("System", "Domain", "Images", "ROUGE-L", "CIDEr-D")
+    assert [row[1].value for row in table.rows] == [*DOMAINS, OVERALL]
+    assert [row[2].value for row in table.rows] == [2, 3, 5]
+    figure = bars({"a": found, "b": found}, "CIDEr-D", nocaps.HUMAN["val"])
+    assert len(figure.axes[0].patches) == 2 * 3
+    assert len(figure.axes[0].lines) == 3
+
+
+def test_statistics_are_of_each_domain() -> None:
+    found = DomainEvaluator(REFERENCES, DOMAINS, ["ROUGE-L"]).evaluate(CANDIDATES)
+    parts = sum((found.statistics[name]["ROUGE-L"] for name in DOMAINS), np.zeros(2))
+    assert parts == pytest.approx(found.statistics[OVERALL]["ROUGE-L"])

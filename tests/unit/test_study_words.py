@@ -1,0 +1,237 @@
+"""People's agreement on words."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from capeval.errors import FormatError, MismatchError, OptionError, ResourceError
+from capeval.formats.word_scores import load_word_scores
+from capeval.formats.wordnet import load_word_classes, wordnet_classes
+from capeval.studies.word_agreement import (
+    WordCounts,
+    coco_word_classes,
+    human_agreement,
+    model_precision,
+    precision_at_recall,
+    word_counts,
+)
+
+CAPTIONS = {
+    1: ["A dog runs, a dog!", "The dog sleeps", "a cat"],
+    2: ["a cat", "A bird sings", "bird", "the bird and the cat"],
+    3: ["nobody", "a dog", "nobody"],
+}
+
+
+def of(counts: list[int], captions: list[int]) -> WordCounts:
+    """One word in some captions of each image."""
+    return WordCounts(
+        image_ids=tuple(range(len(counts))),
+        captions=np.array(captions),
+        words=("word",),
+        counts=np.array([counts], dtype=np.uint8),
+    )
+
+
+def test_captions_with_a_word_are_counted() -> None:
+    counts = word_counts(CAPTIONS, ["dog", "bird", "cat"])
+    assert dict(zip(counts.words, counts.counts.tolist(), strict=True)) == {
+        "dog": [2, 0, 1],
+        "bird": [0, 3, 0],
+        "cat": [1, 2, 0],
+    }
+    # "dog" is there four times, "bird" and "cat" three times.
+    assert counts.words == ("dog", "bird", "cat")
+    assert word_counts(CAPTIONS, 2).words == ("a", "dog")
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_agreement_is_the_mean_over_all_choices(k: int) -> None:
+    """Every person against every k others, one by one."""
+    having, captions = [0, 1, 2, 4, 5, 3], [4, 5, 4, 4, 5, 7]
+    true = false = weight = 0.0
+    for with_word, of_all in zip(having, captions, strict=True):
+        said = [i < with_word for i in range(of_all)]
+        ways = [
+            (person, others)
+            for person in range(of_all)
+            for others in itertools.combinations([i for i in range(of_all) if i != person], k)
+        ]
+        for person, others in ways:
+            votes = sum(said[i] for i in others)
+            true += said[person] * votes / len(ways)
+            false += (said[person] and votes == 0) / len(ways)
+            weight += votes / len(ways)
+    made = human_agreement(of(having, captions), k)
+    assert made.precision[0] == pytest.approx(true / (true + false))
+    assert made.recall[0] == pytest.approx(true / weight)
+
+
+def test_people_who_behave_as_the_model_agree_as_it_says() -> None:
+    chance = np.random.default_rng(0)
+    for p in (0.2, 0.7):
+        there = chance.random(200_000) < 0.3
+        counts = of((chance.binomial(5, p, 200_000) * there).tolist(), [5] * 200_000)
+        for k in (1, 2, 4):
+            made = human_agreement(counts, k)
+            assert made.recall[0] == pytest.approx(p, abs=0.005)
+            expected = model_precision(np.array([p]), k)[0]
+            assert made.precision[0] == pytest.approx(expected, abs=0.005)
+
+
+def test_the_model_is_the_papers_formula() -> None:
+    assert model_precision(np.array([0.0, 0.5, 1.0]), 4) == pytest.approx([0, 2 / (2 + 0.5**4), 1])
+    assert model_precision(np.array([0.3]), 1) == pytest.approx([0.3])
+
+
+def test_precision_at_recall_by_hand() -> None:
+    counts = of([3, 0, 1, 0], [4, 4, 4, 4])
+    # Weights of k = 2: positives 1.5, 0, 0.5, 0; negatives 0, 1, 3 * 2 / (4 * 3) = 0.5, 1.
+    scores: dict[str, dict[int | str, float]] = {"word": {0: 0.9, 1: 0.5, 2: 0.5}}
+    assert precision_at_recall(counts, scores, {"word": 0.75}, 2) == {"word": 1.0}
+    assert precision_at_recall(counts, scores, {"word": 0.76}, 2) == {"word": 2 / 3.5}
+    # Image 2 alone is scored; all others come together after it.
+    late: dict[str, dict[int | str, float]] = {"word": {2: 0.0}}
+    assert precision_at_recall(counts, late, {"word": 0.25}, 2) == {"word": 0.5}
+    assert precision_at_recall(counts, late, {"word": 0.3}, 2) == {"word": 2 / 4.5}
+
+
+def test_words_and_captions_that_are_not_there() -> None:
+    with pytest.raises(MismatchError, match="'zebra' never does"):
+        word_counts(CAPTIONS, ["dog", "zebra"])
+    counts = word_counts(CAPTIONS, ["dog"])
+    with pytest.raises(MismatchError, match=r"at least 4 captions .got 3 for image 1"):
+        human_agreement(counts, 3)
+    for scores, message in [
+        ({"cat": {1: 1.0}}, "'cat' is not"),
+        ({"dog": {9: 1.0}}, "image 9 is not among the images"),
+        ({"dog": {1: float("nan")}}, "must be finite"),
+    ]:
+        with pytest.raises(MismatchError, match=message):
+            precision_at_recall(counts, scores, {"dog": 0.5}, 2)  # type: ignore[arg-type]
+    with pytest.raises(MismatchError, match="'dog' has none"):
+        precision_at_recall(counts, {"dog": {1: 1.0}}, {}, 2)
+
+
+def test_options_out_of_range() -> None:
+    counts = word_counts(CAPTIONS, ["dog"])
+    for words in (0, True, [], ["dog", "dog"], "dog"):
+        with pytest.raises(OptionError, match="'words' must be"):
+            word_counts(CAPTIONS, words)
+    with pytest.raises(OptionError, match="'references' must be an integer"):
+        human_agreement(counts, 0)
+    with pytest.raises(OptionError, match="'p' must be chances"):
+        model_precision(np.array([1.5]))
+
+
+def test_word_scores_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    path.write_text(
+        '{"image_id": 7, "scores": {"dog": 0.9, "cat": 1}}\n\n{"image_id": 8, "scores": {"dog": 0}}'
+    )
+    assert load_word_scores(path) == {"dog": {7: 0.9, 8: 0}, "cat": {7: 1}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "score at least one word"),
+        ("nothing", "line 1: must be JSON"),
+        ("[1]", '"image_id" and "scores"'),
+        ('{"image_id": 1.5, "scores": {}}', "integer or text .got float"),
+        ('{"image_id": 1, "scores": {"dog": "1"}}', "words and numbers"),
+        ('{"image_id": 1, "scores": {"a": 1}}\n{"image_id": 1, "scores": {}}', "line 2: an image .* once"),
+    ],
+)
+def test_word_scores_that_are_none(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "scores.jsonl"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=message):
+        load_word_scores(path)
+
+
+def test_the_classes_of_cocos_words() -> None:
+    classes = coco_word_classes()
+    chosen = {word: classes.get(word) for word in ("elephant", "standing", "bright", "building", "with")}
+    assert chosen == {
+        "elephant": "noun",
+        "standing": "verb",
+        "bright": "adjective",
+        "building": "noun",
+        "with": None,
+    }
+
+
+def dictionary(folder: Path) -> Path:
+    """A dictionary in WordNet's layout."""
+    files = {
+        "index.noun": "  1 (licence)\nbuilding n 2 1 @ 2 1 00000001\nman n 1 1 @ 1 1 00000002\n"
+        "as n 1 1 @ 1 0 00000008",
+        "index.verb": "build v 1 1 @ 1 1 00000003\nsit v 1 1 @ 1 1 00000004\nman v 1 1 @ 1 1 00000005",
+        "index.adj": "red a 1 1 & 1 1 00000006",
+        "index.adv": "outdoors r 1 1 ! 1 1 00000007",
+        "noun.exc": "men man",
+        "verb.exc": "sat sit",
+        "adj.exc": "",
+        "adv.exc": "",
+        "cntlist.rev": "building%1:06:00:: 1 50\nbuild%2:36:00:: 1 149\nsit%2:35:00:: 1 9\n"
+        "man%1:18:00:: 1 99\n"
+        "red%5:00:00:chromatic:00 1 40\noutdoors%4:02:00:: 1 3",
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text + "\n")
+    return folder
+
+
+def test_classes_by_wordnets_counts(tmp_path: Path) -> None:
+    words = ["building", "men", "sitting", "sat", "red", "outdoors", "as", "unknown", "man"]
+    assert wordnet_classes(words, dictionary(tmp_path)) == {
+        # Three quarters of 50 as a noun, a quarter of 149 as a verb.
+        "building": "noun",
+        "men": "noun",
+        "sitting": "verb",
+        "sat": "verb",
+        "red": "adjective",
+        "man": "noun",
+    }
+
+
+def test_a_folder_without_wordnet(tmp_path: Path) -> None:
+    with pytest.raises(ResourceError, match=r"must hold cntlist\.rev"):
+        wordnet_classes(["dog"], tmp_path)
+    (dictionary(tmp_path) / "index.noun").write_text("<html>\n")
+    with pytest.raises(ResourceError, match="must hold WordNet's dictionary"):
+        wordnet_classes(["dog"], tmp_path)
+
+
+def test_a_list_of_classes(tmp_path: Path) -> None:
+    path = tmp_path / "classes.tsv"
+    path.write_text("# words\ndog\tnoun\n\nred\tadjective\n")
+    assert load_word_classes(path) == {"dog": "noun", "red": "adjective"}
+    for text, message in [
+        ("dog noun", "line 1 must be a word"),
+        ("a\tnoun\na\tverb", "line 2: the word 'a'"),
+    ]:
+        path.write_text(text)
+        with pytest.raises(FormatError, match=message):
+            load_word_classes(path)
+    path.write_bytes(b"\xff\tnoun")
+    with pytest.raises(FormatError, match="must be UTF-8"):
+        load_word_classes(path)
+
+
+def test_the_figure_has_five_panels() -> None:
+    from capeval.report.studies.word_agreement import word_agreement
+
+    counts = word_counts(CAPTIONS, ["dog", "bird", "cat"])
+    made = [human_agreement(counts, k) for k in (1, 2)]
+    figure = word_agreement(made, {"dog": "noun", "bird": "noun", "cat": "adjective"})
+    titles = [panel.get_title(loc="left") for panel in figure.axes]
+    assert titles[:3] == ["Nouns (2)", "Adjectives (1)", "Verbs (0)"]
+    assert len(titles) == 5
+    assert json.dumps([len(panel.lines) for panel in figure.axes]) == "[1, 1, 1, 2, 4]"
