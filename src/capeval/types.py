@@ -255,6 +255,7 @@ class Signature:
         digest: A fingerprint of the references and their images.
         document_frequencies: Where document frequencies come from, for metrics that use them; those of
             another corpus with their fingerprint.
+        seed: The seed, for scores that depend on chance, such as those of captions held out at random.
         version: The version of capeval.
     """
 
@@ -265,6 +266,7 @@ class Signature:
     references: str
     digest: Digest
     document_frequencies: str | None = None
+    seed: int | None = None
     version: str = _native.__version__
 
     def __str__(self) -> str:
@@ -278,6 +280,8 @@ class Signature:
         ]
         if self.document_frequencies is not None:
             parts.append(f"df={self.document_frequencies}")
+        if self.seed is not None:
+            parts.append(f"seed={self.seed}")
         return "|".join([*parts, f"capeval={self.version}"])
 
 

@@ -5,7 +5,10 @@ import sys
 
 import pytest
 
-TOKENIZE = "import ast, sys; from capeval import tokenize; print(len(tokenize([ast.literal_eval(sys.argv[1]) * int(sys.argv[2])])[0]))"
+TOKENIZE = (
+    "import ast, sys; from capeval import tokenize; "
+    "print(len(tokenize([ast.literal_eval(sys.argv[1]) * int(sys.argv[2])])[0]))"
+)
 
 
 def run(script: str, *arguments: str) -> str:

@@ -155,6 +155,7 @@ class _Pool:
         tokens = TokenizedReferences(captions, tokenizer)
         self.image_ids = captions.image_ids
         self.tokenizer = tokens.tokenizer
+        self.digest = tokens.digest
         self.texts = [tokens.native.of(position) for position in range(len(tokens))]
 
     def require(self, captions: int) -> None:
@@ -241,6 +242,7 @@ def _result(
             options=metric.options(),
             tokenizer=str(pool.tokenizer),
             images=len(pool.texts),
+            digest=pool.digest,
             references=left if references is None else str(references),
             document_frequencies=metric.document_frequencies,
             seed=seed,

@@ -135,8 +135,8 @@ def run(
             tried = scoring.prepared(
                 coco_references, list(coco_results or ()), metric_names(metrics), Tokenizer()
             )
-            for name, path, captions in zip(names, coco_results or (), tried[2], strict=True):
-                coco[name] = scoring.scored(tried[1], path, captions).corpus
+            for name, captions in zip(names, tried[2], strict=True):
+                coco[name] = tried[1].evaluate(captions).corpus
     people = HUMAN[human.value] if human else None
     if coco and people:
         coco[PEOPLE] = COCO_HUMAN
