@@ -4,20 +4,57 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from capeval import __version__
 from capeval.cli import align, check, compare, data, demo, metrics, score, tokenize
 from capeval.cli.console import deliver
 from capeval.cli.studies.app import app as studies
-from capeval.errors import CapevalError
+from capeval.errors import CapevalError, DependencyError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["app", "main"]
 
+ADDED = "capeval.commands"
+
+
+class _Commands(TyperGroup):
+    """The commands here, then those that installed packages add by entry points of the group `ADDED`.
+
+    So the server has its commands under `capeval`, which itself knows nothing of the server. Contexts
+    and commands have no types here: they are click's, or typer's own, as typer's version has it.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *sorted(_added())]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        # Only for a name not known here: looking for what is installed takes longer than all else.
+        known = super().get_command(ctx, cmd_name)
+        if known is not None or cmd_name not in (added := _added()):
+            return known
+        try:
+            made: typer.Typer = added[cmd_name].load()
+        except ImportError as error:
+            missing = f"{cmd_name!r} needs {error.name}, which is missing"
+            raise DependencyError(f"{missing}: pip install 'capeval[{cmd_name}]'") from None
+        return typer.main.get_command(made)
+
+
+def _added() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry for entry in entry_points(group=ADDED)}
+
+
 app = typer.Typer(
     name="capeval",
+    cls=_Commands,
     help="Scores image captions with the metrics of COCO, as the reference computes them and without Java.",
     no_args_is_help=True,
     rich_markup_mode="rich",

@@ -1,0 +1,1 @@
+"""The evaluation server: captioning challenges from private references to leaderboards."""

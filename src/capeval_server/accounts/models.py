@@ -1,0 +1,64 @@
+"""Tokens of the API: shown once, stored hashed, with a scope, revocable."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+__all__ = ["Token"]
+
+PREFIX = "capeval_"
+
+
+class Token(models.Model):
+    """Lets a program act for a user, within its scope."""
+
+    class Scope(models.TextChoices):
+        """What a token is good for."""
+
+        READ = "read", "see own submissions"
+        SUBMIT = "submit", "see own submissions, submit, and change what stands on the leaderboard"
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tokens")
+    name = models.CharField(max_length=100)
+    scope = models.CharField(max_length=10, choices=Scope)
+    digest = models.CharField(max_length=64, unique=True)
+    created = models.DateTimeField(default=timezone.now)
+    expires = models.DateTimeField()
+    revoked = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "name"], condition=models.Q(revoked=None), name="token_name_once"
+            )
+        ]
+
+    @classmethod
+    def issue(cls, user_id: int, name: str, scope: str, *, days: int = 365) -> str:
+        """Makes a token and returns its text, which can't be had again."""
+        text = PREFIX + secrets.token_urlsafe(32)
+        expires = timezone.now() + timedelta(days=days)
+        cls.objects.create(user_id=user_id, name=name, scope=scope, digest=_digest(text), expires=expires)
+        return text
+
+    @classmethod
+    def of_text(cls, text: str) -> Token | None:
+        """The valid token with a text, if there is one."""
+        valid = cls.objects.filter(revoked=None, expires__gt=timezone.now(), user__is_active=True)
+        return valid.filter(digest=_digest(text)).select_related("user").first()
+
+    def revoke(self) -> None:
+        """Makes the token worthless from now on."""
+        self.revoked = timezone.now()
+        self.save(update_fields=["revoked"])
+
+
+def _digest(text: str) -> str:
+    # The text is 256 random bits, which nobody can guess: a slow hash would gain nothing.
+    return hashlib.sha256(text.encode()).hexdigest()

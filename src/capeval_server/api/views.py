@@ -1,0 +1,299 @@
+"""The API: see challenges, submit, watch, see scores and leaderboards."""
+
+from __future__ import annotations
+
+import logging
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from ninja import File, Header, NinjaAPI, Path, Query, Status, UploadedFile
+from ninja.errors import AuthorizationError
+from ninja.security import HttpBearer
+
+from capeval import __version__
+from capeval_server import errors
+from capeval_server.accounts.models import Token
+from capeval_server.api import schemas
+from capeval_server.challenges.models import Challenge, Phase, Split
+from capeval_server.leaderboards.ranking import Leaderboard, leaderboard, score_names, to_csv
+from capeval_server.submissions import intake
+from capeval_server.submissions.models import Result, Submission
+
+__all__ = ["api"]
+
+_log = logging.getLogger(__name__)
+
+
+class _Bearer(HttpBearer):
+    """Lets in who has a token with a scope, which a token to submit has all of."""
+
+    def __init__(self, scope: Token.Scope) -> None:
+        super().__init__()
+        self._scopes = {scope, Token.Scope.SUBMIT}
+
+    def authenticate(self, request: HttpRequest, token: str) -> Token | None:
+        found = Token.of_text(token)
+        if found is not None and found.scope not in self._scopes:
+            raise AuthorizationError(message="the token's scope must be 'submit'")
+        return found
+
+
+_READ, _SUBMIT = _Bearer(Token.Scope.READ), _Bearer(Token.Scope.SUBMIT)
+_Slug = Annotated[str, Path(max_length=50, pattern="^[A-Za-z0-9_-]+$")]
+api = NinjaAPI(title="capeval server", version=__version__, urls_namespace="api")
+
+
+@api.get("/challenges", response=schemas.ChallengeList)
+def challenges(request: HttpRequest) -> Any:
+    """All challenges."""
+    return {"challenges": list(Challenge.objects.order_by("slug"))}
+
+
+@api.get("/challenges/{slug}", response={200: schemas.ChallengeAnswer, 404: schemas.Problem})
+def challenge(request: HttpRequest, slug: _Slug) -> Any:
+    """A challenge: its splits, phases and rules."""
+    found = get_object_or_404(Challenge, slug=slug)
+    splits = found.splits.prefetch_related("reference_sets", "subsets").order_by("name")
+    return {
+        "slug": found.slug,
+        "title": found.title,
+        "description": found.description,
+        "rules": found.rules,
+        "fields": found.fields,
+        "splits": [_split(split) for split in splits],
+        "phases": [_phase(phase) for phase in found.phases.prefetch_related("splits").order_by("opens")],
+    }
+
+
+def _split(split: Split) -> dict[str, Any]:
+    return {
+        "name": split.name,
+        "results": split.results,
+        "images": len(split.image_ids),
+        "metrics": split.metrics,
+        "sort_by": split.sort_by,
+        "references": list(split.reference_sets.all()),
+        "subsets": [subset.name for subset in split.subsets.all()],
+    }
+
+
+def _phase(phase: Phase) -> dict[str, Any]:
+    shown = ("name", "opens", "closes", "quota_per_day", "quota_total", "leaderboard")
+    splits = sorted(split.name for split in phase.splits.all())
+    return {**{name: getattr(phase, name) for name in shown}, "splits": splits}
+
+
+def _found_phase(slug: str, name: str) -> Phase:
+    return get_object_or_404(Phase.objects.select_related("challenge"), challenge__slug=slug, name=name)
+
+
+@api.get(
+    "/challenges/{slug}/phases/{phase}/quota",
+    response={200: schemas.QuotaAnswer, 404: schemas.Problem},
+    auth=_READ,
+)
+def quota(request: HttpRequest, slug: _Slug, phase: _Slug) -> Any:
+    """What the token's user may still submit to a phase."""
+    user = _token(request).user_id
+    return intake.quota(user, _found_phase(slug, phase), timezone.now()).__dict__
+
+
+@api.post(
+    "/challenges/{slug}/phases/{phase}/submissions",
+    response={
+        201: schemas.SubmissionAnswer,
+        200: schemas.SubmissionAnswer,
+        (403, 404, 409, 422, 429, 503): schemas.Problem,
+    },
+    auth=_SUBMIT,
+)
+def submit(
+    request: HttpRequest,
+    slug: _Slug,
+    phase: _Slug,
+    file: Annotated[UploadedFile, File()],
+    idempotency_key: Annotated[str | None, Header(max_length=100, pattern=r"^[!-~]+$")] = None,
+) -> Any:
+    """Submits results: a zip of result files, or one JSON file.
+
+    Form fields other than `file` are what the submitter declares. The same upload with the same
+    `Idempotency-Key` again is the same submission, and answers 200.
+    """
+    declared = {name: request.POST[name] for name in request.POST}
+    submission, new = intake.submit(
+        _token(request).user,
+        _found_phase(slug, phase),
+        file.name or "",
+        file.chunks(),
+        declared=declared,
+        key=idempotency_key,
+    )
+    return Status(201 if new else 200, _submission(submission))
+
+
+@api.get("/submissions", response=schemas.SubmissionList, auth=_READ)
+def submissions(request: HttpRequest) -> Any:
+    """The submissions of the token's user, the latest first."""
+    own = _own(request).order_by("-created")
+    return {"submissions": [_submission(submission) for submission in own]}
+
+
+@api.get(
+    "/submissions/{submission_id}",
+    response={200: schemas.SubmissionWithResults, 404: schemas.Problem},
+    auth=_READ,
+)
+def submission(request: HttpRequest, submission_id: UUID) -> Any:
+    """A submission of the token's user, with its scores as soon as there are some."""
+    found = get_object_or_404(_own(request), pk=submission_id)
+    results = found.results.select_related("reference_version__reference_set__split")
+    results = results.prefetch_related("scores").order_by("pk")
+    return {**_submission(found), "results": [_result(result) for result in results]}
+
+
+@api.patch(
+    "/submissions/{submission_id}",
+    response={200: schemas.SubmissionAnswer, (403, 404, 409): schemas.Problem},
+    auth=_SUBMIT,
+)
+def stand(request: HttpRequest, submission_id: UUID, standing: schemas.Standing) -> Any:
+    """Puts a scored submission on the leaderboard in place of any other of the user, or takes it off."""
+    with transaction.atomic():
+        own = _own(request).select_for_update(of=("self",))
+        found = get_object_or_404(own, pk=submission_id)
+        if standing.stands and found.state != Submission.State.SCORED:
+            return Status(409, {"detail": f"a submission must be scored to stand (it is {found.state})"})
+        if standing.stands:
+            _own(request).filter(phase=found.phase, stands=True).update(stands=False)
+        found.stands = standing.stands
+        found.save(update_fields=["stands"])
+    return _submission(found)
+
+
+@api.delete("/token", response={204: None}, auth=_READ)
+def revoke(request: HttpRequest) -> Any:
+    """Revokes the token that asks."""
+    _token(request).revoke()
+    return Status(204, None)
+
+
+@api.get(
+    "/challenges/{slug}/phases/{phase}/leaderboard",
+    response={200: schemas.LeaderboardAnswer, (403, 404, 422): schemas.Problem},
+)
+def show_leaderboard(
+    request: HttpRequest,
+    slug: _Slug,
+    phase: _Slug,
+    split: str,
+    references: str,
+    subset: str = "",
+    sort_by: str | None = None,
+    order: Literal["best", "worst"] = "best",
+    form: Annotated[Literal["json", "csv"], Query(alias="format")] = "json",
+) -> Any:
+    """The leaderboard of a phase, by a split's references, for all images or a subset."""
+    board = _leaderboard(_found_phase(slug, phase), split, references, subset, sort_by, order == "best")
+    if form == "csv":
+        answer = HttpResponse(to_csv(board), content_type="text/csv; charset=utf-8")
+        answer["Content-Disposition"] = f'attachment; filename="{slug}-{phase}.csv"'
+        return answer
+    return {"columns": board.columns, "sort_by": board.sort_by, "rows": [row.__dict__ for row in board.rows]}
+
+
+def _leaderboard(
+    phase: Phase, split_name: str, references: str, subset: str, sort_by: str | None, best_first: bool
+) -> Leaderboard:
+    if not phase.shows_leaderboard(timezone.now()):
+        raise PermissionDenied(f"the leaderboard of phase {phase.name!r} is hidden")
+    for value in (split_name, references, subset):
+        # PostgreSQL's text has no zero character, so nothing has a name with one.
+        if "\0" in value:
+            raise Http404
+    split = get_object_or_404(phase.splits.defer("image_ids"), name=split_name)
+    reference_set = get_object_or_404(split.reference_sets, name=references)
+    if subset and not split.subsets.filter(name=subset).exists():
+        raise Http404
+    sort_by = sort_by or split.sort_by
+    if sort_by not in score_names(split):
+        names = ", ".join(score_names(split))
+        raise errors.UploadError(f"'sort_by' must be one of {names} (got {sort_by!r})")
+    return leaderboard(phase, split, reference_set, subset=subset, sort_by=sort_by, best_first=best_first)
+
+
+def _token(request: HttpRequest) -> Token:
+    token: Token = request.auth  # type: ignore[attr-defined]
+    return token
+
+
+def _own(request: HttpRequest) -> Any:
+    own = Submission.objects.filter(user_id=_token(request).user_id)
+    return own.select_related("phase__challenge")
+
+
+def _submission(submission: Submission) -> dict[str, Any]:
+    shown = ("id", "created", "algorithm", "declared", "state", "reason", "counts_for_quota", "stands")
+    return {
+        **{name: getattr(submission, name) for name in shown},
+        "challenge": submission.phase.challenge.slug,
+        "phase": submission.phase.name,
+    }
+
+
+def _result(result: Result) -> dict[str, Any]:
+    references = result.reference_version.reference_set
+    return {
+        "split": references.split.name,
+        "references": references.name,
+        "version": result.reference_version.number,
+        "stale": result.reference_version.number != references.version,
+        "metric": result.metric,
+        "signature": result.signature,
+        "failure": result.failure,
+        "scores": list(result.scores.all()),
+    }
+
+
+@api.exception_handler(errors.UploadError)
+def _wrong_upload(request: HttpRequest, error: errors.UploadError) -> HttpResponse:
+    return api.create_response(request, {"detail": str(error), "entry": error.entry}, status=422)
+
+
+@api.exception_handler(errors.QuotaError)
+def _no_quota(request: HttpRequest, error: errors.QuotaError) -> HttpResponse:
+    answer = {"detail": str(error), "allowed_from": error.allowed_from}
+    response = api.create_response(request, answer, status=429)
+    if error.allowed_from is not None:
+        seconds = (error.allowed_from - timezone.now()).total_seconds()
+        response["Retry-After"] = str(max(int(seconds) + 1, 1))
+    return response
+
+
+@api.exception_handler(errors.RepeatedKeyError)
+def _repeated_key(request: HttpRequest, error: errors.RepeatedKeyError) -> HttpResponse:
+    return api.create_response(request, {"detail": str(error)}, status=409)
+
+
+@api.exception_handler(errors.PhaseError)
+@api.exception_handler(PermissionDenied)
+def _not_now(request: HttpRequest, error: Exception) -> HttpResponse:
+    return api.create_response(request, {"detail": str(error)}, status=403)
+
+
+@api.exception_handler(OSError)
+def _no_storage(request: HttpRequest, error: OSError) -> HttpResponse:
+    _log.error("files can't be stored", exc_info=error)
+    answer = api.create_response(request, {"detail": "files can't be stored at the moment"}, status=503)
+    answer["Retry-After"] = "60"
+    return answer
+
+
+@api.exception_handler(Http404)
+def _not_found(request: HttpRequest, error: Http404) -> HttpResponse:
+    # Django's own text says what kind of thing was looked for.
+    return api.create_response(request, {"detail": "not found"}, status=404)

@@ -1,0 +1,1 @@
+"""What a challenge is, and making one from files."""

@@ -1,0 +1,152 @@
+"""The file that defines a challenge, `challenge.toml`, and what must hold in it."""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from capeval.errors import OptionError
+from capeval.metrics import DEFAULT, METRICS
+from capeval_server.challenges.models import ALGORITHM
+from capeval_server.errors import ChallengeError
+
+__all__ = ["Definition", "read_definition"]
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class DeclaredField(_Part):
+    """What a submitter declares."""
+
+    name: Name
+    required: bool = False
+
+
+class About(_Part):
+    """The challenge itself."""
+
+    slug: Name
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    description: str = ""
+    rules: str = ""
+    fields: list[DeclaredField] = []
+
+
+class References(_Part):
+    """A file of references."""
+
+    name: Name
+    file: str
+    public: bool
+
+
+class Split(_Part):
+    """A set of images."""
+
+    name: Name
+    results: Annotated[str, Field(max_length=200)]
+    references: Annotated[list[References], Field(min_length=1)]
+    subsets: str | None = None
+    metrics: Annotated[list[str], Field(min_length=1)] = list(DEFAULT)
+    sort_by: str
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.results.count(ALGORITHM) != 1 or not self.results.endswith(".json") or "/" in self.results:
+            raise ValueError(f"results must be a file name with one {ALGORITHM}, ending in .json")
+        unknown = [metric for metric in self.metrics if metric not in METRICS]
+        if unknown:
+            raise ValueError(f"metrics must be among {', '.join(METRICS)} (got {unknown[0]!r})")
+        names = [name for metric in self.metrics for name in METRICS[metric]().names]
+        _different("metrics", names)
+        if self.sort_by not in names:
+            raise ValueError(f"sort_by must be one of {', '.join(names)} (got {self.sort_by!r})")
+        _different("references", [references.name for references in self.references])
+        return self
+
+
+class Phase(_Part):
+    """A time in which to submit."""
+
+    name: Name
+    opens: AwareDatetime
+    closes: AwareDatetime
+    splits: Annotated[list[str], Field(min_length=1)]
+    quota_per_day: Annotated[int, Field(ge=1, le=10_000)]
+    quota_total: Annotated[int, Field(ge=1, le=1_000_000)]
+    leaderboard: Literal["public", "after", "hidden"] = "public"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.closes <= self.opens:
+            raise ValueError(f"closes must be after opens, {_shown(self.opens)} (got {_shown(self.closes)})")
+        _different("splits", self.splits)
+        return self
+
+
+class Definition(_Part):
+    """All of a challenge."""
+
+    challenge: About
+    splits: Annotated[list[Split], Field(min_length=1)]
+    phases: Annotated[list[Phase], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        names = [split.name for split in self.splits]
+        _different("splits", names)
+        _different("phases", [phase.name for phase in self.phases])
+        _different("fields", [field.name for field in self.challenge.fields])
+        _different("results of the splits", [split.results for split in self.splits])
+        for phase in self.phases:
+            for name in phase.splits:
+                if name not in names:
+                    raise ValueError(
+                        f"splits of phase {phase.name!r} must be among {', '.join(names)} (got {name!r})"
+                    )
+        return self
+
+
+def read_definition(path: Path) -> Definition:
+    """Reads a challenge's definition.
+
+    Raises:
+        ChallengeError: It is not TOML, or something in it is not what it must be; all that is wrong is
+            named.
+        OSError: The file can't be read.
+    """
+    try:
+        content = tomllib.loads(path.read_bytes().decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ChallengeError(f"{path} must be TOML in UTF-8 ({error})") from None
+    try:
+        return Definition.model_validate(content)
+    except ValidationError as error:
+        problems = "; ".join(_problem(problem["loc"], problem["msg"]) for problem in error.errors())
+        raise ChallengeError(f"{path}: {problems}") from None
+    except OptionError as error:
+        raise ChallengeError(f"{path}: {error}") from None
+
+
+def _problem(place: tuple[int | str, ...], message: str) -> str:
+    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
+    message = message.removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message
+
+
+def _different(what: str, names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{what} must have different names (got {name!r} twice)")
+
+
+def _shown(time: datetime) -> str:
+    return time.isoformat()

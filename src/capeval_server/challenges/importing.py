@@ -1,0 +1,155 @@
+"""Making or changing a challenge from its files: the same files again change nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.core.files.base import ContentFile
+from django.db import transaction
+
+import capeval
+from capeval.formats import load_subsets
+from capeval_server.challenges import definition
+from capeval_server.challenges.models import (
+    Challenge,
+    Phase,
+    ReferenceSet,
+    ReferenceVersion,
+    Split,
+    Subset,
+)
+from capeval_server.errors import ChallengeError
+from capeval_server.submissions.models import Submission
+
+__all__ = ["import_challenge"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Files:
+    """What the files of a split hold."""
+
+    image_ids: list[int] | list[str]
+    references: dict[str, bytes]
+    subsets: dict[str, list[int | str]]
+
+
+def import_challenge(path: Path) -> Challenge:
+    """Makes a challenge from its definition, or changes it to what its definition says now.
+
+    References that changed become a new version, and what was submitted is scored again.
+
+    Raises:
+        ChallengeError: The definition or a file is wrong, or takes away what submissions stand on.
+        FormatError: A file of references or subsets is wrong.
+        OSError: A file can't be read or stored.
+    """
+    wanted = definition.read_definition(path)
+    files = {split.name: _read(path.parent, split) for split in wanted.splits}
+    stored: list[str] = []
+    try:
+        with transaction.atomic():
+            return _import(wanted, files, stored)
+    except BaseException:
+        for name in stored:
+            ReferenceVersion.file.field.storage.delete(f"references/{name}")
+        raise
+
+
+def _read(folder: Path, split: definition.Split) -> _Files:
+    references = {}
+    images: tuple[int | str, ...] | None = None
+    for entry in split.references:
+        place = folder / entry.file
+        found = capeval.load_references(place)
+        if images is None:
+            images = found.image_ids
+        elif set(images) != set(found.image_ids):
+            raise ChallengeError(f"{place} must have the images of {split.references[0].file}")
+        references[entry.name] = place.read_bytes()
+    ids = list(images or ())
+    subsets = load_subsets(folder / split.subsets) if split.subsets else {}
+    for name, members in subsets.items():
+        unknown = set(members) - set(ids)
+        if unknown:
+            named = sorted(unknown, key=str)[0]
+            raise ChallengeError(
+                f"{split.subsets}: subset {name!r} must have images of split {split.name!r} (got {named!r})"
+            )
+    return _Files(image_ids=ids, references=references, subsets=subsets)  # type: ignore[arg-type]
+
+
+def _import(wanted: definition.Definition, files: dict[str, _Files], stored: list[str]) -> Challenge:
+    about = wanted.challenge
+    challenge, _ = Challenge.objects.update_or_create(
+        slug=about.slug,
+        defaults={
+            "title": about.title,
+            "description": about.description,
+            "rules": about.rules,
+            "fields": [field.model_dump() for field in about.fields],
+        },
+    )
+    _refuse_removal("splits", challenge.splits, {split.name for split in wanted.splits})
+    _refuse_removal("phases", challenge.phases, {phase.name for phase in wanted.phases})
+    for split in wanted.splits:
+        _import_split(challenge, split, files[split.name], stored)
+    for phase in wanted.phases:
+        made, _ = Phase.objects.update_or_create(
+            challenge=challenge, name=phase.name, defaults=phase.model_dump(exclude={"name", "splits"})
+        )
+        names = set(made.splits.values_list("name", flat=True))
+        if names != set(phase.splits) and made.submissions.exists():
+            raise ChallengeError(f"splits of phase {phase.name!r} can't change: it has submissions")
+        made.splits.set(challenge.splits.filter(name__in=phase.splits))
+    return challenge
+
+
+def _refuse_removal(what: str, there: object, wanted: set[str]) -> None:
+    gone = set(there.values_list("name", flat=True)) - wanted  # type: ignore[attr-defined]
+    if gone:
+        raise ChallengeError(f"{what} can't be taken out of a challenge (missing: {', '.join(sorted(gone))})")
+
+
+def _import_split(challenge: Challenge, wanted: definition.Split, files: _Files, stored: list[str]) -> None:
+    old = challenge.splits.filter(name=wanted.name).first()
+    scoring = {"metrics": wanted.metrics, "results": wanted.results, "image_ids": files.image_ids}
+    if old is not None and Submission.objects.filter(phase__splits=old).exists():
+        changed = [name for name, value in scoring.items() if getattr(old, name) != value]
+        subsets = dict(old.subsets.values_list("name", "image_ids"))
+        changed += ["subsets"] if subsets != files.subsets else []
+        if changed:
+            raise ChallengeError(
+                f"{' and '.join(changed)} of split {wanted.name!r} can't change: there are submissions to it"
+            )
+    split, _ = Split.objects.update_or_create(
+        challenge=challenge, name=wanted.name, defaults={**scoring, "sort_by": wanted.sort_by}
+    )
+    split.subsets.exclude(name__in=files.subsets).delete()
+    for name, members in files.subsets.items():
+        Subset.objects.update_or_create(split=split, name=name, defaults={"image_ids": members})
+    _refuse_removal("references", split.reference_sets, {entry.name for entry in wanted.references})
+    for entry in wanted.references:
+        reference_set, _ = ReferenceSet.objects.update_or_create(
+            split=split, name=entry.name, defaults={"public": entry.public}
+        )
+        _import_references(reference_set, entry.file, files.references[entry.name], stored)
+
+
+def _import_references(reference_set: ReferenceSet, name: str, data: bytes, stored: list[str]) -> None:
+    digest = hashlib.sha256(data).hexdigest()
+    current = reference_set.versions.filter(number=reference_set.version).first()
+    if current is not None and current.sha256 == digest:
+        return
+    reference_set.version += 1
+    version = ReferenceVersion(reference_set=reference_set, number=reference_set.version, sha256=digest)
+    file_name = f"{uuid.uuid4()}{''.join(Path(name).suffixes)}"
+    # Noted first, so that a file half written is taken away too.
+    stored.append(file_name)
+    version.file.save(file_name, ContentFile(data), save=False)
+    version.save()
+    reference_set.save(update_fields=["version"])
+    rescored = Submission.objects.filter(phase__splits=reference_set.split, state=Submission.State.SCORED)
+    rescored.update(state=Submission.State.WAITING, attempt=0)

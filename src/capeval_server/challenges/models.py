@@ -1,0 +1,112 @@
+"""Challenges: splits with reference sets, and phases in which to submit."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from django.db import models
+from django.utils import timezone
+
+__all__ = ["Challenge", "Phase", "ReferenceSet", "ReferenceVersion", "Split", "Subset"]
+
+ALGORITHM = "<alg>"
+
+
+class Challenge(models.Model):
+    """A captioning challenge."""
+
+    slug = models.SlugField(unique=True)
+    title = models.CharField(max_length=200)
+    description = models.TextField(blank=True)
+    rules = models.TextField(blank=True)
+    # What a submitter must declare: a list of {"name", "required"}.
+    fields = models.JSONField(default=list)
+
+
+class Split(models.Model):
+    """A set of images to caption, and how captions of it are scored."""
+
+    challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="splits")
+    name = models.SlugField()
+    results = models.CharField(max_length=200)
+    image_ids = models.JSONField()
+    metrics = models.JSONField()
+    sort_by = models.CharField(max_length=50)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="split_once")]
+
+    def algorithm(self, filename: str) -> str | None:
+        """The algorithm that a result file's name names; none if it is not a result file of this split."""
+        pattern = re.escape(self.results).replace(re.escape(ALGORITHM), r"([A-Za-z0-9._-]{1,64})")
+        match = re.fullmatch(pattern, filename, re.ASCII)
+        return match[1] if match else None
+
+
+class ReferenceSet(models.Model):
+    """References of a split, such as c5; the highest version counts."""
+
+    split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="reference_sets")
+    name = models.SlugField()
+    public = models.BooleanField()
+    version = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["split", "name"], name="reference_set_once")]
+
+
+class ReferenceVersion(models.Model):
+    """A file of references. It never changes: other references are another version."""
+
+    reference_set = models.ForeignKey(ReferenceSet, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    file = models.FileField(upload_to="references", max_length=300)
+    sha256 = models.CharField(max_length=64)
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["reference_set", "number"], name="reference_version_once")
+        ]
+
+
+class Subset(models.Model):
+    """Some images of a split that also get scores of their own, such as a domain."""
+
+    split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="subsets")
+    name = models.CharField(max_length=100)
+    image_ids = models.JSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["split", "name"], name="subset_once")]
+
+
+class Phase(models.Model):
+    """A time in which results of some splits can be submitted, so and so often."""
+
+    class Leaderboard(models.TextChoices):
+        """Who sees the leaderboard, and when."""
+
+        PUBLIC = "public", "everybody"
+        AFTER = "after", "everybody, once the phase is over"
+        HIDDEN = "hidden", "nobody"
+
+    challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="phases")
+    name = models.SlugField()
+    opens = models.DateTimeField()
+    closes = models.DateTimeField()
+    splits = models.ManyToManyField(Split, related_name="phases")
+    quota_per_day = models.PositiveIntegerField()
+    quota_total = models.PositiveIntegerField()
+    leaderboard = models.CharField(max_length=10, choices=Leaderboard)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="phase_once")]
+
+    def shows_leaderboard(self, now: datetime) -> bool:
+        """Whether everybody may see the leaderboard."""
+        over = now >= self.closes
+        return self.leaderboard == self.Leaderboard.PUBLIC or (
+            self.leaderboard == self.Leaderboard.AFTER and over
+        )

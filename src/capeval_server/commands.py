@@ -1,0 +1,184 @@
+"""`capeval server`: the commands that run and manage a server."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from capeval.errors import OptionError
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="server",
+    help="Runs an evaluation server: challenges, submissions, leaderboards.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+User = Annotated[str, typer.Argument(help="The user's name.", show_default=False)]
+
+
+class Scope(StrEnum):
+    """What a token is good for."""
+
+    READ = "read"
+    SUBMIT = "submit"
+
+
+def _set_up() -> None:
+    """Starts Django, which only a command that runs needs."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "capeval_server.settings")
+    import django
+    from django.core.exceptions import ImproperlyConfigured
+
+    try:
+        django.setup()
+    except ImproperlyConfigured as error:
+        raise OptionError(str(error)) from None
+
+
+@app.command()
+def migrate() -> None:
+    """Makes the database, or brings it up to this version of the server."""
+    _set_up()
+    from django.conf import settings
+    from django.core.management import call_command
+
+    settings.DATA.mkdir(parents=True, exist_ok=True)
+    call_command("migrate", verbosity=0)
+
+
+@app.command()
+def start(
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
+    threads: Annotated[int, typer.Option(help="How many requests to answer at once.", min=1)] = 8,
+) -> None:
+    """Starts the server."""
+    _set_up()
+    import waitress
+    from django.conf import settings
+
+    from capeval_server.wsgi import application
+
+    print(f"Listening on http://{host}:{port}", flush=True)
+    # What a form holds beside the file is little.
+    body = settings.UPLOAD_BYTES + 2**20
+    # Without a proxy, the headers of one are a client's invention, and are dropped.
+    proxy = {"trusted_proxy": "*", "trusted_proxy_headers": "x-forwarded-proto"} if settings.HTTPS else {}
+    waitress.serve(
+        application,
+        host=host,
+        port=port,
+        threads=threads,
+        max_request_body_size=body,
+        ident=None,
+        clear_untrusted_proxy_headers=True,
+        **proxy,
+    )
+
+
+@app.command()
+def worker(
+    until_empty: Annotated[
+        bool, typer.Option("--until-empty", help="End when no submission waits or is being scored.")
+    ] = False,
+) -> None:
+    """Scores submissions as they come; any number of workers may run, and be stopped at any time."""
+    _set_up()
+    from capeval_server.submissions.worker import run
+
+    run(until_empty=until_empty)
+
+
+@app.command("import")
+def import_files(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A challenge.toml.", show_default=False)],
+) -> None:
+    """Makes a challenge from files, or changes it to what they say now."""
+    _set_up()
+    from capeval_server.challenges.importing import import_challenge
+
+    challenge = import_challenge(path)
+    print(f"{challenge.slug}: {challenge.splits.count()} splits, {challenge.phases.count()} phases")
+
+
+@app.command()
+def example(
+    name: Annotated[str, typer.Argument(help="`small` or `coco-captions`.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="Where to write; made if needed.", show_default=False)],
+) -> None:
+    """Writes the files of an example challenge, ready to import."""
+    from capeval_server.examples import write_example
+
+    print(write_example(name, folder))
+
+
+@app.command()
+def user(name: User) -> None:
+    """Makes a user, who has no password: programs act for them by tokens."""
+    _set_up()
+    from django.contrib.auth.models import User as Users
+    from django.core.exceptions import ValidationError
+
+    made = Users(username=name)
+    made.set_unusable_password()
+    try:
+        made.full_clean()
+    except ValidationError as error:
+        raise OptionError(f"'name' {' '.join(error.messages)} (got {name!r})") from None
+    made.save()
+    print(f"{name}: made")
+
+
+@app.command()
+def token(
+    user: User,
+    name: Annotated[str, typer.Argument(help="A name to know the token by.", show_default=False)],
+    scope: Annotated[Scope, typer.Option(help="What it is good for.")] = Scope.SUBMIT,
+    days: Annotated[int, typer.Option(help="For how many days.", min=1, max=3650)] = 365,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Revoke the token of that name instead.")] = False,
+) -> None:
+    """Makes a token for the API and shows it, once; or revokes one."""
+    _set_up()
+    from django.contrib.auth.models import User as Users
+    from django.db import IntegrityError
+
+    from capeval_server.accounts.models import Token
+
+    owner = Users.objects.filter(username=user).first()
+    if owner is None:
+        raise OptionError(f"'user' must be the name of a user (got {user!r})")
+    if not revoke:
+        try:
+            print(Token.issue(owner.pk, name, scope, days=days))
+        except IntegrityError:
+            raise OptionError(f"'name' must be new among {user}'s tokens (got {name!r})") from None
+        return
+    found = owner.tokens.filter(name=name, revoked=None).first()
+    if found is None:
+        raise OptionError(f"'name' must be the name of one of {user}'s tokens (got {name!r})")
+    found.revoke()
+    print(f"{name}: revoked")
+
+
+@app.command()
+def rerun(
+    submission: Annotated[str, typer.Argument(metavar="ID", help="A submission.", show_default=False)],
+) -> None:
+    """Has a submission scored again."""
+    _set_up()
+    from django.core.exceptions import ValidationError
+
+    from capeval_server.submissions.models import Submission
+    from capeval_server.submissions.worker import rerun as again
+
+    try:
+        again(Submission.objects.get(pk=submission))
+    except (Submission.DoesNotExist, ValidationError):
+        raise OptionError(f"'ID' must be the id of a submission (got {submission!r})") from None
+    print(f"{submission}: waits to be scored again")

@@ -1,0 +1,112 @@
+"""Settings of the server that come from environment variables."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+__all__ = ["data_folder", "database", "flag", "number", "secret_key", "words"]
+
+PREFIX = "CAPEVAL_SERVER_"
+
+
+def data_folder() -> Path:
+    """The folder of everything that the server keeps: `CAPEVAL_SERVER_DATA`."""
+    return Path(os.environ.get(f"{PREFIX}DATA", "capeval-server")).absolute()
+
+
+def flag(name: str) -> bool:
+    """Whether a setting is on.
+
+    Raises:
+        ImproperlyConfigured: It is neither 0 nor 1.
+    """
+    value = os.environ.get(PREFIX + name, "0")
+    if value not in ("0", "1"):
+        raise ImproperlyConfigured(f"{PREFIX}{name} must be 0 or 1 (got {value!r})")
+    return value == "1"
+
+
+def number(name: str, default: int) -> int:
+    """A whole number above 0.
+
+    Raises:
+        ImproperlyConfigured: It is something else.
+    """
+    value = os.environ.get(PREFIX + name, str(default))
+    if not value.isdecimal() or int(value) == 0:
+        raise ImproperlyConfigured(f"{PREFIX}{name} must be a whole number above 0 (got {value!r})")
+    return int(value)
+
+
+def words(name: str, default: str) -> list[str]:
+    """A list, with commas between."""
+    return [word.strip() for word in os.environ.get(PREFIX + name, default).split(",") if word.strip()]
+
+
+def secret_key(folder: Path) -> str:
+    """The key that signs: `CAPEVAL_SERVER_SECRET_KEY`, or one made once and kept in the data folder."""
+    given = os.environ.get(f"{PREFIX}SECRET_KEY")
+    if given:
+        return given
+    path = folder / "secret-key"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        made = folder / f".secret-key.{secrets.token_hex(8)}"
+        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(64))
+        try:
+            # Of several processes that start at once, one makes the key that all then read.
+            os.link(made, path)
+        except FileExistsError:
+            pass
+        finally:
+            made.unlink()
+    return path.read_text()
+
+
+def database(folder: Path) -> dict[str, Any]:
+    """Django's settings of the database at `CAPEVAL_SERVER_DATABASE`; SQLite in the data folder by default.
+
+    Raises:
+        ImproperlyConfigured: The address is not of PostgreSQL.
+    """
+    address = os.environ.get(f"{PREFIX}DATABASE")
+    if address is None:
+        return _sqlite(folder / "capeval.sqlite3")
+    parts = urlsplit(address)
+    name = unquote(parts.path.removeprefix("/"))
+    if parts.scheme not in ("postgresql", "postgres") or not name:
+        # The address may hold a password, which has no place in a message.
+        raise ImproperlyConfigured(
+            f"{PREFIX}DATABASE must be postgresql://USER:PASSWORD@HOST:PORT/NAME (got another form)"
+        )
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": unquote(parts.hostname or ""),
+        "PORT": str(parts.port or ""),
+        "CONN_HEALTH_CHECKS": True,
+        "CONN_MAX_AGE": 60,
+    }
+
+
+def _sqlite(path: Path) -> dict[str, Any]:
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": str(path),
+        "OPTIONS": {
+            # A transaction takes the write lock when it begins: two can't both read and then write.
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 30,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+        },
+    }

@@ -1,0 +1,45 @@
+"""What can be wrong with what people give the server; each message may be shown to them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from capeval.errors import CapevalError
+
+__all__ = ["ChallengeError", "PhaseError", "QuotaError", "RepeatedKeyError", "UploadError"]
+
+
+class ChallengeError(CapevalError, ValueError):
+    """A challenge's files are not what they must be."""
+
+
+class UploadError(CapevalError, ValueError):
+    """An upload is not a valid submission.
+
+    Attributes:
+        entry: The file in the upload that is wrong, if one is.
+    """
+
+    def __init__(self, message: str, *, entry: str | None = None) -> None:
+        super().__init__(message if entry is None else f"{entry!r}: {message}")
+        self.entry = entry
+
+
+class PhaseError(CapevalError, ValueError):
+    """A phase takes no submissions now."""
+
+
+class QuotaError(CapevalError, ValueError):
+    """A quota is used up.
+
+    Attributes:
+        allowed_from: When the next submission is allowed; none if never.
+    """
+
+    def __init__(self, message: str, *, allowed_from: datetime | None) -> None:
+        super().__init__(message)
+        self.allowed_from = allowed_from
+
+
+class RepeatedKeyError(CapevalError, ValueError):
+    """An idempotency key was used before, for something else."""

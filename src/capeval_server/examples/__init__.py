@@ -1,0 +1,57 @@
+"""Challenges to try the server with."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from capeval.errors import OptionError
+
+__all__ = ["write_example"]
+
+_HERE = Path(__file__).parent
+# Every 16th image of train2014, in the order of its ids: 5,174 images.
+_STRIDE = 16
+
+
+def write_example(name: str, folder: Path) -> Path:
+    """Writes the files of an example challenge.
+
+    Args:
+        name: `small`, three images; or `coco-captions`, made from the captions that the installed
+            `pycocoevalcap` carries.
+        folder: Where to write.
+
+    Returns:
+        The path of its `challenge.toml`.
+
+    Raises:
+        OptionError: There is no such example, or the folder has a challenge.
+        ResourceError: `pycocoevalcap` is not installed.
+        OSError: The folder can't be written to.
+    """
+    examples = {"small": _write_small, "coco-captions": _write_coco}
+    if name not in examples:
+        raise OptionError(f"'name' must be one of {', '.join(examples)} (got {name!r})")
+    path = folder / "challenge.toml"
+    if path.exists():
+        raise OptionError(f"{path} is there already")
+    folder.mkdir(parents=True, exist_ok=True)
+    examples[name](folder)
+    return path
+
+
+def _write_small(folder: Path) -> None:
+    for path in sorted((_HERE / "small").iterdir()):
+        shutil.copyfile(path, folder / path.name)
+
+
+def _write_coco(folder: Path) -> None:
+    from capeval.benchmarks import coco
+    from capeval.formats import write_references
+
+    write_references(coco.captions("val2014"), folder / "val2014.json")
+    train = coco.captions("train2014")
+    images = sorted(train.image_ids, key=int)[::_STRIDE]
+    write_references(train.select(images), folder / "test_c5.json")
+    shutil.copyfile(_HERE / "coco-captions.toml", folder / "challenge.toml")

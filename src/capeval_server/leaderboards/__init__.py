@@ -1,0 +1,1 @@
+"""Leaderboards: who scored what."""

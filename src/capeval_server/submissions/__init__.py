@@ -1,0 +1,1 @@
+"""Submissions: taken in, scored once, kept."""

@@ -1,0 +1,100 @@
+"""Submissions and their scores. What is true of them is in these tables alone."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from capeval_server.challenges.models import Phase, ReferenceVersion, Split
+
+__all__ = ["Result", "Score", "Submission", "SubmissionFile"]
+
+
+class Submission(models.Model):
+    """Results that a user submitted to a phase.
+
+    It waits until a worker takes it. The worker holds it by a lease, which it renews; a submission whose
+    lease ran out is taken over by another worker. Only the holder of the lease can write scores.
+    """
+
+    class State(models.TextChoices):
+        """Where a submission is on its way."""
+
+        WAITING = "waiting"
+        RUNNING = "running"
+        SCORED = "scored"
+        FAILED = "failed"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="submissions")
+    phase = models.ForeignKey(Phase, on_delete=models.PROTECT, related_name="submissions")
+    created = models.DateTimeField(default=timezone.now)
+    declared = models.JSONField(default=dict)
+    algorithm = models.CharField(max_length=64)
+    sha256 = models.CharField(max_length=64)
+    idempotency_key = models.CharField(max_length=100, null=True)
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    attempt = models.PositiveIntegerField(default=0)
+    lease = models.UUIDField(null=True)
+    lease_until = models.DateTimeField(null=True)
+    finished = models.DateTimeField(null=True)
+    # What went wrong, for its user; never from an error's text, which may quote references.
+    reason = models.CharField(max_length=300, blank=True)
+    # What went wrong, in full, for those who run the server.
+    log = models.TextField(blank=True)
+    counts_for_quota = models.BooleanField(default=True)
+    stands = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "idempotency_key"], name="idempotency_key_once"),
+            models.UniqueConstraint(
+                fields=["user", "phase"], condition=models.Q(stands=True), name="one_stands"
+            ),
+        ]
+        indexes = [models.Index(fields=["state", "created"], name="submission_queue")]
+
+
+class SubmissionFile(models.Model):
+    """The results of one split."""
+
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="files")
+    split = models.ForeignKey(Split, on_delete=models.PROTECT)
+    file = models.FileField(upload_to="submissions", max_length=300)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["submission", "split"], name="file_once")]
+
+
+class Result(models.Model):
+    """What one metric gave with one version of references: scores, or a failure of its own."""
+
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="results")
+    reference_version = models.ForeignKey(ReferenceVersion, on_delete=models.PROTECT)
+    metric = models.CharField(max_length=50)
+    signature = models.CharField(max_length=500, blank=True)
+    failure = models.CharField(max_length=300, blank=True)
+    log = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["submission", "reference_version", "metric"], name="result_once")
+        ]
+
+
+class Score(models.Model):
+    """One number of a result: of all images (no subset named) or of a subset."""
+
+    result = models.ForeignKey(Result, on_delete=models.CASCADE, related_name="scores")
+    subset = models.CharField(max_length=100, blank=True)
+    name = models.CharField(max_length=50)
+    # None where a metric gave no finite number.
+    value = models.FloatField(null=True)
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["result", "subset", "name"], name="score_once")]

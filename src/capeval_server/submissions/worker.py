@@ -1,0 +1,240 @@
+"""The worker: takes a submission that waits, has it scored, writes the scores once.
+
+What guards against lost and double work is in the tables. A worker may be killed at any point: its lease
+runs out, and another takes over. One that comes back late no longer holds the lease, and writes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from capeval_server.challenges.models import ReferenceVersion
+from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
+from capeval_server.submissions.scoring import Outcome, ScoringError, score
+
+__all__ = ["LostLeaseError", "claim", "finish", "rerun", "run", "work_once"]
+
+_log = logging.getLogger(__name__)
+_POLL_SECONDS = 0.5
+_PAUSE_SECONDS = 5
+
+
+class LostLeaseError(Exception):
+    """The submission is somebody else's by now."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Job:
+    """Metrics to score one file with, against one version of references."""
+
+    file: SubmissionFile
+    version: ReferenceVersion
+    metrics: list[str]
+
+
+def run(*, until_empty: bool = False) -> None:
+    """Scores what waits, for ever or until nothing does.
+
+    Args:
+        until_empty: Whether to end when no submission waits or is being scored.
+    """
+    while True:
+        try:
+            worked = work_once()
+            if until_empty and not worked and not _unfinished().exists():
+                return
+        except (DatabaseError, InterfaceError):
+            # The database restarts, or is out of reach: what was at work is taken over when its lease ends.
+            _log.exception("the database did not answer")
+            connection.close()
+            worked = False
+        if not worked:
+            close_old_connections()
+            time.sleep(_POLL_SECONDS)
+
+
+def work_once() -> bool:
+    """Scores one submission, if one waits.
+
+    Returns:
+        Whether one did.
+    """
+    submission = claim()
+    if submission is None:
+        return False
+    _log.info("submission %s, attempt %d: scoring", submission.pk, submission.attempt)
+    try:
+        outcomes = [
+            (job.version, outcome) for job in _jobs(submission) for outcome in _score(submission, job)
+        ]
+        finish(submission, outcomes)
+        _log.info("submission %s: done", submission.pk)
+    except LostLeaseError:
+        _log.warning("submission %s: taken over by another worker", submission.pk)
+    except (ScoringError, OSError) as error:
+        _log.exception("submission %s: the system failed", submission.pk)
+        _release(submission, str(error))
+    return True
+
+
+def _unfinished() -> QuerySet[Submission]:
+    return Submission.objects.filter(state__in=[Submission.State.WAITING, Submission.State.RUNNING])
+
+
+def _available() -> QuerySet[Submission]:
+    now = timezone.now()
+    return _unfinished().filter(Q(lease_until=None) | Q(lease_until__lte=now)).order_by("created")
+
+
+def claim() -> Submission | None:
+    """Takes the first submission that waits, or whose worker is gone; none if there is none."""
+    if not _available().exists():
+        return None
+    with transaction.atomic():
+        submission = _available().select_for_update(skip_locked=True).first()
+        if submission is None:
+            return None
+        if submission.attempt >= settings.MAX_ATTEMPTS:
+            _fail(submission, f"scoring stopped {submission.attempt} times before its end")
+            return None
+        submission.attempt += 1
+        submission.state = Submission.State.RUNNING
+        submission.lease = uuid.uuid4()
+        submission.lease_until = timezone.now() + timedelta(seconds=settings.LEASE_SECONDS)
+        submission.save(update_fields=["attempt", "state", "lease", "lease_until"])
+    return submission
+
+
+def _fail(submission: Submission, reason: str) -> None:
+    """Ends a submission without scores, which costs its user nothing."""
+    submission.state = Submission.State.FAILED
+    submission.reason = reason
+    submission.counts_for_quota = False
+    submission.finished = timezone.now()
+    submission.lease = submission.lease_until = None
+    submission.save()
+
+
+def _jobs(submission: Submission) -> list[_Job]:
+    """What is not scored yet, against the versions of references that count now."""
+    done = set(submission.results.values_list("reference_version_id", "metric"))
+    jobs = []
+    for file in submission.files.select_related("split").order_by("pk"):
+        for version in _current_versions(file.split_id):
+            metrics = [metric for metric in file.split.metrics if (version.pk, metric) not in done]
+            if metrics:
+                jobs.append(_Job(file=file, version=version, metrics=metrics))
+    return jobs
+
+
+def _current_versions(split_id: int) -> list[ReferenceVersion]:
+    versions = ReferenceVersion.objects.filter(reference_set__split_id=split_id)
+    versions = versions.select_related("reference_set").order_by("reference_set_id")
+    return [version for version in versions if version.number == version.reference_set.version]
+
+
+def _score(submission: Submission, job: _Job) -> list[Outcome]:
+    with tempfile.TemporaryDirectory() as folder:
+        # Copied here from wherever files are kept, which need not be a disk of this machine. What a
+        # file of references is shows in its ending too.
+        references = Path(folder) / f"references{''.join(Path(str(job.version.file)).suffixes)}"
+        candidates = Path(folder) / "candidates.json"
+        for stored, copy in ((job.version.file, references), (job.file.file, candidates)):
+            with stored.open("rb") as source, copy.open("wb") as target:
+                shutil.copyfileobj(source, target)
+        subsets = dict(job.file.split.subsets.values_list("name", "image_ids"))
+        return score(references, candidates, job.metrics, subsets, _renewal(submission))
+
+
+def _renewal(submission: Submission) -> Callable[[], None]:
+    def renew() -> None:
+        until = timezone.now() + timedelta(seconds=settings.LEASE_SECONDS)
+        held = Submission.objects.filter(
+            pk=submission.pk, lease=submission.lease, state=Submission.State.RUNNING
+        )
+        if not held.update(lease_until=until):
+            raise LostLeaseError
+
+    return renew
+
+
+def _locked(submission: Submission) -> Submission:
+    """The submission as it is now, which nobody else can change in this transaction.
+
+    Raises:
+        LostLeaseError: It is somebody else's by now.
+    """
+    now = Submission.objects.select_for_update().filter(pk=submission.pk).first()
+    if now is None or now.state != Submission.State.RUNNING or now.lease != submission.lease:
+        raise LostLeaseError
+    return now
+
+
+def finish(submission: Submission, outcomes: list[tuple[ReferenceVersion, Outcome]]) -> None:
+    """Writes the outcomes of a submission, all of them or none.
+
+    Raises:
+        LostLeaseError: The submission is somebody else's by now.
+    """
+    with transaction.atomic():
+        held = _locked(submission)
+        for version, outcome in outcomes:
+            result = Result.objects.create(
+                submission=held,
+                reference_version=version,
+                metric=outcome.metric,
+                signature=outcome.signature,
+                failure=outcome.failure,
+                log=outcome.log,
+            )
+            Score.objects.bulk_create(Score(result=result, **number) for number in outcome.scores)
+        if _jobs(held):
+            # References changed meanwhile: there is more to score.
+            held.state, held.attempt = Submission.State.WAITING, 0
+        elif not held.results.filter(failure="").exists():
+            _fail(held, "no metric gave a score")
+            return
+        else:
+            held.state, held.finished = Submission.State.SCORED, timezone.now()
+        held.lease = held.lease_until = None
+        held.save()
+
+
+def _release(submission: Submission, log: str) -> None:
+    """Gives a submission back, to be tried again after a pause; or ends it, when it was tried enough."""
+    try:
+        with transaction.atomic():
+            held = _locked(submission)
+            held.log = f"{held.log}attempt {held.attempt}: {log}\n"
+            if held.attempt >= settings.MAX_ATTEMPTS:
+                _fail(held, f"the system failed {held.attempt} times")
+                return
+            held.state, held.lease = Submission.State.WAITING, None
+            held.lease_until = timezone.now() + timedelta(seconds=_PAUSE_SECONDS * held.attempt)
+            held.save()
+    except LostLeaseError:
+        _log.warning("submission %s: taken over by another worker", submission.pk)
+
+
+def rerun(submission: Submission) -> None:
+    """Has a submission scored again against the references that count now, as if it never was."""
+    with transaction.atomic():
+        held = Submission.objects.select_for_update().get(pk=submission.pk)
+        for file in held.files.all():
+            held.results.filter(reference_version__in=_current_versions(file.split_id)).delete()
+        held.state, held.attempt, held.reason = Submission.State.WAITING, 0, ""
+        held.lease = held.lease_until = held.finished = None
+        held.save()

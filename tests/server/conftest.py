@@ -1,0 +1,229 @@
+"""A small challenge, users and tokens; and, for tests with real processes, whole servers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+CAPTIONS = {
+    1: "A dog runs on grass.",
+    2: "Two cats on a bed.",
+    3: "A red bus on a street.",
+    4: "A man rides a wave.",
+    5: "Food on a white plate.",
+    6: "A train at a station.",
+}
+# Ten users, each with a token that it writes.
+USERS = """
+import os, django
+os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
+django.setup()
+from django.contrib.auth.models import User
+from capeval_server.accounts.models import Token
+for number in range(10):
+    user = User.objects.create(username=f"user{number}")
+    print(Token.issue(user.pk, "token", "submit"))
+"""
+RESULTS = "captions_val_mine_results.json"
+
+
+def results(captions: dict[int, str] | None = None) -> bytes:
+    """A file of results of the small challenge."""
+    entries = (captions or CAPTIONS).items()
+    return json.dumps([{"image_id": image, "caption": text} for image, text in entries]).encode()
+
+
+class Server:
+    """A server of its own: a data folder, a database, and processes that work on them."""
+
+    def __init__(self, folder: Path, database: str | None, **limits: int) -> None:
+        self.folder = folder
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "HOME": os.environ.get("HOME", "/"),
+            "PYTHONPATH": f"{PROJECT / 'src'}",
+            "CAPEVAL_SERVER_DATA": str(folder / "data"),
+            **{f"CAPEVAL_SERVER_{name.upper()}": str(value) for name, value in limits.items()},
+        }
+        if database is not None:
+            self.env["CAPEVAL_SERVER_DATABASE"] = database
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.address = ""
+        self.tokens: list[str] = []
+
+    def run(self, *arguments: str) -> str:
+        """The output of a command that succeeds."""
+        done = subprocess.run(
+            self.command(*arguments), env=self.env, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    @staticmethod
+    def command(*arguments: str) -> list[str]:
+        return [sys.executable, "-m", "capeval_server", *arguments]
+
+    def spawn(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """A command that goes on."""
+        log = (self.folder / "log").open("ab")
+        process = subprocess.Popen(self.command(*arguments), env=self.env, stdout=log, stderr=log)
+        log.close()
+        self.processes.append(process)
+        return process
+
+    def prepare(self) -> None:
+        """Makes the small challenge, and users with tokens."""
+        self.run("migrate")
+        self.run("example", "small", str(self.folder / "small"))
+        self.run("import", str(self.folder / "small" / "challenge.toml"))
+        made = subprocess.run(
+            [sys.executable, "-c", USERS], env=self.env, capture_output=True, text=True, check=True
+        )
+        self.tokens += made.stdout.split()
+
+    def start(self) -> None:
+        """Starts the server, and waits until it answers."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.address = f"http://127.0.0.1:{port}/api"
+        self.server = self.spawn("start", "--port", str(port), "--threads", "16")
+        for _ in range(200):
+            try:
+                httpx.get(f"{self.address}/challenges")
+            except httpx.TransportError:
+                time.sleep(0.05)
+            else:
+                return
+        raise AssertionError((self.folder / "log").read_text())
+
+    def kill_server(self) -> None:
+        self.server.kill()
+        self.server.wait()
+
+    def submit(self, token: str, name: str = RESULTS, **headers: str) -> httpx.Response:
+        return httpx.post(
+            f"{self.address}/challenges/small/phases/open/submissions",
+            files={"file": (name, results())},
+            data={"method": "m"},
+            headers={"Authorization": f"Bearer {token}", **headers},
+            timeout=30,
+        )
+
+    def see(self, token: str, path: str) -> dict[str, object]:
+        answer = httpx.get(f"{self.address}{path}", headers={"Authorization": f"Bearer {token}"}, timeout=30)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, object] = answer.json()
+        return found
+
+    def stop(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+def _programs() -> Path | None:
+    """Where PostgreSQL's programs are, which Debian leaves out of the search path."""
+    found = shutil.which("initdb")
+    if found:
+        return Path(found).resolve().parent
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return installed[-1].parent if installed else None
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a PostgreSQL server of the tests' own."""
+    programs = _programs()
+    if programs is None:
+        pytest.skip("LEFT OUT: PostgreSQL is not installed here (Debian: apt-get install postgresql)")
+    folder = tmp_path_factory.mktemp("postgres")
+    # PostgreSQL refuses to run as root.
+    user = "postgres" if os.geteuid() == 0 else None
+    if user:
+        for place in (folder, *folder.parents[:2]):
+            place.chmod(0o711)
+        shutil.chown(folder, user)
+    data = folder / "data"
+    initialise = ["initdb", "-D", str(data), "-U", "capeval", "-A", "trust", "-N", "-E", "UTF8"]
+    subprocess.run(
+        [programs / initialise[0], *initialise[1:]], user=user, cwd=folder, check=True, capture_output=True
+    )
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [
+            programs / "postgres",
+            "-D",
+            data,
+            "-p",
+            str(port),
+            "-k",
+            folder,
+            "-c",
+            "listen_addresses=127.0.0.1",
+        ],
+        user=user,
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    address = f"postgresql://capeval@127.0.0.1:{port}"
+    try:
+        _wait_for_postgres(f"{address}/postgres")
+        yield address
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait_for_postgres(address: str) -> None:
+    for _ in range(200):
+        try:
+            psycopg.connect(address).close()
+        except psycopg.OperationalError:
+            time.sleep(0.05)
+        else:
+            return
+    raise AssertionError(f"PostgreSQL does not answer at {address}")
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> str | None:
+    """A new database of each kind: none stands for SQLite in the data folder."""
+    if request.param == "sqlite":
+        return None
+    address: str = request.getfixturevalue("postgres")
+    name = f"test_{time.monotonic_ns()}"
+    with psycopg.connect(f"{address}/postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"'.encode())
+    return f"{address}/{name}"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, database: str | None) -> Iterator[Server]:
+    """A server that runs, with the small challenge and short leases."""
+    made = Server(tmp_path_factory.mktemp("server"), database, lease_seconds=2, bootstrap_samples=100)
+    made.prepare()
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def token(server: Server) -> str:
+    """A token of a user who has not submitted yet."""
+    return server.tokens.pop()

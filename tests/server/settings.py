@@ -1,0 +1,13 @@
+"""The server's settings, in a folder of the tests' own."""
+
+import os
+import tempfile
+
+_FOLDER = tempfile.TemporaryDirectory(prefix="capeval-server-tests-")
+os.environ["CAPEVAL_SERVER_DATA"] = _FOLDER.name
+os.environ.pop("CAPEVAL_SERVER_DATABASE", None)
+os.environ["CAPEVAL_SERVER_UPLOAD_BYTES"] = "1000000"
+os.environ["CAPEVAL_SERVER_UNPACKED_BYTES"] = "2000000"
+os.environ["CAPEVAL_SERVER_BOOTSTRAP_SAMPLES"] = "100"
+
+from capeval_server.settings import *  # noqa: E402, F403

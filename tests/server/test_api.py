@@ -1,0 +1,411 @@
+"""The API: who may see what, and in which order."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+
+from capeval_server.accounts.models import Token
+from capeval_server.challenges.importing import import_challenge
+from capeval_server.challenges.models import Phase, ReferenceVersion
+from capeval_server.examples import write_example
+from capeval_server.submissions import worker
+from capeval_server.submissions.models import Result, Score, Submission
+from tests.server.conftest import CAPTIONS, RESULTS, results
+
+pytestmark = pytest.mark.django_db
+
+PHASE = "/api/challenges/small/phases/open"
+BOARD = f"{PHASE}/leaderboard?split=val&references=c2"
+MARKER = "Xylomarker"
+
+
+@pytest.fixture
+def challenge(tmp_path: Path) -> Path:
+    """The small challenge, its private references marked."""
+    path = write_example("small", tmp_path)
+    references = json.loads((tmp_path / "references_c2.json").read_text())
+    for captions in references.values():
+        captions.append(f"{MARKER} {captions[0]}")
+    (tmp_path / "references_c2.json").write_text(json.dumps(references))
+    import_challenge(path)
+    return path
+
+
+class Someone:
+    """A user with a token."""
+
+    def __init__(self, name: str, scope: str = "submit") -> None:
+        self.user, _ = User.objects.get_or_create(username=name)
+        self.text = Token.issue(self.user.pk, f"token {scope}", scope)
+        self.client = Client(headers={"Authorization": f"Bearer {self.text}"})
+
+    def submit(self, data: bytes | None = None, **form: str) -> Any:
+        headers = {"Idempotency-Key": form.pop("key")} if "key" in form else {}
+        file = SimpleUploadedFile(RESULTS, data or results())
+        return self.client.post(
+            f"{PHASE}/submissions", {"method": "m", **form, "file": file}, headers=headers
+        )
+
+    def see(self, path: str) -> Any:
+        answer = self.client.get(path)
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    def stand(self, submission: str, stands: bool = True) -> Any:
+        return self.client.patch(
+            f"/api/submissions/{submission}", {"stands": stands}, content_type="application/json"
+        )
+
+
+@pytest.fixture
+def ann(challenge: Path) -> Someone:
+    return Someone("ann")
+
+
+def content(answer: Any) -> Any:
+    return json.loads(answer.content)
+
+
+def scored(name: str, value: float | None, algorithm: str = "a") -> Submission:
+    """A submission on the leaderboard, with a score of our choice."""
+    user = User.objects.create(username=name)
+    phase = Phase.objects.get()
+    submission = Submission.objects.create(
+        user=user, phase=phase, algorithm=algorithm, state="scored", stands=True
+    )
+    version = ReferenceVersion.objects.get(reference_set__name="c2")
+    result = Result.objects.create(submission=submission, reference_version=version, metric="CIDEr-D")
+    Score.objects.create(result=result, name="CIDEr-D", value=value)
+    return submission
+
+
+def test_a_submission_from_upload_to_leaderboard(ann: Someone) -> None:
+    answer = ann.submit()
+    assert answer.status_code == 201
+    submission = content(answer)["id"]
+    assert ann.see(f"/api/submissions/{submission}")["state"] == "waiting"
+    assert ann.stand(submission).status_code == 409
+    assert worker.work_once()
+    found = ann.see(f"/api/submissions/{submission}")
+    assert found["state"] == "scored"
+    assert {(r["references"], r["metric"]) for r in found["results"]} == {
+        (references, metric)
+        for references in ("c1", "c2")
+        for metric in ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
+    }
+    numbers = {s["name"]: s for r in found["results"] if r["references"] == "c2" for s in r["scores"]}
+    assert set(numbers) == {"BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D"}
+    assert ann.see(BOARD)["rows"] == []
+    assert ann.stand(submission).status_code == 200
+    (row,) = Client().get(BOARD).json()["rows"]
+    assert (row["rank"], row["user"], row["algorithm"]) == (1, "ann", "mine")
+
+
+def test_scores_are_those_of_the_library(ann: Someone, challenge: Path) -> None:
+    import capeval
+
+    submission = content(ann.submit())["id"]
+    worker.work_once()
+    found = ann.see(f"/api/submissions/{submission}")
+    for name in ("c1", "c2"):
+        references = capeval.load_references(challenge.parent / f"references_{name}.json")
+        report = capeval.evaluate(references, CAPTIONS, subsets={"animals": [1, 2], "things": [3, 4, 5, 6]})
+        got = {
+            (s["subset"], s["name"]): s["value"]
+            for r in found["results"]
+            if r["references"] == name
+            for s in r["scores"]
+        }
+        wanted = {("", score): value for score, value in report.corpus.items()}
+        for subset, values in report.subsets.items():
+            wanted |= {(subset, score): value for score, value in values.items()}
+        assert got == wanted
+
+
+def test_others_see_nothing_of_it(ann: Someone) -> None:
+    submission = content(ann.submit())["id"]
+    bob = Someone("bob")
+    missing = bob.client.get("/api/submissions/00000000-0000-0000-0000-000000000000")
+    answers = [
+        bob.client.get(f"/api/submissions/{submission}"),
+        bob.stand(submission),
+        bob.stand(submission, False),
+    ]
+    for answer in answers:
+        assert (answer.status_code, answer.content) == (404, missing.content)
+    assert bob.see("/api/submissions") == {"submissions": []}
+
+
+def _everything(someone: Someone, submission: str) -> Iterator[str]:
+    """All that is served, also of errors."""
+    client = someone.client
+    paths = ["/", "/api/docs", "/api/openapi.json", "/api/challenges", "/api/challenges/small"]
+    paths += [f"{PHASE}/quota", "/api/submissions", f"/api/submissions/{submission}", BOARD]
+    paths += [f"{BOARD}&format=csv", f"{BOARD}&sort_by=x", f"{BOARD}&subset=animals", "/api/nothing"]
+    paths += [f"/{name}" for name in _stored()] + [f"/files/{name}" for name in _stored()]
+    paths += [f"/static/{name}" for name in _stored()] + [f"/static/../files/{name}" for name in _stored()]
+    for path in paths:
+        answer: Any = client.get(path)
+        assert answer.status_code < 500
+        yield b"".join(answer).decode() + str(answer.headers)
+    for data in (results({1: "a"}), results({99: "a"}), b"[", b"PK\x03\x04"):
+        yield someone.submit(data).content.decode()
+
+
+def _stored() -> list[str]:
+    return [f"references/{name}" for name in default_storage.listdir("references")[1]]
+
+
+def test_private_references_never_leave(
+    ann: Someone, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    submission = content(ann.submit())["id"]
+    worker.work_once()
+    ann.stand(submission)
+    served = list(_everything(ann, submission))
+    assert len(served) > 20
+    assert "METEOR could not be computed" in "".join(served)
+    assert not [text for text in served if MARKER.lower() in text.lower()]
+
+
+def test_references_that_cannot_be_read_leave_no_trace(ann: Someone, settings: Any) -> None:
+    settings.MAX_ATTEMPTS = 1
+    version = ReferenceVersion.objects.get(reference_set__name="c2")
+    with default_storage.open(str(version.file.name), "wb") as file:
+        file.write(f'{{"1": ["{MARKER}"'.encode())
+    submission = content(ann.submit())["id"]
+    worker.work_once()
+    found = ann.see(f"/api/submissions/{submission}")
+    assert (found["state"], found["reason"]) == ("failed", "the system failed 1 times")
+    assert not found["counts_for_quota"]
+    assert "Truncated" in Submission.objects.get().log or "ends" in Submission.objects.get().log
+    assert not [text for text in _everything(ann, submission) if MARKER.lower() in text.lower()]
+
+
+def test_a_metric_that_fails_fails_alone(ann: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    submission = content(ann.submit())["id"]
+    worker.work_once()
+    found = ann.see(f"/api/submissions/{submission}")
+    assert found["state"] == "scored"
+    failures = {r["metric"]: r["failure"] for r in found["results"]}
+    assert failures["METEOR"].startswith("METEOR could not be computed (")
+    assert [failures[name] for name in ("BLEU", "ROUGE-L", "CIDEr-D")] == ["", "", ""]
+    assert all(r["scores"] for r in found["results"] if r["metric"] != "METEOR")
+
+
+def test_too_little_memory_ends_the_child_and_nothing_else(ann: Someone, settings: Any) -> None:
+    settings.MEMORY_BYTES, settings.MAX_ATTEMPTS = 50_000_000, 1
+    submission = content(ann.submit())["id"]
+    worker.work_once()
+    assert ann.see(f"/api/submissions/{submission}")["state"] == "failed"
+    assert Someone("ann", "read").see(f"{PHASE}/quota")["left_today"] == 5
+
+
+def test_new_references_make_old_scores_stale(ann: Someone, challenge: Path) -> None:
+    submission = content(ann.submit())["id"]
+    worker.work_once()
+    ann.stand(submission)
+    old = Client().get(BOARD).json()["rows"][0]["scores"]
+    references = challenge.parent / "references_c2.json"
+    changed = json.loads(references.read_text())
+    changed["1"] = ["Something else."]
+    references.write_text(json.dumps(changed))
+    import_challenge(challenge)
+    found = ann.see(f"/api/submissions/{submission}")
+    assert found["state"] == "waiting"
+    assert {r["stale"] for r in found["results"] if r["references"] == "c2"} == {True}
+    (row,) = Client().get(BOARD).json()["rows"]
+    assert row["rank"] is None
+    assert set(row["scores"].values()) == {None}
+    worker.work_once()
+    found = ann.see(f"/api/submissions/{submission}")
+    assert sorted(r["version"] for r in found["results"] if r["references"] == "c2") == [1] * 4 + [2] * 4
+    (row,) = Client().get(BOARD).json()["rows"]
+    assert row["scores"] != old
+    assert row["rank"] == 1
+
+
+def test_a_rerun_gives_the_same_scores_once(ann: Someone) -> None:
+    submission = content(ann.submit())["id"]
+    worker.work_once()
+    first = ann.see(f"/api/submissions/{submission}")
+    worker.rerun(Submission.objects.get())
+    assert ann.see(f"/api/submissions/{submission}")["results"] == []
+    worker.work_once()
+    assert ann.see(f"/api/submissions/{submission}") == first
+
+
+@pytest.mark.parametrize("order", ["best", "worst"])
+@pytest.mark.parametrize("missing", [None, float("nan"), float("inf")])
+def test_a_missing_score_is_never_on_top(challenge: Path, order: str, missing: float | None) -> None:
+    for name, value in (("a", 1.0), ("b", missing), ("c", 2.0), ("d", 2.0), ("e", 0.5)):
+        scored(name, value)
+    rows = Client().get(f"{BOARD}&order={order}").json()["rows"]
+    ranks = [(row["user"], row["rank"]) for row in rows]
+    best = [("c", 1), ("d", 1), ("a", 3), ("e", 4)]
+    worst = [("e", 4), ("a", 3), ("c", 1), ("d", 1)]
+    assert ranks == [*(best if order == "best" else worst), ("b", None)]
+
+
+def test_sorting_by_another_score(challenge: Path) -> None:
+    scored("a", 1.0)
+    assert Client().get(f"{BOARD}&sort_by=METEOR").json()["rows"][0]["rank"] is None
+    wrong = Client().get(f"{BOARD}&sort_by=SPICE")
+    assert wrong.status_code == 422
+    assert "must be one of BLEU-1" in wrong.json()["detail"]
+
+
+def test_csv_has_full_numbers_and_no_formulas(challenge: Path) -> None:
+    scored("@ann", 1 / 3, algorithm="-1+1")
+    scored("bob", None)
+    text = Client().get(f"{BOARD}&format=csv").content.decode()
+    rows = list(csv.reader(io.StringIO(text)))
+    assert rows[1][:3] == ["1", "'@ann", "'-1+1"]
+    assert float(rows[1][-1]) == 1 / 3
+    assert rows[2][:3] == ["", "bob", "a"]
+    assert rows[2][-1] == ""
+
+
+def test_queries_do_not_grow_with_rows(challenge: Path, django_assert_max_num_queries: Any) -> None:
+    for number in range(30):
+        scored(f"user{number}", number)
+    with django_assert_max_num_queries(6):
+        assert len(Client().get(BOARD).json()["rows"]) == 30
+
+
+@pytest.mark.parametrize(
+    ("leaderboard", "seen_before", "seen_after"), [("after", 403, 200), ("hidden", 403, 403)]
+)
+def test_hidden_leaderboards(challenge: Path, leaderboard: str, seen_before: int, seen_after: int) -> None:
+    Phase.objects.update(leaderboard=leaderboard)
+    assert Client().get(BOARD).status_code == seen_before
+    Phase.objects.update(closes=timezone.now())
+    assert Client().get(BOARD).status_code == seen_after
+
+
+def test_tokens(ann: Someone) -> None:
+    assert Client().get("/api/submissions").status_code == 401
+    assert Client(headers={"Authorization": "Bearer capeval_x"}).get("/api/submissions").status_code == 401
+    reader = Someone("ann", "read")
+    assert reader.see("/api/submissions") == {"submissions": []}
+    assert reader.submit().status_code == 403
+    stored = str(list(Token.objects.values_list()))
+    assert ann.text not in stored
+    assert ann.text.removeprefix("capeval_") not in stored
+    assert reader.client.delete("/api/token").status_code == 204
+    assert reader.client.get("/api/submissions").status_code == 401
+    Token.objects.filter(user=ann.user).update(expires=timezone.now() - timedelta(seconds=1))
+    assert ann.client.get("/api/submissions").status_code == 401
+
+
+def test_tokens_of_users_who_are_locked_out(ann: Someone) -> None:
+    User.objects.update(is_active=False)
+    assert ann.client.get("/api/submissions").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ({"method": " "}, "a submission must declare 'method'"),
+        ({"colour": "red"}, r"what is declared must be among method, url (got 'colour')"),
+        ({"url": "a" * 2001}, "'url' must be text of at most 2,000 characters"),
+    ],
+)
+def test_what_is_declared_is_checked(ann: Someone, form: dict[str, str], message: str) -> None:
+    answer = ann.submit(None, **form)
+    assert answer.status_code == 422
+    assert content(answer)["detail"] == message
+
+
+def test_a_wrong_upload_stores_nothing(ann: Someone) -> None:
+    before = set(default_storage.listdir("")[0])
+    answer = ann.submit(results({1: "a"}))
+    assert answer.status_code == 422
+    assert content(answer)["entry"] == RESULTS
+    assert not Submission.objects.exists()
+    assert set(default_storage.listdir("")[0]) == before
+    assert ann.see(f"{PHASE}/quota")["left_today"] == 5
+
+
+def test_files_that_cannot_be_stored_cost_nothing(ann: Someone, settings: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    default = {**settings.STORAGES["default"], "OPTIONS": {"location": tmp_path / "file" / "folder"}}
+    settings.STORAGES = {**settings.STORAGES, "default": default}
+    answer = ann.submit()
+    assert (answer.status_code, content(answer)["detail"]) == (503, "files can't be stored at the moment")
+    assert not Submission.objects.exists()
+    assert ann.see(f"{PHASE}/quota")["left_today"] == 5
+
+
+def test_phases_open_and_close(ann: Someone) -> None:
+    Phase.objects.update(opens=timezone.now() + timedelta(days=1))
+    assert "opens at" in content(ann.submit())["detail"]
+    Phase.objects.update(opens=timezone.now() - timedelta(days=2), closes=timezone.now())
+    closed = ann.submit()
+    assert (closed.status_code, content(closed)["detail"]) == (403, "phase 'open' is closed")
+
+
+def test_a_quota_in_all(ann: Someone) -> None:
+    Phase.objects.update(quota_total=1)
+    assert ann.submit().status_code == 201
+    answer = ann.submit()
+    assert answer.status_code == 429
+    assert content(answer) == {"detail": "the quota of 1 in all is used up; no more", "allowed_from": None}
+    assert "Retry-After" not in answer.headers
+
+
+def test_a_key_used_again(ann: Someone) -> None:
+    first, again = ann.submit(key="k"), ann.submit(key="k")
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert content(first)["id"] == content(again)["id"]
+    assert ann.submit(results({**CAPTIONS, 1: "Another."}), key="k").status_code == 409
+
+
+def test_one_submission_stands(ann: Someone) -> None:
+    first, second = content(ann.submit())["id"], content(ann.submit())["id"]
+    worker.work_once()
+    worker.work_once()
+    for submission in (first, second, second):
+        assert ann.stand(submission).status_code == 200
+        assert [str(s.pk) for s in Submission.objects.filter(stands=True)] == [submission]
+    ann.stand(second, False)
+    assert Client().get(BOARD).json()["rows"] == []
+
+
+def test_every_answer_is_guarded(challenge: Path) -> None:
+    for path in ("/", "/api/docs", "/api/challenges", "/api/nothing"):
+        policy = Client().get(path).headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+
+
+def test_the_page_of_the_api_loads_nothing_from_elsewhere() -> None:
+    page = Client().get("/api/docs").content.decode()
+    assert "/static/ninja/" in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+@pytest.mark.parametrize("path", ["x%00", "a/phases/%00/leaderboard?split=a&references=b", "a" * 60, "ö"])
+def test_odd_paths_are_no_failures(challenge: Path, path: str) -> None:
+    assert 400 <= Client().get(f"/api/challenges/{path}").status_code < 500
+
+
+@pytest.mark.parametrize("name", ["split", "references", "subset", "sort_by"])
+def test_odd_questions_are_no_failures(challenge: Path, name: str) -> None:
+    question = {"split": "val", "references": "c2", name: "\0"}
+    assert 400 <= Client().get(f"{PHASE}/leaderboard", question).status_code < 500

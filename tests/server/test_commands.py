@@ -1,0 +1,124 @@
+"""The commands, by running them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import httpx
+import pytest
+import typer
+from django.core.management import call_command
+
+from tests.server.conftest import PROJECT, Server
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Server:
+    """A server of which nothing is made yet."""
+    return Server(tmp_path, None)
+
+
+def refused(server: Server, *arguments: str) -> str:
+    done = subprocess.run(
+        server.command(*arguments), env=server.env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    return done.stderr
+
+
+def _declared() -> str:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared: str = project["entry-points"]["capeval.commands"]["server"]
+    return declared
+
+
+def test_the_declared_commands_are_there() -> None:
+    module, name = _declared().split(":")
+    assert isinstance(getattr(import_module(module), name), typer.Typer)
+
+
+def _capeval(server: Server, entry: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs `capeval` where a package is installed that adds an entry point."""
+    package = server.folder / "installed" / "added-1.dist-info"
+    package.mkdir(parents=True, exist_ok=True)
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: added\nVersion: 1\n")
+    (package / "entry_points.txt").write_text(f"[capeval.commands]\nserver = {entry}\n")
+    server.env["PYTHONPATH"] = f"{package.parent}:{PROJECT / 'src'}"
+    command = [sys.executable, "-m", "capeval", *arguments]
+    return subprocess.run(command, env=server.env, capture_output=True, text=True, check=False)
+
+
+def test_capeval_has_the_commands_of_installed_packages(fresh: Server) -> None:
+    done = _capeval(fresh, _declared(), "--help")
+    assert done.returncode == 0
+    assert "server" in done.stdout
+    done = _capeval(fresh, _declared(), "server", "--help")
+    assert done.returncode == 0
+    assert "worker" in done.stdout
+    done = _capeval(fresh, _declared(), "server", "example", "other", str(fresh.folder))
+    assert done.returncode == 2
+    assert done.stderr.startswith("capeval: error: 'name' must be one of small, coco-captions")
+
+
+def test_a_command_whose_packages_are_missing_says_so(fresh: Server) -> None:
+    done = _capeval(fresh, "not_installed:app", "server")
+    assert done.returncode == 2
+    expected = "'server' needs not_installed, which is missing: pip install 'capeval[server]'"
+    assert done.stderr == f"capeval: error: {expected}\n"
+
+
+def test_users_and_tokens(fresh: Server) -> None:
+    fresh.run("migrate")
+    fresh.run("user", "ann")
+    assert "already exists" in refused(fresh, "user", "ann")
+    assert "'name'" in refused(fresh, "user", "a b")
+    text = fresh.run("token", "ann", "laptop").strip()
+    assert text.startswith("capeval_")
+    assert "must be new among ann's tokens (got 'laptop')" in refused(fresh, "token", "ann", "laptop")
+    assert "must be the name of a user (got 'bob')" in refused(fresh, "token", "bob", "laptop")
+    assert fresh.run("token", "ann", "laptop", "--revoke") == "laptop: revoked\n"
+    assert "must be the name of one of ann's tokens" in refused(fresh, "token", "ann", "laptop", "--revoke")
+    assert "must be the id of a submission" in refused(fresh, "rerun", "x")
+    assert text.encode() not in (fresh.folder / "data" / "capeval.sqlite3").read_bytes()
+    assert (fresh.folder / "data" / "secret-key").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("HTTPS", "yes", "CAPEVAL_SERVER_HTTPS must be 0 or 1 (got 'yes')"),
+        ("LEASE_SECONDS", "0", "CAPEVAL_SERVER_LEASE_SECONDS must be a whole number above 0 (got '0')"),
+        ("DATABASE", "mysql://u:secret@h/d", "must be postgresql://USER:PASSWORD@HOST:PORT/NAME"),
+    ],
+)
+def test_wrong_settings_are_named(fresh: Server, name: str, value: str, message: str) -> None:
+    fresh.env[f"CAPEVAL_SERVER_{name}"] = value
+    error = refused(fresh, "migrate")
+    assert message in error
+    assert "secret" not in error
+
+
+@pytest.mark.parametrize(
+    ("https", "proxy", "status"),
+    [("1", "https", 200), ("1", "http", 301), ("1", None, 301), ("0", "https", 200)],
+)
+def test_behind_a_proxy(fresh: Server, https: str, proxy: str | None, status: int) -> None:
+    fresh.env["CAPEVAL_SERVER_HTTPS"] = https
+    fresh.run("migrate")
+    fresh.start()
+    try:
+        headers = {"X-Forwarded-Proto": proxy} if proxy else {}
+        answer = httpx.get(f"{fresh.address}/challenges", headers=headers)
+        assert answer.status_code == status
+        assert ("Strict-Transport-Security" in answer.headers) == (https == "1" and status == 200)
+    finally:
+        fresh.stop()
+
+
+@pytest.mark.django_db
+def test_the_migrations_are_whole() -> None:
+    call_command("makemigrations", "--check", "--dry-run", verbosity=0)
