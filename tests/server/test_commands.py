@@ -41,33 +41,33 @@ def test_the_declared_commands_are_there() -> None:
     assert isinstance(getattr(import_module(module), name), typer.Typer)
 
 
-def _capeval(server: Server, entry: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _capeval(server: Server, name: str, entry: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs `capeval` where a package is installed that adds an entry point."""
     package = server.folder / "installed" / "added-1.dist-info"
     package.mkdir(parents=True, exist_ok=True)
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: added\nVersion: 1\n")
-    (package / "entry_points.txt").write_text(f"[capeval.commands]\nserver = {entry}\n")
+    (package / "entry_points.txt").write_text(f"[capeval.commands]\n{name} = {entry}\n")
     server.env["PYTHONPATH"] = f"{package.parent}:{PROJECT / 'src'}"
     command = [sys.executable, "-m", "capeval", *arguments]
     return subprocess.run(command, env=server.env, capture_output=True, text=True, check=False)
 
 
 def test_capeval_has_the_commands_of_installed_packages(fresh: Server) -> None:
-    done = _capeval(fresh, _declared(), "--help")
+    done = _capeval(fresh, "server", _declared(), "--help")
     assert done.returncode == 0
     assert "server" in done.stdout
-    done = _capeval(fresh, _declared(), "server", "--help")
+    done = _capeval(fresh, "server", _declared(), "server", "--help")
     assert done.returncode == 0
     assert "worker" in done.stdout
-    done = _capeval(fresh, _declared(), "server", "example", "other", str(fresh.folder))
+    done = _capeval(fresh, "server", _declared(), "server", "example", "other", str(fresh.folder))
     assert done.returncode == 2
     assert done.stderr.startswith("capeval: error: 'name' must be one of small, coco-captions")
 
 
 def test_a_command_whose_packages_are_missing_says_so(fresh: Server) -> None:
-    done = _capeval(fresh, "not_installed:app", "server")
+    done = _capeval(fresh, "another", "not_installed:app", "another")
     assert done.returncode == 2
-    expected = "'server' needs not_installed, which is missing: pip install 'capeval[server]'"
+    expected = "'another' needs not_installed, which is missing: pip install 'capeval[another]'"
     assert done.stderr == f"capeval: error: {expected}\n"
 
 
