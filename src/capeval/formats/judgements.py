@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from capeval.errors import DependencyError, FormatError
-from capeval.formats.sources import read_source
+from capeval.formats.objects import naming, read_json
 
 __all__ = ["CLASSES", "JudgedPair", "load_pascal_pairs", "load_pascal_preferences", "load_triplets"]
 
@@ -218,12 +217,8 @@ def _squeezed(text: str) -> str:
 
 
 def _json(path: str | Path) -> Any:
-    try:
-        return json.loads(read_source(path).data)
-    except FormatError as error:
-        raise error.in_file(path) from None
-    except ValueError as error:
-        raise FormatError(f"must be JSON ({error})", kind="NotJson", path=path) from None
+    with naming(path):
+        return read_json(path)
 
 
 def _matlab(path: str | Path) -> Mapping[str, Any]:

@@ -15,6 +15,7 @@ from capeval.cli.studies import (
     domains,
     gaming,
     human,
+    plan,
     ranking,
     words,
 )
@@ -25,6 +26,7 @@ __all__ = ["STUDIES", "app"]
 STUDIES: tuple[ModuleType, ...] = (
     human,
     words,
+    plan,
     consensus,
     ranking,
     gaming,
