@@ -29,8 +29,8 @@ from capeval.studies.consensus import (
 )
 from capeval.studies.protocol import (
     Pair,
-    krippendorff_alpha,
     held_out,
+    krippendorff_alpha,
     majority,
     plan_pairs,
     plan_triplets,
@@ -98,7 +98,7 @@ def test_counts_of_pairs_are_checked() -> None:
 
 
 def test_captions_are_held_out_for_pairs() -> None:
-    captions = {1: ["a", "b", "c", "a"], 2: ["d", "e", "f"]}
+    captions: dict[ImageId, list[str]] = {1: ["a", "b", "c", "a"], 2: ["d", "e", "f"]}
     candidates, references = held_out(captions, 2, seed=3)
     assert {image: len(texts) for image, texts in candidates.items()} == {1: 2, 2: 2}
     for image, texts in captions.items():

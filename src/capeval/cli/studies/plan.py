@@ -11,11 +11,10 @@ from capeval.cli.console import deliver, examples, render, system_names
 from capeval.cli.options import Seed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from capeval.report import Grid
     from capeval.studies.protocol import Pair, Triplet
-    from capeval.types import ImageId
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -61,10 +60,10 @@ def run(
 
     counts = _counts(pairs)
     candidates, references = protocol.held_out(load_references(captions), held_out, seed=seed)
-    machines = {
-        name: _only(load_candidates(path), path)
-        for name, path in zip(system_names(results or []), results or [], strict=True)
-    }
+    machines = {}
+    for name, path in zip(system_names(results or []), results or [], strict=True):
+        found = load_candidates(path)
+        machines[name] = {image: found[image][0] for image in found}
     planned = protocol.plan_pairs(candidates, machines, counts, seed=seed)
     triplets = protocol.plan_triplets(
         planned, references, per_pair=per_pair, judgements=judgements, seed=seed
@@ -85,21 +84,10 @@ def _counts(given: str) -> dict[str, int]:
         kind, _, number = part.strip().partition("=")
         if not number.isdecimal() or kind in counts:
             raise OptionError(
-                f"'--pairs' must be numbers of classes, each class once, such as HC=200,MM=100 (got {given!r})"
+                f"'--pairs' must be numbers of classes, each once, such as HC=200,MM=100 (got {given!r})"
             )
         counts[kind] = int(number)
     return counts
-
-
-def _only(captions: Mapping[ImageId, list[str]], path: Path) -> dict[ImageId, str]:
-    """The one caption of each image."""
-    from capeval.errors import MismatchError
-
-    for image in captions:
-        if len(captions[image]) != 1:
-            message = f"{path}: image {image!r} must have one caption (got {len(captions[image])})"
-            raise MismatchError(message)
-    return {image: captions[image][0] for image in captions}
 
 
 def _summary(counts: dict[str, int], pairs: Sequence[Pair], triplets: Sequence[Triplet]) -> Grid:
