@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from capeval.errors import DependencyError, FormatError
 from capeval.formats.objects import naming, read_json
+from capeval.formats.sources import read_source
 
 __all__ = ["CLASSES", "JudgedPair", "load_pascal_pairs", "load_pascal_preferences", "load_triplets"]
 
@@ -227,11 +229,11 @@ def _matlab(path: str | Path) -> Mapping[str, Any]:
     except ImportError:
         reason = 'MATLAB files need scipy: pip install ".[studies]"'
         raise DependencyError(reason) from None
+    with naming(path):
+        data = io.BytesIO(read_source(path).data)
     try:
-        content: Mapping[str, Any] = loadmat(str(path), appendmat=False, simplify_cells=True)
-    except OSError:
-        raise
-    # scipy raises whatever its parser of MATLAB's format stumbles over.
+        content: Mapping[str, Any] = loadmat(data, simplify_cells=True)
+    # scipy raises whatever its parser of MATLAB's format stumbles over, of which OSError is one.
     except Exception as error:
         raise FormatError(f"must be a MATLAB file ({error})", kind="NotMatlab", path=path) from None
     return content
