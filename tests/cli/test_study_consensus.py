@@ -178,3 +178,35 @@ def test_triplets_are_planned(tmp_path: Path) -> None:
     twice.write_text('{"image_id": "x", "caption": "a"}\n{"image_id": "x", "caption": "b"}\n')
     with pytest.raises(FormatError, match="image_id must be different in every entry"):
         study("plan", captions, twice, "--pairs", "HM=1")
+
+
+def test_answers_make_winners(tmp_path: Path) -> None:
+    (tmp_path / "pairs.csv").write_text("class,first_by,second_by\nHC,human,human\nHM,human,a\n")
+    plan = tmp_path / "triplets.csv"
+    plan.write_text("triplet,pair,on_the_left\n0,0,first\n1,1,second\n2,0,second\n")
+    votes = tmp_path / "votes.csv"
+    votes.write_text("choice,triplet\nleft,0\nleft,0\nright,0\nleft,1\nright,2\nleft,2\n")
+    study("votes", tmp_path, votes, "-o", tmp_path / "out")
+    with (tmp_path / "out" / "winners.csv").open(encoding="utf-8", newline="") as file:
+        rows = [tuple(row.values()) for row in csv.DictReader(file)]
+    assert rows == [
+        ("0", "HC", "human", "human", "1", "0", "first"),
+        ("1", "HM", "human", "a", "0", "1", "second"),
+    ]
+    with (tmp_path / "out" / "agreement.csv").open(encoding="utf-8", newline="") as file:
+        agreement = {row["Class"]: row for row in csv.DictReader(file)}
+    assert agreement["all"]["Tied triplets"] == "1"
+    assert (agreement["HC"]["Answers"], agreement["HM"]["Alpha"]) == ("5", "")
+    for text, message in (
+        ("triplet,choice\n0,left\n1,left\n", "every question must have a judgement .got none for question 2"),
+        ("triplet,choice\n", "every question must have a judgement"),
+        ("triplet,choice\n3,left\n", "line 2: 'triplet' must be a number of the plan .got '3'"),
+        ("triplet,choice\n0,both\n", "line 2 must say left or right .got 'both'"),
+        ("triplet\n0\n", "must name the column 'choice'"),
+    ):
+        votes.write_text(text)
+        with pytest.raises(CapevalError, match=message):
+            study("votes", tmp_path, votes)
+    plan.write_text("triplet,pair,on_the_left\n0,2,first\n")
+    with pytest.raises(FormatError, match=r"triplets\.csv: line 2: 'pair' must be a number of the plan"):
+        study("votes", tmp_path, votes)

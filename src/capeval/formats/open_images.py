@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,8 @@ from numpy.typing import NDArray
 
 from capeval.errors import FormatError
 from capeval.formats.objects import Objects, naming, read_json
-from capeval.formats.sources import LIMIT, read_source
+from capeval.formats.rows import columns, rows
+from capeval.formats.sources import LIMIT
 
 __all__ = ["ObjectAnnotations", "load_boxes", "load_class_hierarchy", "load_class_names", "load_rotations"]
 
@@ -68,19 +67,19 @@ def load_boxes(
     """
     images: dict[str, int] = {}
     labels: dict[str, int] = {}
-    rows = []
+    found = []
     with naming(path):
-        for line, (image, label) in _columns(path, ("ImageID", "LabelName"), limit):
+        for line, (image, label) in columns(path, ("ImageID", "LabelName"), limit):
             if names is not None and label not in names:
                 message = f"line {line}: a class must be among those that have names (got {label!r})"
                 raise FormatError(message, kind="UnknownClass", line=line, field="LabelName")
-            rows.append((images.setdefault(image, len(images)), labels.setdefault(label, len(labels))))
-        if not rows:
+            found.append((images.setdefault(image, len(images)), labels.setdefault(label, len(labels))))
+        if not found:
             raise FormatError("a file of boxes must have at least one (got none)", kind="Empty")
     classes = sorted(labels)
     place = np.empty(len(labels), dtype=np.int64)
     place[[labels[name] for name in classes]] = np.arange(len(labels))
-    boxes = np.array(rows, dtype=np.int64)
+    boxes = np.array(found, dtype=np.int64)
     pairs, instances = np.unique(boxes[:, 0] * len(labels) + place[boxes[:, 1]], return_counts=True)
     return ObjectAnnotations(
         image_ids=tuple(images),
@@ -104,7 +103,7 @@ def load_rotations(path: str | Path, *, limit: int = LIMIT) -> dict[str, float |
     """
     rotations: dict[str, float | None] = {}
     with naming(path):
-        for line, (image, text) in _columns(path, ("ImageID", "Rotation"), limit):
+        for line, (image, text) in columns(path, ("ImageID", "Rotation"), limit):
             if image in rotations:
                 message = f"line {line}: an image must be there once (got {image!r} again)"
                 raise FormatError(message, kind="Duplicate", line=line)
@@ -127,7 +126,7 @@ def load_class_names(path: str | Path, *, limit: int = LIMIT) -> dict[str, str]:
     """
     names: dict[str, str] = {}
     with naming(path):
-        for line, row in _rows(path, limit):
+        for line, row in rows(path, limit):
             if line == 1 and row[:1] == ["LabelName"]:
                 continue
             if len(row) != 2 or not row[0].startswith("/") or row[0] in names:
@@ -178,37 +177,6 @@ def load_class_hierarchy(
                 below[ancestor].add(name)
             stack += [(child, (*above, name)) for child in children]
     return {name: frozenset(classes) for name, classes in below.items()}
-
-
-def _columns(path: str | Path, names: Sequence[str], limit: int) -> Iterator[tuple[int, list[str]]]:
-    """The fields of the columns that are named, with the number of their line."""
-    rows = _rows(path, limit)
-    header = next(rows, (1, []))[1]
-    for name in names:
-        if name not in header:
-            found = ",".join(header)[:80]
-            message = f"the first line must name the column {name!r} (got {found!r})"
-            raise FormatError(message, kind="MissingField", field=name, line=1)
-    places = [header.index(name) for name in names]
-    for line, row in rows:
-        if len(row) != len(header):
-            message = f"line {line} must have {len(header)} fields (got {len(row)})"
-            raise FormatError(message, kind="WrongLength", line=line)
-        yield line, [row[place] for place in places]
-
-
-def _rows(path: str | Path, limit: int) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV file with the number of their line."""
-    try:
-        # Line by line: all of the text at once would take the memory of the file several times over.
-        text = io.TextIOWrapper(io.BytesIO(read_source(path, limit).data), encoding="utf-8-sig", newline="")
-        reader = csv.reader(text)
-        for row in reader:
-            yield reader.line_num, row
-    except UnicodeDecodeError as error:
-        raise FormatError(f"the file is not UTF-8 ({error.reason})", kind="NotUtf8") from None
-    except csv.Error as error:
-        raise FormatError(f"the file is not CSV ({error})", kind="NotCsv") from None
 
 
 def _children(node: Any) -> Sequence[Any]:

@@ -17,6 +17,7 @@ from capeval.cli.studies import (
     human,
     plan,
     ranking,
+    votes,
     words,
 )
 
@@ -27,6 +28,7 @@ STUDIES: tuple[ModuleType, ...] = (
     human,
     words,
     plan,
+    votes,
     consensus,
     ranking,
     gaming,
