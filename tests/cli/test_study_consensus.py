@@ -1,5 +1,6 @@
 """`capeval study consensus`, `ranking` and `gaming`: tables, files, resumption, wrong input."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -8,7 +9,6 @@ from scipy.io import savemat
 from typer.testing import CliRunner
 
 from capeval.cli.app import app
-from capeval.cli.studies.checkpoint import Checkpoint
 from capeval.errors import CapevalError, FormatError, MismatchError, OptionError
 
 RUN = CliRunner()
@@ -66,13 +66,14 @@ def pascal(tmp_path: Path) -> Path:
 
 def test_abstract_is_judged_and_goes_on_after_a_stop(abstract: Path) -> None:
     out = abstract / "out"
-    command = ("consensus", abstract, "--counts", "1,3", "--draws", 2, "-o", out)
+    checkpoint = abstract / "kept.json"
+    command = ("consensus", abstract, "--counts", "1,3", "--draws", 2, "-o", out, "--checkpoint", checkpoint)
     first = study(*command)
     assert "Human performance" in first
     assert "CIDEr (paper)" in first
     made = {path.name for path in out.iterdir()}
-    assert {"accuracy.csv", "human-performance.csv", "accuracy-by-references.png", "checkpoint.json"} <= made
-    kept = json.loads((out / "checkpoint.json").read_text(encoding="utf-8"))
+    assert {"accuracy.csv", "human-performance.csv", "accuracy-by-references.png"} <= made
+    kept = json.loads(checkpoint.read_text(encoding="utf-8"))
     assert set(kept["parts"]) == {
         "half 0",
         "half 1",
@@ -81,17 +82,11 @@ def test_abstract_is_judged_and_goes_on_after_a_stop(abstract: Path) -> None:
     # A part that is kept is taken as it is; one that is missing is made again.
     kept["parts"]["references 1 0"]["CIDEr"] = 5.0
     del kept["parts"]["references 3 1"]
-    (out / "checkpoint.json").write_text(json.dumps(kept), encoding="utf-8")
+    checkpoint.write_text(json.dumps(kept), encoding="utf-8")
     assert "500.0" in study(*command)
-    # With another seed nothing of it counts.
-    assert "500.0" not in study(*command, "--seed", 1)
-
-
-def test_checkpoints_are_checked(tmp_path: Path) -> None:
-    path = tmp_path / "checkpoint.json"
-    path.write_text("[]", encoding="utf-8")
-    with pytest.raises(FormatError, match="a study's checkpoint"):
-        Checkpoint(path, {})
+    # What was made with another seed is refused.
+    with pytest.raises(FormatError, match="of the same data, metrics, options and seed"):
+        study(*command, "--seed", 1)
 
 
 def test_pascal_shows_both_kinds_of_judgement(pascal: Path) -> None:
@@ -142,3 +137,76 @@ def test_wrong_counts_are_named(abstract: Path) -> None:
         study("consensus", abstract, "--counts", "1;2")
     with pytest.raises(MismatchError, match="from 1 to 48 \\(got 49\\)"):
         study("consensus", abstract, "--counts", "49", "--draws", 1)
+
+
+def test_triplets_are_planned(tmp_path: Path) -> None:
+    captions, results, twice = (tmp_path / name for name in ("captions.json", "a.json", "twice.jsonl"))
+    images = [{"id": image} for image in REFERENCES]
+    annotations = [
+        {"id": f"{image}{n}", "image_id": image, "caption": text}
+        for image, texts in REFERENCES.items()
+        for n, text in enumerate(texts)
+    ]
+    captions.write_text(json.dumps({"images": images, "annotations": annotations}), encoding="utf-8")
+    results.write_text(json.dumps([{"image_id": i, "caption": f"a thing {i}"} for i in REFERENCES]))
+    out = tmp_path / "plan"
+    shown = study("plan", captions, results, "--pairs", "HC=2,HM=2", "-o", out)
+    assert [line.split() for line in shown.splitlines()[3:5]] == [
+        ["HC", "2", "2", "6"],
+        ["HM", "2", "2", "6"],
+    ]
+    with (out / "pairs.csv").open(encoding="utf-8", newline="") as file:
+        pairs = list(csv.DictReader(file))
+    with (out / "triplets.csv").open(encoding="utf-8", newline="") as file:
+        triplets = list(csv.DictReader(file))
+    assert [pair["class"] for pair in pairs] == ["HC", "HC", "HM", "HM"]
+    assert {pair["first_by"] for pair in pairs} | {pair["second_by"] for pair in pairs} == {"human", "a"}
+    for triplet in triplets:
+        pair = pairs[int(triplet["pair"])]
+        assert triplet["left"] == pair[triplet["on_the_left"]]
+        assert triplet["reference"] in REFERENCES[pair["image_id"]]
+        assert triplet["reference"] not in (triplet["left"], triplet["right"])
+    for wrong, message in (
+        ("HC", "numbers of classes"),
+        ("HC=1,HC=2", "each once"),
+        ("XY=1", "HC, HI"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            study("plan", captions, "--pairs", wrong)
+    with pytest.raises(MismatchError, match="image 'x' must have at least 4 captions"):
+        study("plan", captions, "--held-out", 3)
+    twice.write_text('{"image_id": "x", "caption": "a"}\n{"image_id": "x", "caption": "b"}\n')
+    with pytest.raises(FormatError, match="image_id must be different in every entry"):
+        study("plan", captions, twice, "--pairs", "HM=1")
+
+
+def test_answers_make_winners(tmp_path: Path) -> None:
+    (tmp_path / "pairs.csv").write_text("class,first_by,second_by\nHC,human,human\nHM,human,a\n")
+    plan = tmp_path / "triplets.csv"
+    plan.write_text("triplet,pair,on_the_left\n0,0,first\n1,1,second\n2,0,second\n")
+    votes = tmp_path / "votes.csv"
+    votes.write_text("choice,triplet\nleft,0\nleft,0\nright,0\nleft,1\nright,2\nleft,2\n")
+    study("votes", tmp_path, votes, "-o", tmp_path / "out")
+    with (tmp_path / "out" / "winners.csv").open(encoding="utf-8", newline="") as file:
+        rows = [tuple(row.values()) for row in csv.DictReader(file)]
+    assert rows == [
+        ("0", "HC", "human", "human", "1", "0", "first"),
+        ("1", "HM", "human", "a", "0", "1", "second"),
+    ]
+    with (tmp_path / "out" / "agreement.csv").open(encoding="utf-8", newline="") as file:
+        agreement = {row["Class"]: row for row in csv.DictReader(file)}
+    assert agreement["all"]["Tied triplets"] == "1"
+    assert (agreement["HC"]["Answers"], agreement["HM"]["Alpha"]) == ("5", "")
+    for text, message in (
+        ("triplet,choice\n0,left\n1,left\n", "every question must have a judgement .got none for question 2"),
+        ("triplet,choice\n", "every question must have a judgement"),
+        ("triplet,choice\n3,left\n", "line 2: 'triplet' must be a number of the plan .got '3'"),
+        ("triplet,choice\n0,both\n", "line 2 must say left or right .got 'both'"),
+        ("triplet\n0\n", "must name the column 'choice'"),
+    ):
+        votes.write_text(text)
+        with pytest.raises(CapevalError, match=message):
+            study("votes", tmp_path, votes)
+    plan.write_text("triplet,pair,on_the_left\n0,2,first\n")
+    with pytest.raises(FormatError, match=r"triplets\.csv: line 2: 'pair' must be a number of the plan"):
+        study("votes", tmp_path, votes)

@@ -159,5 +159,5 @@ def test_figures_need_matplotlib(files: Path) -> None:
     arguments += ["--images", "3", "--captions", "2"]
     environment = {**os.environ, "PYTHONPATH": path}
     assert "1-grams" in output(*arguments, env=environment)
-    assert 'pip install "capeval[report]"' in refusal(*arguments, "-o", files / "out", env=environment)
+    assert 'pip install ".[studies]"' in refusal(*arguments, "-o", files / "out", env=environment)
     assert not (files / "out").exists()

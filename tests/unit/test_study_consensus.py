@@ -29,6 +29,7 @@ from capeval.studies.consensus import (
 )
 from capeval.studies.protocol import (
     Pair,
+    held_out,
     krippendorff_alpha,
     majority,
     plan_pairs,
@@ -92,6 +93,23 @@ def test_counts_of_pairs_are_checked() -> None:
         plan_pairs(HUMAN, MACHINES, {"XX": 1})
     with pytest.raises(OptionError, match="at least 0"):
         plan_pairs(HUMAN, MACHINES, {"HC": -1})
+    with pytest.raises(OptionError, match="must not be one of human, other"):
+        plan_pairs(HUMAN, {"other": {}}, {"HC": 1})
+
+
+def test_captions_are_held_out_for_pairs() -> None:
+    captions: dict[ImageId, list[str]] = {1: ["a", "b", "c", "a"], 2: ["d", "e", "f"]}
+    candidates, references = held_out(captions, 2, seed=3)
+    assert {image: len(texts) for image, texts in candidates.items()} == {1: 2, 2: 2}
+    for image, texts in captions.items():
+        assert sorted(candidates[image] + references[image]) == sorted(texts)
+    assert held_out({2: captions[2]}, 2, seed=3)[0] == {2: candidates[2]}
+    assert held_out(captions, 2, seed=3) == (candidates, references)
+    assert len({tuple(held_out(captions, 2, seed=seed)[0][2]) for seed in range(20)}) > 1
+    with pytest.raises(MismatchError, match=r"image 2 must have at least 4 captions.*got 3"):
+        held_out(captions, 3)
+    with pytest.raises(OptionError, match="at least 1"):
+        held_out(captions, 0)
 
 
 def test_triplets_have_every_reference_and_balanced_sides() -> None:

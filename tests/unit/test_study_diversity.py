@@ -12,12 +12,8 @@ from hypothesis import strategies as st
 
 from capeval import References, Tokenizer
 from capeval.errors import FormatError, MismatchError, OptionError
-from capeval.formats.objects import (
-    load_class_hierarchy,
-    load_class_names,
-    load_coco_objects,
-    load_open_images_objects,
-)
+from capeval.formats.objects import load_coco_objects
+from capeval.formats.open_images import load_boxes, load_class_hierarchy, load_class_names
 from capeval.report.studies.diversity import histograms, ngram_table, object_table
 from capeval.studies.diversity import COLLECTED, PUBLISHED, Corpus, Diversity, count_objects, diversity
 
@@ -116,7 +112,7 @@ def open_images(tmp_path: Path) -> Path:
 def test_objects_of_open_images(open_images: Path) -> None:
     names = load_class_names(open_images / "names.csv")
     assert names["/m/2"] == "Man"
-    objects = load_open_images_objects(open_images / "boxes.csv", names)
+    objects = load_boxes(open_images / "boxes.csv", names).by_image()
     assert objects == {"x": {"Dog": 2, "Man": 1}, "y": {"Dog": 1}}
     below = load_class_hierarchy(open_images / "tree.json", names)
     assert below == {
@@ -163,18 +159,18 @@ def test_wrong_files_of_open_images_are_named(open_images: Path) -> None:
     names = load_class_names(open_images / "names.csv")
     path = open_images / "wrong"
     for text, message in (
-        ("ImageID\nx\n", "column LabelName"),
-        ("", "column ImageID \\(got none"),
-        ("ImageID,LabelName\nx\n", "line 2 must have 2 columns"),
-        ("ImageID,LabelName\nx,/m/9\n", "line 2 must have a label that has a name \\(got '/m/9'"),
+        ("ImageID\nx\n", "column 'LabelName'"),
+        ("", "column 'ImageID' \\(got ''"),
+        ("ImageID,LabelName\nx\n", "line 2 must have 2 fields"),
+        ("ImageID,LabelName\nx,/m/9\n", "line 2: a class must be among those that have names \\(got '/m/9'"),
     ):
         path.write_text(text)
         with pytest.raises(FormatError, match=message):
-            load_open_images_objects(path, names)
+            load_boxes(path, names)
     for text, message in (
         ("", "at least one class"),
-        ("Person\n", "line 1 must have a label"),
-        ("/m/1,A\n/m/1,B\n", "line 2 must have another label"),
+        ("Person\n", "line 1 must be a label"),
+        ("/m/1,A\n/m/1,B\n", "line 2 must be a label such as .*, there once"),
     ):
         path.write_text(text)
         with pytest.raises(FormatError, match=message):

@@ -110,7 +110,7 @@ def test_a_study_goes_on_where_it_stopped(tmp_path: Path) -> None:
 def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.json"
     human_performance(CAPTIONS, ["ROUGE-L"], checkpoint=path)
-    with pytest.raises(FormatError, match="of the same captions, metrics, options and seed"):
+    with pytest.raises(FormatError, match="of the same data, metrics, options and seed"):
         human_performance(CAPTIONS, ["ROUGE-L"], seed=1, checkpoint=path)
     path.write_text("[]")
     with pytest.raises(FormatError, match="must be an object with 'key' and 'parts'"):

@@ -145,6 +145,7 @@ def test_word_scores_from_a_file(tmp_path: Path) -> None:
         ("[1]", '"image_id" and "scores"'),
         ('{"image_id": 1.5, "scores": {}}', "integer or text .got float"),
         ('{"image_id": 1, "scores": {"dog": "1"}}', "words and numbers"),
+        ('{"image_id": 1, "scores": {"dog": NaN}}', "words and numbers"),
         ('{"image_id": 1, "scores": {"a": 1}}\n{"image_id": 1, "scores": {}}', "line 2: an image .* once"),
     ],
 )

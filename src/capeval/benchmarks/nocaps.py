@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.formats import load_references, load_subsets
-from capeval.formats.objects import read_json
+from capeval.formats.objects import naming, read_json
 from capeval.types import ImageId, References
 
 __all__ = [
@@ -83,7 +83,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """The Open Images classes of COCO classes whose names differ, or mean something else.
 
-nocaps does not publish its own table, so this one is ours.
+The paper has no table of its own, so this one is capeval's.
 """
 
 COCO_CLASSES = (
@@ -313,7 +313,8 @@ def load_image_ids(path: str | Path) -> dict[ImageId, ImageId]:
         FormatError: The file is something else.
         OSError: The file can't be read.
     """
-    content = read_json(path)
+    with naming(path):
+        content = read_json(path)
     images = content.get("images") if isinstance(content, dict) else None
     if not isinstance(images, list) or not images:
         raise FormatError("the file must have a list 'images'", kind="MissingField", path=path)

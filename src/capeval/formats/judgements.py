@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +11,18 @@ from typing import Any
 import numpy as np
 
 from capeval.errors import DependencyError, FormatError
+from capeval.formats.objects import naming, read_json
+from capeval.formats.rows import columns
 from capeval.formats.sources import read_source
 
-__all__ = ["CLASSES", "JudgedPair", "load_pascal_pairs", "load_pascal_preferences", "load_triplets"]
+__all__ = [
+    "CLASSES",
+    "JudgedPair",
+    "load_pascal_pairs",
+    "load_pascal_preferences",
+    "load_triplets",
+    "load_votes",
+]
 
 CLASSES = ("HC", "HI", "HM", "MM")
 """Human and human, both correct; human and human, one of another image; human and machine; two machines."""
@@ -163,6 +172,60 @@ def load_pascal_preferences(path: str | Path) -> tuple[JudgedPair, ...]:
     return tuple(pairs)
 
 
+def load_votes(
+    plan: str | Path, votes: str | Path
+) -> tuple[tuple[tuple[str, str, str], ...], tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """What people answered to the triplets of a plan.
+
+    Args:
+        plan: The folder of the plan's `pairs.csv` and `triplets.csv`.
+        votes: CSV with an answer in each row: columns `triplet` (its number) and `choice` (`left` or
+            `right`). Other columns, such as who answered, are not read.
+
+    Returns:
+        The class of each pair and who wrote its first and second candidate; the pair of each triplet; the
+        answers to each triplet, 1 for the pair's first candidate and -1 for the second.
+
+    Raises:
+        FormatError: A file is something else, or has a triplet or pair that the plan hasn't; the error says
+            which line.
+        OSError: A file can't be read.
+    """
+    files = (Path(plan) / "pairs.csv", Path(plan) / "triplets.csv")
+    with naming(files[0]):
+        pairs = tuple(
+            (kind, first, second)
+            for _, (kind, first, second) in columns(files[0], ("class", "first_by", "second_by"))
+        )
+    sides: list[int] = []
+    pair_of: list[int] = []
+    with naming(files[1]):
+        for line, (number, pair, side) in columns(files[1], ("triplet", "pair", "on_the_left")):
+            _number(number, "triplet", range(len(sides), len(sides) + 1), line)
+            pair_of.append(_number(pair, "pair", range(len(pairs)), line))
+            sides.append(_choice(side, ("first", "second"), line))
+    answers: list[list[int]] = [[] for _ in sides]
+    with naming(votes):
+        for line, (number, choice) in columns(votes, ("triplet", "choice")):
+            triplet = _number(number, "triplet", range(len(sides)), line)
+            answers[triplet].append(sides[triplet] * _choice(choice, ("left", "right"), line))
+    return pairs, tuple(pair_of), tuple(map(tuple, answers))
+
+
+def _number(text: str, name: str, known: range, line: int) -> int:
+    if not text.isdecimal() or int(text) not in known:
+        message = f"line {line}: {name!r} must be a number of the plan (got {text!r})"
+        raise FormatError(message, kind="WrongValue", field=name, line=line)
+    return int(text)
+
+
+def _choice(text: str, known: tuple[str, str], line: int) -> int:
+    if text not in known:
+        message = f"line {line} must say {' or '.join(known)} (got {text!r})"
+        raise FormatError(message, kind="WrongValue", line=line)
+    return 1 if text == known[0] else -1
+
+
 def _preference(entry: Any, kind: str, name: str, path: str | Path) -> JudgedPair:
     captions, references, label, image = (
         _member(entry, field, name, path) for field in ("captions", "references", "label", "image")
@@ -218,12 +281,8 @@ def _squeezed(text: str) -> str:
 
 
 def _json(path: str | Path) -> Any:
-    try:
-        return json.loads(read_source(path).data)
-    except FormatError as error:
-        raise error.in_file(path) from None
-    except ValueError as error:
-        raise FormatError(f"must be JSON ({error})", kind="NotJson", path=path) from None
+    with naming(path):
+        return read_json(path)
 
 
 def _matlab(path: str | Path) -> Mapping[str, Any]:
@@ -232,11 +291,11 @@ def _matlab(path: str | Path) -> Mapping[str, Any]:
     except ImportError:
         reason = 'MATLAB files need scipy: pip install ".[studies]"'
         raise DependencyError(reason) from None
+    with naming(path):
+        data = io.BytesIO(read_source(path).data)
     try:
-        content: Mapping[str, Any] = loadmat(str(path), appendmat=False, simplify_cells=True)
-    except OSError:
-        raise
-    # scipy raises whatever its parser of MATLAB's format stumbles over.
+        content: Mapping[str, Any] = loadmat(data, simplify_cells=True)
+    # scipy raises whatever its parser of MATLAB's format stumbles over, of which OSError is one.
     except Exception as error:
         raise FormatError(f"must be a MATLAB file ({error})", kind="NotMatlab", path=path) from None
     return content

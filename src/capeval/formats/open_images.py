@@ -1,18 +1,21 @@
-"""The CSV files of Open Images: boxes, image rotations, names of classes."""
+"""The files of Open Images: boxes, image rotations, names of classes and their hierarchy."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval.errors import FormatError, MismatchError
+from capeval.errors import FormatError
+from capeval.formats.objects import Objects, naming, read_json
+from capeval.formats.rows import columns, rows
+from capeval.formats.sources import LIMIT
 
-__all__ = ["ObjectAnnotations", "load_boxes", "load_class_names", "load_rotations"]
+__all__ = ["ObjectAnnotations", "load_boxes", "load_class_hierarchy", "load_class_names", "load_rotations"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,125 +36,152 @@ class ObjectAnnotations:
     label: NDArray[np.int64]
     instances: NDArray[np.int64]
 
-    def called(self, names: Mapping[str, str]) -> tuple[str, ...]:
-        """The names of the classes.
+    def by_image(self) -> Objects:
+        """The number of instances of each class, by image."""
+        objects: Objects = {image: {} for image in self.image_ids}
+        pairs = zip(self.image.tolist(), self.label.tolist(), self.instances.tolist(), strict=True)
+        for image, label, instances in pairs:
+            counts = objects[self.image_ids[image]]
+            name = self.classes[label]
+            counts[name] = counts.get(name, 0) + instances
+        return objects
 
-        Raises:
-            MismatchError: A class has no name.
-        """
-        unknown = [label for label in self.classes if label not in names]
-        if unknown:
-            raise MismatchError(f"every class must have a name ({unknown[0]!r} has none)")
-        return tuple(names[label] for label in self.classes)
 
-
-def load_boxes(path: str | Path) -> ObjectAnnotations:
+def load_boxes(
+    path: str | Path, names: Mapping[str, str] | None = None, *, limit: int = LIMIT
+) -> ObjectAnnotations:
     """Reads a file of boxes, such as `test-annotations-bbox.csv`: columns `ImageID` and `LabelName`.
 
-    Images are in the order of the file, classes in alphabetical order, and pairs by image, then class.
+    Images are in the order of the file, classes in alphabetical order of their labels, and pairs by image,
+    then class.
+
+    Args:
+        path: The file.
+        names: The names of the classes by their labels, to call them by.
+        limit: The most bytes that the file may have, also unpacked.
 
     Raises:
-        FormatError: The file has no such columns, or a row is too short, or there is no box.
+        FormatError: The file is something else, a label has no name, or there is no box; the error says
+            which line.
         OSError: The file can't be read.
     """
     images: dict[str, int] = {}
     labels: dict[str, int] = {}
-    rows = [
-        (images.setdefault(image, len(images)), labels.setdefault(label, len(labels)))
-        for image, label in _columns(path, ("ImageID", "LabelName"))
-    ]
-    if not rows:
-        raise FormatError("a file of boxes must have at least one (got none)", kind="Empty", path=path)
+    found = []
+    with naming(path):
+        for line, (image, label) in columns(path, ("ImageID", "LabelName"), limit):
+            if names is not None and label not in names:
+                message = f"line {line}: a class must be among those that have names (got {label!r})"
+                raise FormatError(message, kind="UnknownClass", line=line, field="LabelName")
+            found.append((images.setdefault(image, len(images)), labels.setdefault(label, len(labels))))
+        if not found:
+            raise FormatError("a file of boxes must have at least one (got none)", kind="Empty")
     classes = sorted(labels)
     place = np.empty(len(labels), dtype=np.int64)
     place[[labels[name] for name in classes]] = np.arange(len(labels))
-    boxes = np.array(rows, dtype=np.int64)
+    boxes = np.array(found, dtype=np.int64)
     pairs, instances = np.unique(boxes[:, 0] * len(labels) + place[boxes[:, 1]], return_counts=True)
     return ObjectAnnotations(
         image_ids=tuple(images),
-        classes=tuple(classes),
+        classes=tuple(classes if names is None else (names[label] for label in classes)),
         image=pairs // len(labels),
         label=pairs % len(labels),
         instances=instances.astype(np.int64),
     )
 
 
-def load_rotations(path: str | Path) -> dict[str, float | None]:
+def load_rotations(path: str | Path, *, limit: int = LIMIT) -> dict[str, float | None]:
     """Reads a file of images, such as `test-images-with-rotation.csv`: columns `ImageID` and `Rotation`.
 
     Returns:
         Image to its right rotation in degrees, or None where that is not known.
 
     Raises:
-        FormatError: The file has no such columns, a row is too short, a rotation is no number, or an image is
-            there twice.
+        FormatError: The file is something else, a rotation is no number, or an image is there twice; the
+            error says which line.
         OSError: The file can't be read.
     """
     rotations: dict[str, float | None] = {}
-    for line, (image, text) in enumerate(_columns(path, ("ImageID", "Rotation")), start=2):
-        if image in rotations:
-            raise FormatError(
-                f"an image must be there once (got {image!r} again in row {line})",
-                kind="Duplicate",
-                line=line,
-                path=path,
-            )
-        try:
-            rotations[image] = float(text) if text else None
-        except ValueError:
-            raise FormatError(
-                f"'Rotation' must be degrees or empty (got {text!r} in row {line})",
-                kind="WrongType",
-                field="Rotation",
-                line=line,
-                path=path,
-            ) from None
+    with naming(path):
+        for line, (image, text) in columns(path, ("ImageID", "Rotation"), limit):
+            if image in rotations:
+                message = f"line {line}: an image must be there once (got {image!r} again)"
+                raise FormatError(message, kind="Duplicate", line=line)
+            try:
+                rotations[image] = float(text) if text else None
+            except ValueError:
+                message = f"line {line}: 'Rotation' must be degrees or empty (got {text!r})"
+                raise FormatError(message, kind="WrongType", field="Rotation", line=line) from None
     return rotations
 
 
-def load_class_names(path: str | Path) -> dict[str, str]:
-    """Reads `class-descriptions-boxable.csv`: label and name on each line, with or without a header.
+def load_class_names(path: str | Path, *, limit: int = LIMIT) -> dict[str, str]:
+    """The names of Open Images classes by their labels, from `class-descriptions-boxable.csv`.
+
+    The file's columns are the label (`/m/...`) and the name; a first line that names them may be there.
 
     Raises:
-        FormatError: A line is something else, or a label is there twice.
+        FormatError: The file is something else; the error says which line.
         OSError: The file can't be read.
     """
     names: dict[str, str] = {}
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        for line, row in enumerate(csv.reader(file), start=1):
-            if line == 1 and row == ["LabelName", "DisplayName"]:
+    with naming(path):
+        for line, row in rows(path, limit):
+            if line == 1 and row[:1] == ["LabelName"]:
                 continue
-            if len(row) != 2 or row[0] in names:
-                raise FormatError(
-                    f"line {line} must be a label, there once, and its name (got {','.join(row)!r})",
-                    kind="WrongType",
-                    line=line,
-                    path=path,
+            if len(row) != 2 or not row[0].startswith("/") or row[0] in names:
+                message = (
+                    f"line {line} must be a label such as /m/01g317, there once, and its name"
+                    f" (got {','.join(row)[:60]!r})"
                 )
+                raise FormatError(message, kind="WrongType", line=line)
             names[row[0]] = row[1]
+        if not names:
+            raise FormatError("the file must name at least one class (got none)", kind="Empty")
     return names
 
 
-def _columns(path: str | Path, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        rows = csv.reader(file)
-        header = next(rows, [])
-        missing = [name for name in names if name not in header]
-        if missing:
-            raise FormatError(
-                f"the first line must name the column {missing[0]!r} (got {','.join(header)[:80]!r})",
-                kind="MissingField",
-                field=missing[0],
-                line=1,
-                path=path,
-            )
-        places = [header.index(name) for name in names]
-        for line, row in enumerate(rows, start=2):
-            if len(row) != len(header):
-                raise FormatError(
-                    f"row {line} must have {len(header)} fields (got {len(row)})",
-                    kind="WrongLength",
-                    line=line,
-                    path=path,
-                )
-            yield tuple(row[place] for place in places)
+def load_class_hierarchy(
+    path: str | Path, names: Mapping[str, str], *, limit: int = LIMIT
+) -> dict[str, frozenset[str]]:
+    """All classes below each class of Open Images, from `bbox_labels_600_hierarchy.json`.
+
+    Only `Subcategory` counts: a `Part`, such as a person's nose, is not a kind of what it is part of.
+
+    Args:
+        path: The file.
+        names: The names of the classes by their labels.
+        limit: The most bytes that the file may have, also unpacked.
+
+    Returns:
+        The names of the classes below, by name; without the root, which has no name.
+
+    Raises:
+        FormatError: The file is something else, or has a label without a name.
+        OSError: The file can't be read.
+    """
+    below: dict[str, set[str]] = {}
+    stack: list[tuple[Any, tuple[str, ...]]] = []
+    with naming(path):
+        root = read_json(path, limit)
+        stack += [(child, ()) for child in _children(root)]
+        while stack:
+            node, above = stack.pop()
+            children = _children(node)
+            if node["LabelName"] not in names:
+                message = f"every label must have a name (got {node['LabelName']!r} without one)"
+                raise FormatError(message, kind="UnknownClass")
+            name = names[node["LabelName"]]
+            below.setdefault(name, set())
+            for ancestor in above:
+                below[ancestor].add(name)
+            stack += [(child, (*above, name)) for child in children]
+    return {name: frozenset(classes) for name, classes in below.items()}
+
+
+def _children(node: Any) -> Sequence[Any]:
+    found = node.get("Subcategory", []) if isinstance(node, dict) else None
+    if not isinstance(found, list) or not isinstance(node.get("LabelName"), str):
+        message = "every class must be an object with LabelName, and Subcategory a list"
+        raise FormatError(message, kind="WrongType")
+    return found

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from capeval.errors import FormatError
 from capeval.files import written_whole
@@ -15,7 +17,7 @@ class Checkpoint:
     """Parts of a result by name, in a JSON file that is written whole after each part.
 
     Args:
-        path: The file; without one, nothing is kept.
+        path: The file; without one, parts are kept in memory alone.
         key: What the parts depend on: a file made with another key is refused.
 
     Raises:
@@ -26,11 +28,11 @@ class Checkpoint:
     def __init__(self, path: str | Path | None, key: str) -> None:
         self._path = None if path is None else Path(path)
         self._key = key
-        self._parts: dict[str, list[list[float]]] = {}
+        self._parts: dict[str, Any] = {}
         if self._path is not None and self._path.exists():
             self._parts = self._read(self._path)
 
-    def _read(self, path: Path) -> dict[str, list[list[float]]]:
+    def _read(self, path: Path) -> dict[str, Any]:
         try:
             content = json.loads(path.read_bytes())
             key, parts = content["key"], dict(content["parts"])
@@ -42,23 +44,21 @@ class Checkpoint:
             ) from None
         if key != self._key:
             raise FormatError(
-                "a checkpoint must be of the same captions, metrics, options and seed (got that of others)",
+                "a checkpoint must be of the same data, metrics, options and seed (got that of others)",
                 kind="OtherCheckpoint",
                 path=path,
             )
         return parts
 
-    def get(self, name: str) -> list[list[float]] | None:
-        """A part, or None where it has not been made yet."""
-        return self._parts.get(name)
-
-    def add(self, name: str, part: list[list[float]]) -> None:
-        """Keeps a part.
+    def part(self, name: str, make: Callable[[], Any]) -> Any:
+        """The part of that name, which JSON must be able to hold: from the file, or made now and kept.
 
         Raises:
             OSError: The file can't be written.
         """
-        self._parts[name] = part
-        if self._path is not None:
-            with written_whole(self._path) as file:
-                file.write(json.dumps({"key": self._key, "parts": self._parts}).encode())
+        if name not in self._parts:
+            self._parts[name] = make()
+            if self._path is not None:
+                with written_whole(self._path) as file:
+                    file.write(json.dumps({"key": self._key, "parts": self._parts}).encode())
+        return self._parts[name]

@@ -205,14 +205,14 @@ def _kept(
     split: Callable[[], tuple[References, Candidates]],
 ) -> list[FloatArray]:
     """Each metric's summed statistics of a part, scored where the checkpoint doesn't have it."""
-    part = done.get(name)
-    if part is None:
+
+    def score() -> list[list[float]]:
         references, candidates = split()
         tokens = TokenizedReferences(references, _TOKENS)
         rows = tokens.candidates(candidates)
-        part = [Prepared(metric, tokens).statistics(rows).sum(axis=0).tolist() for metric in metrics]
-        done.add(name, part)
-    return [np.array(sums) for sums in part]
+        return [Prepared(metric, tokens).statistics(rows).sum(axis=0).tolist() for metric in metrics]
+
+    return [np.array(sums) for sums in done.part(name, score)]
 
 
 def _result(

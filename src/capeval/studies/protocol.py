@@ -17,6 +17,7 @@ from capeval.types import FloatArray, ImageId
 __all__ = [
     "Pair",
     "Triplet",
+    "held_out",
     "krippendorff_alpha",
     "majority",
     "plan_pairs",
@@ -27,6 +28,7 @@ __all__ = [
 
 Difference = Literal["nominal", "interval"]
 _Item = TypeVar("_Item")
+_PEOPLE = ("human", "other")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +69,40 @@ class Triplet:
     judgements: int
 
 
+def held_out(
+    captions: Mapping[ImageId, Sequence[str]], count: int = 2, *, seed: int = 0
+) -> tuple[dict[ImageId, list[str]], dict[ImageId, list[str]]]:
+    """Draws the captions of each image that are candidates; the others are its references, in their order.
+
+    Args:
+        captions: All captions by people, by image.
+        count: How many of each image are candidates; pairs of `HC` need two.
+        seed: The seed; what is drawn for an image depends on it and the image alone.
+
+    Returns:
+        Candidates and references of each image.
+
+    Raises:
+        OptionError: `count` is below 1.
+        MismatchError: An image has too few captions for candidates and a reference.
+    """
+    if count < 1:
+        raise OptionError(f"'count' must be at least 1 (got {count})")
+    candidates: dict[ImageId, list[str]] = {}
+    references: dict[ImageId, list[str]] = {}
+    for image in captions:
+        texts = list(captions[image])
+        if len(texts) <= count:
+            raise MismatchError(
+                f"image {image!r} must have at least {count + 1} captions, {count} to judge and a reference"
+                f" (got {len(texts)})"
+            )
+        drawn = random.Random(f"{seed}/{image!r}").sample(range(len(texts)), count)  # noqa: S311
+        candidates[image] = [texts[place] for place in drawn]
+        references[image] = [text for place, text in enumerate(texts) if place not in drawn]
+    return candidates, references
+
+
 def plan_pairs(
     human: Mapping[ImageId, Sequence[str]],
     machines: Mapping[str, Mapping[ImageId, str]],
@@ -86,9 +122,12 @@ def plan_pairs(
         seed: The seed; the same seed plans the same pairs.
 
     Raises:
-        OptionError: A class is not known, or a count is below 0.
+        OptionError: A class is not known, a count is below 0, or a machine is called as people are.
         MismatchError: There are too few captions for a class that is wanted.
     """
+    for name in _PEOPLE:
+        if name in machines:
+            raise OptionError(f"a machine's name must not be one of {', '.join(_PEOPLE)} (got {name!r})")
     makers = {"HC": _both_correct, "HI": _one_incorrect, "HM": _with_machine, "MM": _two_machines}
     planned: list[Pair] = []
     for kind, count in counts.items():

@@ -63,6 +63,9 @@ def words_of(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:
 def stems_of(texts: Iterable[str]) -> dict[str, str]:
     """Each different text of `words_of` with the stems of its words: those that CIDEr compares.
 
+    CIDEr's own stems stay inside the native module, which compares and never shows them. What gives stems
+    to metrics that have none is therefore snowballstemmer, of the same algorithm.
+
     Raises:
         DependencyError: snowballstemmer is not installed.
     """

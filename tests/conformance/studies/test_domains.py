@@ -9,7 +9,7 @@ import pytest
 
 from capeval import References, evaluate, load_candidates, load_references
 from capeval.benchmarks import karpathy, nocaps
-from capeval.formats.objects import load_class_hierarchy, load_class_names
+from capeval.formats.open_images import load_class_hierarchy, load_class_names
 from capeval.studies.domains import OVERALL, DomainEvaluator, DomainScores
 from capeval.types import FloatArray
 from tests.shared_data import shared_data

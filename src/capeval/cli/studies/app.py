@@ -15,7 +15,9 @@ from capeval.cli.studies import (
     domains,
     gaming,
     human,
+    plan,
     ranking,
+    votes,
     words,
 )
 
@@ -25,6 +27,8 @@ __all__ = ["STUDIES", "app"]
 STUDIES: tuple[ModuleType, ...] = (
     human,
     words,
+    plan,
+    votes,
     consensus,
     ranking,
     gaming,

@@ -63,12 +63,10 @@ def run(
 
     with Steps(3 + images // 1000) as steps:
         steps.next("Reading boxes")
-        annotations = open_images.load_boxes(boxes)
-        steps.next("Reading rotations and names")
+        called = None if names is None else open_images.load_class_names(names)
+        annotations = open_images.load_boxes(boxes, called)
+        steps.next("Reading rotations")
         degrees = None if rotations is None else open_images.load_rotations(rotations)
-        called = annotations.classes
-        if names is not None:
-            called = annotations.called(open_images.load_class_names(names))
         steps.next("Choosing")
         chosen = choosing.choose_images(
             annotations, images, rotations=degrees, sample=sample, seed=seed, progress=steps.next
@@ -87,7 +85,7 @@ def run(
         from capeval.report import to_csv
 
         deliver(to_csv(_images(annotations, chosen)), output / "images.csv")
-        deliver(to_csv(_classes(annotations, sets, called)), output / "classes.csv")
+        deliver(to_csv(_classes(annotations, sets)), output / "classes.csv")
 
 
 def _statistics(statistics: Mapping[str, ChoiceStatistics]) -> Grid:
@@ -138,14 +136,13 @@ def _counts(annotations: ObjectAnnotations, positions: NDArray[np.int64]) -> NDA
     return np.bincount(annotations.label[pairs], minlength=len(annotations.classes))
 
 
-def _classes(
-    annotations: ObjectAnnotations, sets: Mapping[str, NDArray[np.int64]], called: tuple[str, ...]
-) -> Grid:
+def _classes(annotations: ObjectAnnotations, sets: Mapping[str, NDArray[np.int64]]) -> Grid:
     from capeval.report import Cell, Grid
 
     counts = [_counts(annotations, positions).tolist() for positions in sets.values()]
     rows = tuple(
-        (Cell(value=name), *(Cell(value=each[place]) for each in counts)) for place, name in enumerate(called)
+        (Cell(value=name), *(Cell(value=each[place]) for each in counts))
+        for place, name in enumerate(annotations.classes)
     )
     return Grid(columns=("Class", *sets), rows=rows)
 

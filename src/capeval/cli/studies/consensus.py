@@ -13,8 +13,7 @@ import typer
 
 from capeval.cli.console import Steps, examples
 from capeval.cli.options import Seed
-from capeval.cli.studies.checkpoint import Checkpoint
-from capeval.cli.studies.output import Folder, show
+from capeval.cli.studies.output import CheckpointFile, Folder, show
 from capeval.errors import OptionError
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from capeval.formats.judgements import JudgedPair
     from capeval.report import Grid
+    from capeval.studies.checkpoints import Checkpoint
     from capeval.studies.consensus import Accuracy, PairScorer
 
 __all__ = ["EXAMPLES", "NAME", "run"]
@@ -64,22 +64,18 @@ class _Asked:
     ties: Ties
     words: Words
     seed: int
-    output: Path | None
+    kept: Path | None
 
-    def checkpoint(self, judgements: Path) -> Checkpoint:
-        """What is done already with these judgements and options."""
+    def checkpoint(self, pairs: Sequence[JudgedPair]) -> Checkpoint:
+        """What is done already with these pairs and options."""
         import hashlib
 
         from capeval import __version__
+        from capeval.studies.checkpoints import Checkpoint
 
-        made_with = {
-            "capeval": __version__,
-            "judgements": hashlib.sha256(judgements.read_bytes()).hexdigest(),
-            "words": self.words.value,
-            "ties": self.ties.value,
-            "seed": self.seed,
-        }
-        return Checkpoint(None if self.output is None else self.output / "checkpoint.json", made_with)
+        digest = hashlib.sha256(repr(pairs).encode("utf-8", "surrogatepass")).hexdigest()
+        key = f"capeval {__version__}; {self.words}; ties {self.ties}; seed {self.seed}; {digest}"
+        return Checkpoint(self.kept, key)
 
 
 def run(
@@ -99,15 +95,16 @@ def run(
         Words, typer.Option(help="Stems and punctuation as in the CIDEr paper, or each metric's default.")
     ] = Words.PAPER,
     seed: Seed = 0,
+    checkpoint: CheckpointFile = None,
     output: Folder = None,
 ) -> None:
     """Compares metrics with human judgements of pairs of captions (CIDEr paper, sections 3 and 7).
 
     The folder has the files of ABSTRACT-50S (consensus_abstract.mat, abstract_candsB.json and
     abstract_candsC.json) or of PASCAL-50S (pair_pascal.mat and pascal_50s_5refs.json); JSON may be in gzip.
-    A curve that was stopped goes on where it was when it is run again with the same output folder.
+    What was stopped goes on where it was when it is run again with the same checkpoint.
     """
-    asked = _Asked(counts=_numbers(counts), draws=draws, ties=ties, words=words, seed=seed, output=output)
+    asked = _Asked(counts=_numbers(counts), draws=draws, ties=ties, words=words, seed=seed, kept=checkpoint)
     if (data / "consensus_abstract.mat").exists():
         grids, figures = _abstract(data, asked)
     elif (data / "pair_pascal.mat").exists():
@@ -154,7 +151,7 @@ def _abstract(data: Path, asked: _Asked) -> tuple[dict[str, Grid], dict[str, Cal
         name: by_class(values, truth, kinds, ties=asked.ties.value)
         for name, values in scorer.differences().items()
     }
-    kept = asked.checkpoint(data / "consensus_abstract.mat")
+    kept = asked.checkpoint(pairs)
     published = _PAPER if asked.words is Words.PAPER else {}
     grids = {"accuracy": _accuracies(found, published), "human-performance": _halves(scorer, asked, kept)}
     curves, figures = _curves(scorer, truth, asked, kept)
@@ -290,7 +287,7 @@ def _pascal(data: Path, asked: _Asked) -> tuple[dict[str, Grid], dict[str, Calla
     }
     grids["agreement"] = _agreement(pairs, kinds, consensus, pairwise, asked.ties)
     wins, figure = _wins(pairs, {**both, **differences})
-    kept = asked.checkpoint(_file(data, "pascal_50s_5refs.json"))
+    kept = asked.checkpoint(preferences)
     curves, figures = _curves(scorer, consensus, asked, kept)
     return {**grids, "wins": wins, **curves}, {"wins": figure, **figures}
 

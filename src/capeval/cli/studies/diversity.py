@@ -87,7 +87,8 @@ def run(
 
 def _counted(paths: Sequence[Path], class_names: Path | None) -> dict[str, ObjectCounts]:
     """The objects of each file of annotations."""
-    from capeval.formats.objects import load_class_names, load_coco_objects, load_open_images_objects
+    from capeval.formats.objects import load_coco_objects
+    from capeval.formats.open_images import load_boxes, load_class_names
     from capeval.studies.diversity import count_objects
 
     counted = {}
@@ -97,6 +98,6 @@ def _counted(paths: Sequence[Path], class_names: Path | None) -> dict[str, Objec
         elif class_names is None:
             raise OptionError("--class-names must be given for boxes of Open Images (got none)")
         else:
-            objects = load_open_images_objects(path, load_class_names(class_names))
+            objects = load_boxes(path, load_class_names(class_names)).by_image()
         counted[name] = count_objects(objects)
     return counted

@@ -159,12 +159,12 @@ def _assigned(
 ) -> Domains:
     """The domains of the images, from the objects in them."""
     from capeval.benchmarks.nocaps import COCO_CLASSES, assign_domains, load_image_ids, map_classes
-    from capeval.formats.objects import load_class_hierarchy, load_class_names, load_open_images_objects
+    from capeval.formats.open_images import load_boxes, load_class_hierarchy, load_class_names
 
     names = load_class_names(class_names)
     below = load_class_hierarchy(hierarchy, names) if hierarchy else None
     mapped = map_classes(names.values(), COCO_CLASSES, below=below)
-    found = load_open_images_objects(objects, names)
+    found = load_boxes(objects, names).by_image()
     if image_info is not None:
         ids = load_image_ids(image_info)
         found = {ids[image]: classes for image, classes in found.items() if image in ids}

@@ -9,7 +9,7 @@ import typer
 
 from capeval.cli.console import Steps, examples
 from capeval.cli.options import Metrics, Seed, metric_names
-from capeval.cli.studies.output import Folder, show
+from capeval.cli.studies.output import CheckpointFile, Folder, show
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,10 +48,7 @@ def run(
     leave_one_out: Annotated[
         bool, typer.Option("--leave-one-out", help="Hold out every caption once, without chance.")
     ] = False,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Keep what is done here, to stop and go on.", show_default=False),
-    ] = None,
+    checkpoint: CheckpointFile = None,
     output: Folder = None,
 ) -> None:
     """Scores one human caption of each image against others of the image, several times.

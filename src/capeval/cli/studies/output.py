@@ -16,12 +16,19 @@ if TYPE_CHECKING:
 
     from capeval.report import Grid
 
-__all__ = ["Folder", "show"]
+__all__ = ["CheckpointFile", "Folder", "show"]
 
 Folder = Annotated[
     Path | None,
     typer.Option(
         "--output", "-o", metavar="FOLDER", help="Write tables as CSV and figures as PNG and SVG here."
+    ),
+]
+
+CheckpointFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint", metavar="FILE", help="Keep what is done here, to stop and go on.", show_default=False
     ),
 ]
 
@@ -64,5 +71,5 @@ def _require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        message = 'figures need matplotlib: pip install "capeval[report]"'
+        message = 'figures need matplotlib: pip install ".[studies]"'
         raise DependencyError(message) from None
