@@ -153,6 +153,7 @@ def start(_: Path, rounds: int) -> str:
             "python -c pass": python("-c", "pass"),
             'python -c "import numpy"': python("-c", "import numpy"),
             'python -c "import capeval"': python("-c", "import capeval"),
+            'python -c "from capeval import evaluate"': python("-c", "from capeval import evaluate"),
             "capeval --help": python("-m", "capeval", "--help"),
         },
         max(rounds, 11),
