@@ -18,6 +18,7 @@ INSTALLED_APPS = [
     "ninja",
     "capeval_server.accounts",
     "capeval_server.challenges",
+    "capeval_server.teams",
     "capeval_server.submissions",
 ]
 MIDDLEWARE = [

@@ -25,15 +25,18 @@ CAPTIONS = {
     5: "Food on a white plate.",
     6: "A train at a station.",
 }
-# Ten users, each with a token that it writes.
+# Ten users who take part alone, each with a token that it writes.
 USERS = """
 import os, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
 django.setup()
 from django.contrib.auth.models import User
 from capeval_server.accounts.models import Token
+from capeval_server.challenges.models import Challenge
+from capeval_server.teams.joining import make_team
 for number in range(10):
     user = User.objects.create(username=f"user{number}")
+    make_team(user, Challenge.objects.get())
     print(Token.issue(user.pk, "token", "submit"))
 """
 RESULTS = "captions_val_mine_results.json"
