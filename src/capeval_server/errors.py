@@ -6,7 +6,15 @@ from datetime import datetime
 
 from capeval.errors import CapevalError
 
-__all__ = ["ChallengeError", "PhaseError", "QuotaError", "RepeatedKeyError", "UploadError"]
+__all__ = [
+    "ChallengeError",
+    "PhaseError",
+    "QuotaError",
+    "RepeatedKeyError",
+    "StandingError",
+    "TeamError",
+    "UploadError",
+]
 
 
 class ChallengeError(CapevalError, ValueError):
@@ -43,3 +51,11 @@ class QuotaError(CapevalError, ValueError):
 
 class RepeatedKeyError(CapevalError, ValueError):
     """An idempotency key was used before, for something else."""
+
+
+class TeamError(CapevalError, ValueError):
+    """A user can't join or leave so, or must join first."""
+
+
+class StandingError(CapevalError, ValueError):
+    """A submission can't stand, be withdrawn or be marked so."""

@@ -25,15 +25,18 @@ CAPTIONS = {
     5: "Food on a white plate.",
     6: "A train at a station.",
 }
-# Ten users, each with a token that it writes.
+# Ten users who take part alone, each with a token that it writes.
 USERS = """
 import os, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
 django.setup()
 from django.contrib.auth.models import User
 from capeval_server.accounts.models import Token
+from capeval_server.challenges.models import Challenge
+from capeval_server.teams.joining import make_team
 for number in range(10):
     user = User.objects.create(username=f"user{number}")
+    make_team(user, Challenge.objects.get())
     print(Token.issue(user.pk, "token", "submit"))
 """
 RESULTS = "captions_val_mine_results.json"
@@ -128,13 +131,18 @@ class Server:
         found: dict[str, object] = answer.json()
         return found
 
+    def change(self, token: str, path: str, content: dict[str, object]) -> None:
+        headers = {"Authorization": f"Bearer {token}"}
+        answer = httpx.patch(f"{self.address}{path}", json=content, headers=headers, timeout=30)
+        assert answer.status_code == 200, answer.text
+
     def stop(self) -> None:
         for process in self.processes:
             process.kill()
             process.wait()
 
 
-def _programs() -> Path | None:
+def postgres_programs() -> Path | None:
     """Where PostgreSQL's programs are, which Debian leaves out of the search path."""
     found = shutil.which("initdb")
     if found:
@@ -146,7 +154,7 @@ def _programs() -> Path | None:
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a PostgreSQL server of the tests' own."""
-    programs = _programs()
+    programs = postgres_programs()
     if programs is None:
         pytest.skip("LEFT OUT: PostgreSQL is not installed here (Debian: apt-get install postgresql)")
     folder = tmp_path_factory.mktemp("postgres")

@@ -19,10 +19,12 @@ from django.utils import timezone
 
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.importing import import_challenge
-from capeval_server.challenges.models import Phase, ReferenceVersion
+from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.examples import write_example
 from capeval_server.submissions import worker
 from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.teams.joining import make_team, team_of
+from capeval_server.teams.models import Raise, Team
 from tests.server.conftest import CAPTIONS, RESULTS, results
 
 pytestmark = pytest.mark.django_db
@@ -45,10 +47,12 @@ def challenge(tmp_path: Path) -> Path:
 
 
 class Someone:
-    """A user with a token."""
+    """A user with a token, who takes part alone."""
 
     def __init__(self, name: str, scope: str = "submit") -> None:
         self.user, _ = User.objects.get_or_create(username=name)
+        if team_of(self.user, Challenge.objects.get()) is None:
+            make_team(self.user, Challenge.objects.get())
         self.text = Token.issue(self.user.pk, f"token {scope}", scope)
         self.client = Client(headers={"Authorization": f"Bearer {self.text}"})
 
@@ -84,7 +88,12 @@ def scored(name: str, value: float | None, algorithm: str = "a") -> Submission:
     user = User.objects.create(username=name)
     phase = Phase.objects.get()
     submission = Submission.objects.create(
-        user=user, phase=phase, algorithm=algorithm, state="scored", stands=True
+        team=make_team(user, phase.challenge),
+        user=user,
+        phase=phase,
+        algorithm=algorithm,
+        state="scored",
+        stands=True,
     )
     version = ReferenceVersion.objects.get(reference_set__name="c2")
     result = Result.objects.create(submission=submission, reference_version=version, metric="CIDEr-D")
@@ -111,7 +120,7 @@ def test_a_submission_from_upload_to_leaderboard(ann: Someone) -> None:
     assert ann.see(BOARD)["rows"] == []
     assert ann.stand(submission).status_code == 200
     (row,) = Client().get(BOARD).json()["rows"]
-    assert (row["rank"], row["user"], row["algorithm"]) == (1, "ann", "mine")
+    assert (row["rank"], row["team"], row["algorithm"]) == (1, "ann", "mine")
 
 
 def test_scores_are_those_of_the_library(ann: Someone, challenge: Path) -> None:
@@ -256,7 +265,7 @@ def test_a_missing_score_is_never_on_top(challenge: Path, order: str, missing: f
     for name, value in (("a", 1.0), ("b", missing), ("c", 2.0), ("d", 2.0), ("e", 0.5)):
         scored(name, value)
     rows = Client().get(f"{BOARD}&order={order}").json()["rows"]
-    ranks = [(row["user"], row["rank"]) for row in rows]
+    ranks = [(row["team"], row["rank"]) for row in rows]
     best = [("c", 1), ("d", 1), ("a", 3), ("e", 4)]
     worst = [("e", 4), ("a", 3), ("c", 1), ("d", 1)]
     assert ranks == [*(best if order == "best" else worst), ("b", None)]
@@ -374,6 +383,57 @@ def test_a_key_used_again(ann: Someone) -> None:
     assert (first.status_code, again.status_code) == (201, 200)
     assert content(first)["id"] == content(again)["id"]
     assert ann.submit(results({**CAPTIONS, 1: "Another."}), key="k").status_code == 409
+
+
+def test_joining_and_leaving(ann: Someone) -> None:
+    team = "/api/challenges/small/team"
+    bob, eve = Someone("bob"), Someone("eve")
+
+    def join(who: Someone, **choice: str) -> Any:
+        return who.client.post(team, choice, content_type="application/json")
+
+    assert join(bob, name="x").status_code == 409
+    assert bob.client.delete(team).status_code == 204
+    assert bob.client.get(team).status_code == 404
+    assert bob.client.delete(team).status_code == 409
+    assert bob.submit().status_code == 409
+    assert join(bob, code="guessed").status_code == 409
+    for name in ("ann", "a" * 61, "a\u0000b", "a\u202eb"):
+        assert join(bob, name=name).status_code == 409, name
+    assert join(bob, code=ann.see(team)["code"]).json()["members"] == ["ann", "bob"]
+    submission = content(bob.submit())["id"]
+    assert ann.see(f"/api/submissions/{submission}")["algorithm"] == "mine"
+    assert ann.see(f"{PHASE}/quota")["left_today"] == 4
+    assert ann.client.delete(team).status_code == 409
+    assert eve.client.get(f"/api/submissions/{submission}").status_code == 404
+
+
+def test_withdrawing(ann: Someone) -> None:
+    submission = content(ann.submit())["id"]
+    worker.work_once()
+    assert ann.stand(submission).status_code == 200
+    assert ann.client.delete(f"/api/submissions/{submission}").json()["state"] == "withdrawn"
+    assert Client().get(BOARD).json()["rows"] == []
+    assert ann.stand(submission).status_code == 409
+    assert ann.see(f"{PHASE}/quota")["left_today"] == 4
+    waiting = content(ann.submit())["id"]
+    assert ann.client.delete(f"/api/submissions/{waiting}").status_code == 200
+    assert not worker.work_once()
+
+
+def test_withdrawn_while_it_is_scored(ann: Someone) -> None:
+    submission = content(ann.submit())["id"]
+    claimed = worker.claim()
+    assert claimed is not None
+    assert ann.client.delete(f"/api/submissions/{submission}").status_code == 200
+    with pytest.raises(worker.LostLeaseError):
+        worker.finish(claimed, [])
+    assert ann.see(f"/api/submissions/{submission}")["state"] == "withdrawn"
+
+
+def test_a_team_with_more_quota(ann: Someone) -> None:
+    Raise.objects.create(team=Team.objects.get(), phase=Phase.objects.get(), per_day=2)
+    assert [ann.submit().status_code for _ in range(8)] == [201] * 7 + [429]
 
 
 def test_one_submission_stands(ann: Someone) -> None:

@@ -25,6 +25,8 @@ __all__ = [
     "SubmissionAnswer",
     "SubmissionList",
     "SubmissionWithResults",
+    "TeamAnswer",
+    "TeamChoice",
 ]
 
 
@@ -100,6 +102,21 @@ class ChallengeList(Schema):
     challenges: list[ChallengeName]
 
 
+class TeamChoice(Schema):
+    """How to join: a new team's name, the code of a team, or neither to take part alone."""
+
+    name: str | None = None
+    code: str | None = None
+
+
+class TeamAnswer(Schema):
+    """One's own team; whoever has its code can join it."""
+
+    name: str
+    code: str
+    members: list[str]
+
+
 class QuotaAnswer(Schema):
     """What may still be submitted."""
 
@@ -144,6 +161,8 @@ class SubmissionAnswer(Schema):
     reason: str
     counts_for_quota: bool
     stands: bool
+    mark: str
+    mark_reason: str
 
 
 class SubmissionWithResults(SubmissionAnswer):
@@ -153,7 +172,7 @@ class SubmissionWithResults(SubmissionAnswer):
 
 
 class SubmissionList(Schema):
-    """Own submissions, the latest first."""
+    """Submissions of one's own teams, the latest first."""
 
     submissions: list[SubmissionAnswer]
 
@@ -168,7 +187,7 @@ class LeaderboardRow(Schema):
     """A submission that stands."""
 
     rank: int | None
-    user: str
+    team: str
     algorithm: str
     declared: dict[str, str]
     scores: dict[str, float | None]

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
@@ -23,6 +22,9 @@ from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.leaderboards.ranking import Leaderboard, leaderboard, score_names, to_csv
 from capeval_server.submissions import intake
 from capeval_server.submissions.models import Result, Submission
+from capeval_server.submissions.standing import set_standing, withdraw
+from capeval_server.teams import joining
+from capeval_server.teams.models import Team
 
 __all__ = ["api"]
 
@@ -98,9 +100,49 @@ def _found_phase(slug: str, name: str) -> Phase:
     auth=_READ,
 )
 def quota(request: HttpRequest, slug: _Slug, phase: _Slug) -> Any:
-    """What the token's user may still submit to a phase."""
-    user = _token(request).user_id
-    return intake.quota(user, _found_phase(slug, phase), timezone.now()).__dict__
+    """What one's own team may still submit to a phase."""
+    found = _found_phase(slug, phase)
+    return intake.quota(_team(request, found.challenge), found, timezone.now()).__dict__
+
+
+@api.get("/challenges/{slug}/team", response={200: schemas.TeamAnswer, 404: schemas.Problem}, auth=_READ)
+def team(request: HttpRequest, slug: _Slug) -> Any:
+    """One's own team in a challenge."""
+    return _shown_team(_team(request, get_object_or_404(Challenge, slug=slug)))
+
+
+@api.post(
+    "/challenges/{slug}/team",
+    response={201: schemas.TeamAnswer, (403, 404, 409): schemas.Problem},
+    auth=_SUBMIT,
+)
+def join(request: HttpRequest, slug: _Slug, choice: schemas.TeamChoice) -> Any:
+    """Joins a challenge: alone, in a new team, or in the team that has a code."""
+    found, user = get_object_or_404(Challenge, slug=slug), _token(request).user
+    if choice.code is not None:
+        joined = joining.join(user, found, choice.code)
+    else:
+        joined = joining.make_team(user, found, choice.name or "")
+    return Status(201, _shown_team(joined))
+
+
+@api.delete("/challenges/{slug}/team", response={204: None, (403, 404, 409): schemas.Problem}, auth=_SUBMIT)
+def leave(request: HttpRequest, slug: _Slug) -> Any:
+    """Leaves a team that has not submitted."""
+    joining.leave(_token(request).user, get_object_or_404(Challenge, slug=slug))
+    return Status(204, None)
+
+
+def _team(request: HttpRequest, challenge: Challenge) -> Team:
+    found = joining.team_of(_token(request).user, challenge)
+    if found is None:
+        raise Http404
+    return found
+
+
+def _shown_team(team: Team) -> dict[str, Any]:
+    members = team.memberships.order_by("joined").values_list("user__username", flat=True)
+    return {"name": team.name, "code": team.code, "members": list(members)}
 
 
 @api.post(
@@ -138,7 +180,7 @@ def submit(
 
 @api.get("/submissions", response=schemas.SubmissionList, auth=_READ)
 def submissions(request: HttpRequest) -> Any:
-    """The submissions of the token's user, the latest first."""
+    """The submissions of one's own teams, the latest first."""
     own = _own(request).order_by("-created")
     return {"submissions": [_submission(submission) for submission in own]}
 
@@ -149,7 +191,7 @@ def submissions(request: HttpRequest) -> Any:
     auth=_READ,
 )
 def submission(request: HttpRequest, submission_id: UUID) -> Any:
-    """A submission of the token's user, with its scores as soon as there are some."""
+    """A submission of one's own team, with its scores as soon as there are some."""
     found = get_object_or_404(_own(request), pk=submission_id)
     results = found.results.select_related("reference_version__reference_set__split")
     results = results.prefetch_related("scores").order_by("pk")
@@ -162,17 +204,19 @@ def submission(request: HttpRequest, submission_id: UUID) -> Any:
     auth=_SUBMIT,
 )
 def stand(request: HttpRequest, submission_id: UUID, standing: schemas.Standing) -> Any:
-    """Puts a scored submission on the leaderboard in place of any other of the user, or takes it off."""
-    with transaction.atomic():
-        own = _own(request).select_for_update(of=("self",))
-        found = get_object_or_404(own, pk=submission_id)
-        if standing.stands and found.state != Submission.State.SCORED:
-            return Status(409, {"detail": f"a submission must be scored to stand (it is {found.state})"})
-        if standing.stands:
-            _own(request).filter(phase=found.phase, stands=True).update(stands=False)
-        found.stands = standing.stands
-        found.save(update_fields=["stands"])
-    return _submission(found)
+    """Puts a scored submission on the leaderboard in place of any other of the team, or takes it off."""
+    found = get_object_or_404(_own(request), pk=submission_id)
+    return _submission(set_standing(found, standing.stands))
+
+
+@api.delete(
+    "/submissions/{submission_id}",
+    response={200: schemas.SubmissionAnswer, (403, 404, 409): schemas.Problem},
+    auth=_SUBMIT,
+)
+def withdraw_submission(request: HttpRequest, submission_id: UUID) -> Any:
+    """Withdraws a submission for good; the quota that it cost stays spent."""
+    return _submission(withdraw(get_object_or_404(_own(request), pk=submission_id)))
 
 
 @api.delete("/token", response={204: None}, auth=_READ)
@@ -232,16 +276,20 @@ def _token(request: HttpRequest) -> Token:
 
 
 def _own(request: HttpRequest) -> Any:
-    own = Submission.objects.filter(user_id=_token(request).user_id)
+    own = Submission.objects.filter(team__memberships__user=_token(request).user_id)
     return own.select_related("phase__challenge")
 
 
+_SHOWN = ("id", "created", "algorithm", "declared", "state", "reason", "counts_for_quota", "stands")
+_MARKED = ("mark", "mark_reason")
+
+
 def _submission(submission: Submission) -> dict[str, Any]:
-    shown = ("id", "created", "algorithm", "declared", "state", "reason", "counts_for_quota", "stands")
+    phase = submission.phase
     return {
-        **{name: getattr(submission, name) for name in shown},
-        "challenge": submission.phase.challenge.slug,
-        "phase": submission.phase.name,
+        **{name: getattr(submission, name) for name in (*_SHOWN, *_MARKED)},
+        "challenge": phase.challenge.slug if phase else "",
+        "phase": phase.name if phase else "",
     }
 
 
@@ -275,7 +323,9 @@ def _no_quota(request: HttpRequest, error: errors.QuotaError) -> HttpResponse:
 
 
 @api.exception_handler(errors.RepeatedKeyError)
-def _repeated_key(request: HttpRequest, error: errors.RepeatedKeyError) -> HttpResponse:
+@api.exception_handler(errors.StandingError)
+@api.exception_handler(errors.TeamError)
+def _conflict(request: HttpRequest, error: Exception) -> HttpResponse:
     return api.create_response(request, {"detail": str(error)}, status=409)
 
 

@@ -6,12 +6,13 @@ import tomllib
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from capeval.errors import OptionError
 from capeval.metrics import DEFAULT, METRICS
-from capeval_server.challenges.models import ALGORITHM
+from capeval_server.challenges.models import ALGORITHM, IMAGE_ID
 from capeval_server.errors import ChallengeError
 
 __all__ = ["Definition", "read_definition"]
@@ -46,6 +47,8 @@ class References(_Part):
     name: Name
     file: str
     public: bool
+    # Results of people, for a human baseline: captions that are not among these references.
+    human: str | None = None
 
 
 class Split(_Part):
@@ -55,6 +58,7 @@ class Split(_Part):
     results: Annotated[str, Field(max_length=200)]
     references: Annotated[list[References], Field(min_length=1)]
     subsets: str | None = None
+    image_url: Annotated[str, Field(max_length=500)] = ""
     metrics: Annotated[list[str], Field(min_length=1)] = list(DEFAULT)
     sort_by: str
 
@@ -70,6 +74,10 @@ class Split(_Part):
         if self.sort_by not in names:
             raise ValueError(f"sort_by must be one of {', '.join(names)} (got {self.sort_by!r})")
         _different("references", [references.name for references in self.references])
+        if self.image_url and not IMAGE_ID.search(self.image_url):
+            raise ValueError(f"image_url must have {{id}} or {{id:012}} in it (got {self.image_url!r})")
+        if self.image_url and urlsplit(self.image_url).scheme not in ("http", "https"):
+            raise ValueError(f"image_url must begin with http:// or https:// (got {self.image_url!r})")
         return self
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from urllib.parse import quote
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
 __all__ = ["Challenge", "Phase", "ReferenceSet", "ReferenceVersion", "Split", "Subset"]
 
 ALGORITHM = "<alg>"
+IMAGE_ID = re.compile(r"\{id(?::0?([0-9]{1,2}))?\}")
 
 
 class Challenge(models.Model):
@@ -22,6 +25,8 @@ class Challenge(models.Model):
     rules = models.TextField(blank=True)
     # What a submitter must declare: a list of {"name", "required"}.
     fields = models.JSONField(default=list)
+    # Who manages it; staff manage all.
+    organisers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="challenges", blank=True)
 
 
 class Split(models.Model):
@@ -33,9 +38,17 @@ class Split(models.Model):
     image_ids = models.JSONField()
     metrics = models.JSONField()
     sort_by = models.CharField(max_length=50)
+    # Where an image can be seen: an address with {id} in it, or {id:012} for an id of 12 digits.
+    image_url = models.CharField(max_length=500, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="split_once")]
+
+    def address_of(self, image: int | str) -> str:
+        """Where an image can be seen; nothing if that is not known."""
+        # An id in an address is data: it can't end the path or begin a query.
+        text = quote(str(image), safe="")
+        return IMAGE_ID.sub(lambda found: text.zfill(int(found[1] or 0)), self.image_url)
 
     def algorithm(self, filename: str) -> str | None:
         """The algorithm that a result file's name names; none if it is not a result file of this split."""

@@ -22,14 +22,14 @@ class Row:
 
     Attributes:
         rank: From 1; equal scores have equal ranks. None where there is no score to rank by.
-        user: The name of who submitted.
+        team: The name of the team that submitted.
         algorithm: The name of what made the captions.
         declared: What the submitter declared.
         scores: Each score by its name; None where there is none.
     """
 
     rank: int | None
-    user: str
+    team: str
     algorithm: str
     declared: Mapping[str, str]
     scores: Mapping[str, float | None]
@@ -71,7 +71,9 @@ def leaderboard(
         best_first: Whether the highest score comes first.
     """
     columns = score_names(split)
-    standing = Submission.objects.filter(phase=phase, stands=True).select_related("user")
+    standing = (
+        Submission.objects.filter(phase=phase, stands=True).exclude(mark="hidden").select_related("team")
+    )
     found: dict[Any, dict[str, float | None]] = {}
     for submission, name, value in Score.objects.filter(
         result__submission__phase=phase,
@@ -90,7 +92,7 @@ def leaderboard(
     rows = [
         Row(
             rank=places.get(scores.get(sort_by)),
-            user=submission.user.username,
+            team=submission.entrant,
             algorithm=submission.algorithm,
             declared=submission.declared,
             scores={name: scores.get(name) for name in columns},
@@ -106,18 +108,18 @@ def _finite(value: float | None) -> float | None:
 
 def _order(value: float | None, submission: Submission, best_first: bool) -> tuple[bool, float, str]:
     if value is None:
-        return True, 0.0, submission.user.username
-    return False, -value if best_first else value, submission.user.username
+        return True, 0.0, submission.entrant
+    return False, -value if best_first else value, submission.entrant
 
 
 def to_csv(board: Leaderboard) -> str:
     """A leaderboard as CSV: numbers in full, and no text that a spreadsheet would run as a formula."""
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(["rank", "user", "algorithm", *board.columns])
+    writer.writerow(["rank", "team", "algorithm", *board.columns])
     for row in board.rows:
         numbers = ["" if row.scores[name] is None else repr(row.scores[name]) for name in board.columns]
-        writer.writerow([row.rank or "", _text(row.user), _text(row.algorithm), *numbers])
+        writer.writerow([row.rank or "", _text(row.team), _text(row.algorithm), *numbers])
     return out.getvalue()
 
 

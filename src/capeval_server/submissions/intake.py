@@ -13,18 +13,20 @@ from django.db import transaction
 from django.utils import timezone
 
 from capeval_server.challenges.models import Phase
-from capeval_server.errors import PhaseError, QuotaError, RepeatedKeyError, UploadError
+from capeval_server.errors import PhaseError, QuotaError, RepeatedKeyError, TeamError, UploadError
 from capeval_server.submissions.models import Submission, SubmissionFile
 from capeval_server.submissions.uploads import Upload, read_upload
+from capeval_server.teams.joining import team_of
+from capeval_server.teams.models import Team
 
-__all__ = ["Quota", "quota", "submit"]
+__all__ = ["Quota", "allowance", "quota", "submit"]
 
 _LONGEST_FIELD = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quota:
-    """What a user may still submit to a phase.
+    """What a team may still submit to a phase.
 
     Attributes:
         left_today: How many more until midnight, UTC.
@@ -37,16 +39,25 @@ class Quota:
     allowed_from: datetime | None
 
 
-def quota(user_id: int, phase: Phase, now: datetime) -> Quota:
-    """What a user may still submit to a phase."""
-    counted = Submission.objects.filter(user_id=user_id, phase=phase, counts_for_quota=True)
+def quota(team: Team, phase: Phase, now: datetime) -> Quota:
+    """What a team may still submit to a phase."""
+    counted = Submission.objects.filter(team=team, phase=phase, counts_for_quota=True)
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    left = max(phase.quota_total - counted.count(), 0)
-    today = max(min(left, phase.quota_per_day - counted.filter(created__gte=midnight).count()), 0)
+    per_day, total = allowance(team, phase)
+    left = max(total - counted.count(), 0)
+    today = max(min(left, per_day - counted.filter(created__gte=midnight).count()), 0)
     allowed = max(now, phase.opens) if today else max(midnight + timedelta(days=1), phase.opens)
     return Quota(
         left_today=today, left=left, allowed_from=allowed if left and allowed < phase.closes else None
     )
+
+
+def allowance(team: Team, phase: Phase) -> tuple[int, int]:
+    """How many submissions a team has a day, and in all: the phase's, and what it was given beyond."""
+    extra = team.raises.filter(phase=phase).first()
+    if extra is None:
+        return phase.quota_per_day, phase.quota_total
+    return phase.quota_per_day + extra.per_day, phase.quota_total + extra.total
 
 
 def submit(
@@ -61,7 +72,7 @@ def submit(
     """Takes in a submission.
 
     Args:
-        user: Who submits.
+        user: Who submits, for their team.
         phase: The phase submitted to.
         name: The name of the uploaded file.
         file: Its bytes, in chunks.
@@ -74,6 +85,7 @@ def submit(
     Raises:
         UploadError: The upload or what is declared is wrong.
         PhaseError: The phase is not open.
+        TeamError: The user has not joined the challenge.
         QuotaError: The quota is used up.
         RepeatedKeyError: The key was used for another upload.
     """
@@ -81,10 +93,14 @@ def submit(
     if not phase.opens <= now < phase.closes:
         state = f"opens at {phase.opens.isoformat()}" if now < phase.opens else "is closed"
         raise PhaseError(f"phase {phase.name!r} {state}")
+    team = team_of(user, phase.challenge)
+    if team is None:
+        raise TeamError(f"to submit, join the challenge {phase.challenge.slug!r} first, alone or in a team")
     _check_declared(phase, declared)
     upload = read_upload(name, file, list(phase.splits.order_by("name")))
     digest = _digest(phase, upload, declared)
     submission = Submission(
+        team=team,
         user=user,
         phase=phase,
         declared=dict(declared),
@@ -98,12 +114,11 @@ def submit(
     ]
     try:
         with transaction.atomic():
-            # Who submits twice at once waits here: counting and adding are then one step.
-            User.objects.select_for_update().get(pk=user.pk)
+            _lock(team, user)
             known = Submission.objects.filter(user=user, idempotency_key=key).first() if key else None
             if known is not None:
                 return _same(known, digest), False
-            _spend(user.pk, phase)
+            _spend(team, phase)
             submission.created = timezone.now()
             submission.save(force_insert=True)
             for part in files:
@@ -116,6 +131,13 @@ def submit(
             part.file.storage.delete(f"submissions/{_file_name(part)}")
         raise
     return submission, True
+
+
+def _lock(team: Team, user: User) -> None:
+    """Of a team that submits twice at once, one waits here: counting and adding are then one step."""
+    locked = Team.objects.select_for_update(of=("self",)).filter(pk=team.pk, memberships__user=user)
+    if locked.first() is None:
+        raise TeamError(f"{user.username!r} left team {team.name!r} meanwhile")
 
 
 def _file_name(part: SubmissionFile) -> str:
@@ -147,11 +169,12 @@ def _same(known: Submission, digest: str) -> Submission:
     return known
 
 
-def _spend(user_id: int, phase: Phase) -> None:
+def _spend(team: Team, phase: Phase) -> None:
     now = timezone.now()
-    there = quota(user_id, phase, now)
+    there = quota(team, phase, now)
     if there.left_today:
         return
-    which = f"{phase.quota_per_day} a day" if there.left else f"{phase.quota_total} in all"
+    per_day, total = allowance(team, phase)
+    which = f"{per_day} a day" if there.left else f"{total} in all"
     then = f"the next is allowed from {there.allowed_from.isoformat()}" if there.allowed_from else "no more"
     raise QuotaError(f"the quota of {which} is used up; {then}", allowed_from=there.allowed_from)

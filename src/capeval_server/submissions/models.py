@@ -8,13 +8,14 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from capeval_server.challenges.models import Phase, ReferenceVersion, Split
+from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
+from capeval_server.teams.models import Team
 
-__all__ = ["Result", "Score", "Submission", "SubmissionFile"]
+__all__ = ["ImageScores", "Result", "Score", "Submission", "SubmissionFile", "Worker"]
 
 
 class Submission(models.Model):
-    """Results that a user submitted to a phase.
+    """Results that a team submitted to a phase, or the human baseline of a reference set.
 
     It waits until a worker takes it. The worker holds it by a lease, which it renews; a submission whose
     lease ran out is taken over by another worker. Only the holder of the lease can write scores.
@@ -27,10 +28,26 @@ class Submission(models.Model):
         RUNNING = "running"
         SCORED = "scored"
         FAILED = "failed"
+        WITHDRAWN = "withdrawn"
+
+    class Mark(models.TextChoices):
+        """What an organiser says of a submission."""
+
+        NONE = "", "nothing"
+        FLAGGED = "flagged", "shown on the leaderboard with the reason"
+        HIDDEN = "hidden", "not shown on the leaderboard"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="submissions")
-    phase = models.ForeignKey(Phase, on_delete=models.PROTECT, related_name="submissions")
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="submissions")
+    phase = models.ForeignKey(Phase, on_delete=models.PROTECT, null=True, related_name="submissions")
+    # The reference set that a human baseline is of: such a submission has no team and no phase.
+    baseline_of = models.ForeignKey(
+        ReferenceSet, on_delete=models.PROTECT, null=True, related_name="baselines"
+    )
+    # Who sent it, as long as they have an account.
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="submissions"
+    )
     created = models.DateTimeField(default=timezone.now)
     declared = models.JSONField(default=dict)
     algorithm = models.CharField(max_length=64)
@@ -47,15 +64,27 @@ class Submission(models.Model):
     log = models.TextField(blank=True)
     counts_for_quota = models.BooleanField(default=True)
     stands = models.BooleanField(default=False)
+    mark = models.CharField(max_length=10, choices=Mark, blank=True, default=Mark.NONE)
+    mark_reason = models.CharField(max_length=500, blank=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["user", "idempotency_key"], name="idempotency_key_once"),
             models.UniqueConstraint(
-                fields=["user", "phase"], condition=models.Q(stands=True), name="one_stands"
+                fields=["team", "phase"], condition=models.Q(stands=True), name="one_stands"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(team=None, phase=None, baseline_of__isnull=False)
+                | models.Q(team__isnull=False, phase__isnull=False, baseline_of=None),
+                name="of_a_team_or_a_baseline",
             ),
         ]
         indexes = [models.Index(fields=["state", "created"], name="submission_queue")]
+
+    @property
+    def entrant(self) -> str:
+        """Whose captions they are, as people see it."""
+        return "human" if self.team is None else self.team.name
 
 
 class SubmissionFile(models.Model):
@@ -95,6 +124,26 @@ class Score(models.Model):
     value = models.FloatField(null=True)
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
+    # The score of each bootstrap resample, as float32. The resamples of the same images are the same for
+    # all submissions: the differences of two submissions' samples are a paired bootstrap.
+    samples = models.BinaryField(default=b"")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["result", "subset", "name"], name="score_once")]
+
+
+class ImageScores(models.Model):
+    """The scores of each image, kept where the references are public: what is not here can't leak."""
+
+    result = models.OneToOneField(Result, on_delete=models.CASCADE, related_name="image_scores")
+    names = models.JSONField()
+    # Float64, a row for each image in the order of the split's, a column for each name; deflated.
+    values = models.BinaryField()
+
+
+class Worker(models.Model):
+    """A worker, and when it was last seen."""
+
+    name = models.CharField(max_length=200, unique=True)
+    started = models.DateTimeField(default=timezone.now)
+    seen = models.DateTimeField(default=timezone.now)
