@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -50,6 +51,7 @@ def migrate() -> None:
 
     settings.DATA.mkdir(parents=True, exist_ok=True)
     call_command("migrate", verbosity=0)
+    call_command("createcachetable", verbosity=0)
 
 
 @app.command()
@@ -69,7 +71,8 @@ def start(
     # What a form holds beside the file is little.
     body = settings.UPLOAD_BYTES + 2**20
     # Without a proxy, the headers of one are a client's invention, and are dropped.
-    proxy = {"trusted_proxy": "*", "trusted_proxy_headers": "x-forwarded-proto"} if settings.HTTPS else {}
+    headers = "x-forwarded-for x-forwarded-proto"
+    proxy = {"trusted_proxy": "*", "trusted_proxy_headers": headers, "trusted_proxy_count": 1}
     waitress.serve(
         application,
         host=host,
@@ -78,7 +81,7 @@ def start(
         max_request_body_size=body,
         ident=None,
         clear_untrusted_proxy_headers=True,
-        **proxy,
+        **(proxy if settings.HTTPS else {}),
     )
 
 
@@ -119,19 +122,26 @@ def example(
 
 
 @app.command()
-def user(name: User) -> None:
-    """Makes a user, who has no password: programs act for them by tokens."""
+def user(
+    name: User,
+    email: Annotated[str, typer.Option(help="An e-mail address, which counts as verified.")] = "",
+    staff: Annotated[bool, typer.Option("--staff", help="Let the user administrate the site.")] = False,
+    password_stdin: Annotated[
+        bool, typer.Option("--password-stdin", help="Read a password from standard input.")
+    ] = False,
+) -> None:
+    """Makes a user; one without a password sets it by the page for forgotten ones, or only has tokens."""
     _set_up()
-    from django.contrib.auth.models import User as Users
     from django.core.exceptions import ValidationError
 
-    made = Users(username=name)
-    made.set_unusable_password()
+    from capeval_server.accounts.users import make_user
+
+    password = sys.stdin.readline().rstrip("\r\n") if password_stdin else None
     try:
-        made.full_clean()
+        make_user(name, email=email, password=password, staff=staff)
     except ValidationError as error:
-        raise OptionError(f"'name' {' '.join(error.messages)} (got {name!r})") from None
-    made.save()
+        # No message quotes a password.
+        raise OptionError(f"'name', 'email' or password: {' '.join(error.messages)} (got {name!r})") from None
     print(f"{name}: made")
 
 
