@@ -24,7 +24,7 @@ from capeval_server.examples import write_example
 from capeval_server.submissions import worker
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team, team_of
-from capeval_server.teams.models import Raise
+from capeval_server.teams.models import Raise, Team
 from tests.server.conftest import CAPTIONS, RESULTS, results
 
 pytestmark = pytest.mark.django_db
