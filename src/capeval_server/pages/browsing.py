@@ -46,7 +46,9 @@ class _Asked:
         self.references.split = self.split
         self.table = service.image_table(submission, self.references)
         names = self.table.names if self.table else []
-        self.sort_by = next((name for name in (query.get("sort"), self.split.sort_by, *names) if name in names), "")
+        self.sort_by = next(
+            (name for name in (query.get("sort"), self.split.sort_by, *names) if name in names), ""
+        )
         order = query.get("order", "worst")
         self.order = order if order in _ORDERS and self.sort_by else "worst" if self.sort_by else "image"
         self.image = query.get("image", "").strip()
@@ -80,7 +82,9 @@ def examples(request: HttpRequest, pk: UUID) -> HttpResponse:
     return answer
 
 
-def _methods(request: HttpRequest, submission: Submission, split: Split, references: ReferenceSet) -> dict[str, Any]:
+def _methods(
+    request: HttpRequest, submission: Submission, split: Split, references: ReferenceSet
+) -> dict[str, Any]:
     """The methods that can be compared, and those that are."""
     public = showing.published(timezone.now()).exclude(pk=submission.pk)
     offered = service.methods(split, references, public, _OFFERED)
