@@ -50,6 +50,7 @@ def migrate() -> None:
 
     settings.DATA.mkdir(parents=True, exist_ok=True)
     call_command("migrate", verbosity=0)
+    call_command("createcachetable", verbosity=0)
 
 
 @app.command()
@@ -69,7 +70,8 @@ def start(
     # What a form holds beside the file is little.
     body = settings.UPLOAD_BYTES + 2**20
     # Without a proxy, the headers of one are a client's invention, and are dropped.
-    proxy = {"trusted_proxy": "*", "trusted_proxy_headers": "x-forwarded-proto"} if settings.HTTPS else {}
+    headers = "x-forwarded-for x-forwarded-proto"
+    proxy = {"trusted_proxy": "*", "trusted_proxy_headers": headers, "trusted_proxy_count": 1}
     waitress.serve(
         application,
         host=host,
@@ -78,7 +80,7 @@ def start(
         max_request_body_size=body,
         ident=None,
         clear_untrusted_proxy_headers=True,
-        **proxy,
+        **(proxy if settings.HTTPS else {}),
     )
 
 

@@ -1,1 +1,1 @@
-"""Who may ask for what: tokens of the API."""
+"""Who may ask for what: users' own pages, and tokens of the API."""

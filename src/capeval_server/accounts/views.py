@@ -1,0 +1,90 @@
+"""Users' own pages beside allauth's: the profile, tokens of the API, the end of an account."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from allauth.account.decorators import reauthentication_required
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import path
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from capeval_server.accounts.forms import DeletionForm, TokenForm
+from capeval_server.accounts.models import Token
+
+__all__ = ["urlpatterns"]
+
+
+def _user(request: HttpRequest) -> User:
+    """Who asks; the views here answer nobody who has not logged in."""
+    return cast(User, request.user)
+
+
+@login_required
+def profile(request: HttpRequest) -> HttpResponse:
+    """What the server knows of the user."""
+    return render(request, "account/profile.html")
+
+
+@login_required
+@never_cache
+def tokens(request: HttpRequest) -> HttpResponse:
+    """The user's tokens; makes one and shows its text.
+
+    The answer to the form itself shows the text: to show it after a redirect, the server would have to keep
+    it. Sending the form again makes nothing, as the name is taken by then.
+    """
+    form = TokenForm(request.POST or None)
+    made = None
+    if form.is_valid():
+        given = form.cleaned_data
+        try:
+            with transaction.atomic():
+                made = Token.issue(_user(request).pk, given["name"], given["scope"], days=given["days"])
+        except IntegrityError:
+            form.add_error("name", "You have a token of this name already.")
+        else:
+            form = TokenForm()
+    shown = _user(request).tokens.filter(revoked=None).order_by("-created", "-pk")
+    context = {"form": form, "made": made, "tokens": shown, "now": timezone.now()}
+    return render(request, "account/tokens.html", context)
+
+
+@login_required
+@require_POST
+def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
+    """Revokes one of the user's tokens."""
+    token = get_object_or_404(_user(request).tokens, pk=pk, revoked=None)
+    token.revoke()
+    messages.success(request, f"Token {token.name} is revoked.")
+    return redirect("accounts_tokens")
+
+
+@login_required
+def delete(request: HttpRequest) -> HttpResponse:
+    """Deletes the user's account; what belongs to teams stays."""
+    user = _user(request)
+    form = DeletionForm(user, request.POST or None)
+    if not form.is_valid():
+        return render(request, "account/delete.html", {"form": form})
+    pk = user.pk
+    logout(request)
+    User.objects.get(pk=pk).delete()
+    messages.success(request, "Your account is deleted.")
+    return redirect("/")
+
+
+urlpatterns = [
+    path("accounts/profile/", profile, name="accounts_profile"),
+    path("accounts/delete/", reauthentication_required(delete), name="accounts_delete"),
+    path("tokens/", tokens, name="accounts_tokens"),
+    path("tokens/<int:pk>/revoke/", revoke_token, name="accounts_revoke_token"),
+]
