@@ -1,0 +1,1 @@
+"""The pages: what people see in a browser."""

@@ -1,0 +1,10 @@
+"""The addresses of the pages."""
+
+from capeval_server.pages import public
+
+__all__ = ["urlpatterns"]
+
+# The public pages come last: among theirs are `<slug>/` and `<slug>/<phase>/`, which match fixed words too.
+urlpatterns = [
+    *public.urlpatterns,
+]
