@@ -10,6 +10,7 @@ __all__ = [
     "ChallengeError",
     "ConflictError",
     "PhaseError",
+    "QuestionError",
     "QuotaError",
     "RepeatedKeyError",
     "StandingError",
@@ -40,6 +41,10 @@ class UploadError(CapevalError, ValueError):
 
 class PhaseError(CapevalError, ValueError):
     """A phase takes no submissions now."""
+
+
+class QuestionError(CapevalError, ValueError):
+    """A leaderboard can't be shown so."""
 
 
 class QuotaError(CapevalError, ValueError):
