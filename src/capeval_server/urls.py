@@ -3,7 +3,6 @@
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import include, path
-from django.views.generic import RedirectView
 
 from capeval_server.accounts.views import urlpatterns as accounts
 from capeval_server.api.views import api
@@ -11,11 +10,12 @@ from capeval_server.api.views import api
 __all__ = ["urlpatterns"]
 
 urlpatterns = [
-    path("", RedirectView.as_view(url="/api/docs")),
     path("", include(accounts)),
     path("accounts/", include("allauth.urls")),
     # Staff log in as all do: with the same limits, and a second factor where they have one.
     path("admin/login/", secure_admin_login(admin.site.login)),
     path("admin/", admin.site.urls),
     path("api/", api.urls),
+    # Last, as there are addresses that begin with the name of a challenge.
+    path("", include("capeval_server.pages.urls")),
 ]

@@ -161,7 +161,9 @@ def _problem(found: tuple[str | int, ...], message: str, place: tuple[str | int,
     message = message.removeprefix("Value error, ")
     if found[: len(place)] != place or len(found) == len(place):
         return "", message
-    return str(found[len(place)]), message
+    field, *within = found[len(place) :]
+    where = ", ".join(f"no. {part + 1}" if isinstance(part, int) else part for part in within)
+    return str(field), f"{where}: {message}" if where else message
 
 
 def _listed(names: list[str]) -> str:

@@ -1,10 +1,11 @@
 """The addresses of the pages."""
 
-from capeval_server.pages import public
+from capeval_server.pages import organiser, public
 
 __all__ = ["urlpatterns"]
 
 # The public pages come last: among theirs are `<slug>/` and `<slug>/<phase>/`, which match fixed words too.
 urlpatterns = [
+    *organiser.urlpatterns,
     *public.urlpatterns,
 ]
