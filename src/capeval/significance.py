@@ -7,18 +7,28 @@ twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from capeval.errors import MismatchError, OptionError
 from capeval.evaluation import Report
 from capeval.metrics.base import Metric
-from capeval.types import FloatArray
+from capeval.types import FloatArray, ImageId
 
-__all__ = ["Comparison", "Interval", "bootstrap", "compare"]
+__all__ = [
+    "Comparison",
+    "Interval",
+    "Resampled",
+    "Resampler",
+    "bootstrap",
+    "compare",
+    "difference",
+    "resample",
+]
 
 Method = Literal["bootstrap", "randomization"]
 
@@ -26,6 +36,8 @@ Method = Literal["bootstrap", "randomization"]
 _CHUNK = 2_000_000
 # Differences this close, relative to the scores, are the same number summed in another order.
 _ROUNDING = 1e-12
+# The same, where scores were kept in single precision.
+_SINGLE_ROUNDING = float(np.finfo(np.float32).eps)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,42 +92,144 @@ class Comparison:
     seed: int
 
 
-def bootstrap(
-    report: Report, *, samples: int = 1000, level: float = 0.95, seed: int = 0
-) -> dict[str, Interval]:
-    """Percentile bootstrap intervals of the corpus scores (Efron 1979), resampling images.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Resampled:
+    """A corpus score, and what it is in each bootstrap resample of the images.
 
-    All scores share the same resamples, and a score's interval does not depend on which other metrics
+    The resamples of as many images, in the same order, with the same seed are the same for every system:
+    two systems' `values` pair, and `difference` compares them. They can be kept and compared later; kept
+    as `float32`, differences below its rounding count as none.
+
+    Attributes:
+        name: The name of the score.
+        score: The score of all images.
+        values: The score of each resample.
+        seed: The seed that the resamples were drawn with.
+    """
+
+    name: str
+    score: float
+    values: FloatArray | NDArray[np.float32]
+    seed: int = 0
+
+    def interval(self, *, level: float = 0.95) -> Interval:
+        """The percentile bootstrap interval.
+
+        Raises:
+            OptionError: `level` is no number between 0 and 1.
+        """
+        _check_level(level)
+        low, high = _interval(self.values.astype(np.float64, copy=False), level)
+        return Interval(
+            score=self.score,
+            low=low,
+            high=high,
+            level=level,
+            samples=len(self.values),
+            seed=self.seed,
+        )
+
+
+def resample(
+    report: Report, *, samples: int = 1000, seed: int = 0, images: Iterable[ImageId] | None = None
+) -> dict[str, Resampled]:
+    """The corpus scores of bootstrap resamples (Efron 1979): images drawn with replacement.
+
+    All scores share the same resamples, and the values of a score do not depend on which other metrics
     the report has. Document frequencies stay those of all references.
+
+    Args:
+        report: The scores of a system.
+        samples: The number of resamples.
+        seed: The seed of the resamples; the same seed gives the same values.
+        images: The images to draw from, such as those of a subset; all by default.
+
+    Returns:
+        Each corpus score with its values, by name, in the order of the report.
+
+    Raises:
+        MismatchError: The report has no scores of one of the images.
+        OptionError: An option has a value that it can't have.
+    """
+    _check(samples, seed)
+    return _resampled(report, images, seed, lambda count: _resamples(count, samples, seed))
+
+
+class Resampler:
+    """Resamples drawn once, for the reports of any number of systems: `resample` with them, faster.
+
+    They are kept by the number of images, a byte for each image and resample.
+
+    Args:
+        samples: The number of resamples.
+        seed: The seed of the resamples; the same seed gives the same values.
+
+    Raises:
+        OptionError: An option has a value that it can't have.
+    """
+
+    def __init__(self, *, samples: int = 1000, seed: int = 0) -> None:
+        _check(samples, seed)
+        self.samples = samples
+        self.seed = seed
+        self._drawn: dict[int, NDArray[np.uint8]] = {}
+
+    def resample(self, report: Report, *, images: Iterable[ImageId] | None = None) -> dict[str, Resampled]:
+        """The corpus scores of a report's resamples, as `resample` gives them.
+
+        Args:
+            report: The scores of a system.
+            images: The images to draw from, such as those of a subset; all by default.
+
+        Raises:
+            MismatchError: The report has no scores of one of the images.
+            OptionError: There is no image.
+        """
+        return _resampled(report, images, self.seed, self._resamples)
+
+    def _resamples(self, images: int) -> Iterator[FloatArray]:
+        if images not in self._drawn:
+            # Drawing an image once is the most likely, and 256 times has a probability below 1e-500.
+            drawn = np.empty((self.samples, images), np.uint8)
+            start = 0
+            for rows in _resamples(images, self.samples, self.seed):
+                drawn[start : start + len(rows)] = rows
+                start += len(rows)
+            self._drawn[images] = drawn
+        start = 0
+        # In the same pieces, so that sums are the same to the last bit.
+        for size in _chunks(images, self.samples):
+            yield self._drawn[images][start : start + size].astype(np.float64)
+            start += size
+
+
+def bootstrap(
+    report: Report,
+    *,
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+    images: Iterable[ImageId] | None = None,
+) -> dict[str, Interval]:
+    """Percentile bootstrap intervals of the corpus scores: those of `resample`.
 
     Args:
         report: The scores of a system.
         samples: The number of resamples.
         level: The part of the resamples inside the interval.
         seed: The seed of the resamples; the same seed gives the same intervals.
+        images: The images to draw from, such as those of a subset; all by default.
 
     Returns:
         The interval of each corpus score, by name, in the order of the report.
 
     Raises:
+        MismatchError: The report has no scores of one of the images.
         OptionError: An option has a value that it can't have.
     """
-    _check(samples, level, seed)
-    intervals: dict[str, Interval] = {}
-    statistics = [scores.statistics for _, scores in report.scores]
-    summed = _summed(statistics, _resamples(len(report.image_ids), samples, seed))
-    for (metric, scores), sums in zip(report.scores, summed, strict=True):
-        lows, highs = _interval(metric.aggregate(sums), level)
-        for i, name in enumerate(metric.names):
-            intervals[name] = Interval(
-                score=scores.corpus[name],
-                low=float(lows[i]),
-                high=float(highs[i]),
-                level=level,
-                samples=samples,
-                seed=seed,
-            )
-    return intervals
+    _check_level(level)
+    resampled = resample(report, samples=samples, seed=seed, images=images)
+    return {name: one.interval(level=level) for name, one in resampled.items()}
 
 
 def compare(
@@ -157,49 +271,109 @@ def compare(
     """
     if method not in get_args(Method):
         raise OptionError(f"'method' must be one of {', '.join(get_args(Method))} (got {method!r})")
-    _check(samples, level, seed)
-    comparisons: dict[str, Comparison] = {}
+    _check(samples, seed)
+    _check_level(level)
     metrics, first, second = _paired(a, b)
-    images = len(a.image_ids)
-    resampled = _differences(metrics, first, second, _resamples(images, samples, seed))
-    swapped = (
-        _swapped(metrics, first, second, _swaps(images, samples, seed))
-        if method == "randomization"
-        else [None] * len(metrics)
-    )
-    for metric, differences, under_none in zip(metrics, resampled, swapped, strict=True):
-        lows, highs = _interval(differences, level)
-        for i, name in enumerate(metric.names):
-            difference = a.corpus[name] - b.corpus[name]
-            rounding = _ROUNDING * (abs(a.corpus[name]) + abs(b.corpus[name]))
-            p_value = (
-                _bootstrap_p(differences[:, i], rounding)
-                if under_none is None
-                else _randomization_p(under_none[:, i], difference, rounding)
-            )
-            comparisons[name] = Comparison(
-                name=name,
-                a=a.corpus[name],
-                b=b.corpus[name],
-                difference=difference,
-                low=float(lows[i]),
-                high=float(highs[i]),
-                p_value=p_value,
-                method=method,
-                level=level,
-                samples=samples,
-                seed=seed,
-            )
+    images, count = len(a.image_ids), len(metrics)
+    values = _values([*metrics, *metrics], [*first, *second], _resamples(images, samples, seed))
+    comparisons = {
+        name: difference(
+            Resampled(name=name, score=a.corpus[name], values=values_a[:, i], seed=seed),
+            Resampled(name=name, score=b.corpus[name], values=values_b[:, i], seed=seed),
+            level=level,
+        )
+        for metric, values_a, values_b in zip(metrics, values[:count], values[count:], strict=True)
+        for i, name in enumerate(metric.names)
+    }
+    if method == "randomization":
+        swapped = _swapped(metrics, first, second, _swaps(images, samples, seed))
+        for metric, under_none in zip(metrics, swapped, strict=True):
+            for i, name in enumerate(metric.names):
+                p_value = _randomization_p(under_none[:, i], comparisons[name])
+                comparisons[name] = replace(comparisons[name], p_value=p_value, method=method)
     return comparisons
 
 
-def _check(samples: object, level: object, seed: object) -> None:
+def difference(a: Resampled, b: Resampled, *, level: float = 0.95) -> Comparison:
+    """Tests whether two systems differ by their resampled scores: `compare` with `bootstrap`.
+
+    Args:
+        a: A score of the first system.
+        b: The same score of the second, of the same images in the same order.
+        level: The part of the resamples inside the interval.
+
+    Raises:
+        MismatchError: The two are not of the same score, number of resamples and seed.
+        OptionError: `level` is no number between 0 and 1.
+    """
+    _check_level(level)
+    if (a.name, len(a.values), a.seed) != (b.name, len(b.values), b.seed):
+        told = " and ".join(f"{one.name}, {len(one.values):,} samples, seed {one.seed}" for one in (a, b))
+        raise MismatchError(f"resampled scores must be of the same score, samples and seed (got {told})")
+    first, second = (one.values.astype(np.float64, copy=False) for one in (a, b))
+    low, high = _interval(first - second, level)
+    exact = all(one.values.dtype == np.float64 for one in (a, b))
+    rounding = _ROUNDING if exact else _SINGLE_ROUNDING
+    return Comparison(
+        name=a.name,
+        a=a.score,
+        b=b.score,
+        difference=a.score - b.score,
+        low=low,
+        high=high,
+        p_value=_bootstrap_p(first - second, rounding * (abs(a.score) + abs(b.score))),
+        method="bootstrap",
+        level=level,
+        samples=len(first),
+        seed=a.seed,
+    )
+
+
+def _check(samples: object, seed: object) -> None:
     if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
         raise OptionError(f"'samples' must be an integer of at least 1 (got {samples!r})")
-    if not isinstance(level, float) or not 0 < level < 1:
-        raise OptionError(f"'level' must be a number between 0 and 1 (got {level!r})")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise OptionError(f"'seed' must be an integer of at least 0 (got {seed!r})")
+
+
+def _check_level(level: object) -> None:
+    if not isinstance(level, float) or not 0 < level < 1:
+        raise OptionError(f"'level' must be a number between 0 and 1 (got {level!r})")
+
+
+def _resampled(
+    report: Report,
+    images: Iterable[ImageId] | None,
+    seed: int,
+    weights: Callable[[int], Iterator[FloatArray]],
+) -> dict[str, Resampled]:
+    """The resampled scores of a report, by what gives the weights of so many images."""
+    metrics = [metric for metric, _ in report.scores]
+    statistics = [scores.statistics for _, scores in report.scores]
+    count = len(report.image_ids)
+    if images is not None:
+        rows = _rows(report, images)
+        statistics, count = [each[rows] for each in statistics], len(rows)
+    resampled = {}
+    for metric, own, values in zip(
+        metrics, statistics, _values(metrics, statistics, weights(count)), strict=True
+    ):
+        scores = metric.aggregate(own.sum(axis=0))
+        for i, name in enumerate(metric.names):
+            resampled[name] = Resampled(name=name, score=float(scores[i]), values=values[:, i], seed=seed)
+    return resampled
+
+
+def _rows(report: Report, images: Iterable[ImageId]) -> list[int]:
+    """The rows of some images, in the order of the report."""
+    wanted = set(images)
+    rows = [row for row, image in enumerate(report.image_ids) if image in wanted]
+    if not wanted:
+        raise OptionError("'images' must be at least one image (got none)")
+    if len(rows) < len(wanted):
+        unknown = sorted(wanted - set(report.image_ids), key=str)
+        raise MismatchError(f"the images must be among the report's (got {unknown[0]!r})")
+    return rows
 
 
 def _paired(a: Report, b: Report) -> tuple[list[Metric], list[FloatArray], list[FloatArray]]:
@@ -261,19 +435,12 @@ def _summed(statistics: Sequence[FloatArray], weights: Iterator[FloatArray]) -> 
     return [np.concatenate(parts) for parts in zip(*sums, strict=True)]
 
 
-def _differences(
-    metrics: Sequence[Metric],
-    first: Sequence[FloatArray],
-    second: Sequence[FloatArray],
-    weights: Iterator[FloatArray],
+def _values(
+    metrics: Sequence[Metric], statistics: Sequence[FloatArray], weights: Iterator[FloatArray]
 ) -> list[FloatArray]:
-    """The difference of the two systems in each resample, for each metric: samples by scores."""
-    sums = _summed([*first, *second], weights)
-    count = len(metrics)
-    return [
-        metric.aggregate(sums_a) - metric.aggregate(sums_b)
-        for metric, sums_a, sums_b in zip(metrics, sums[:count], sums[count:], strict=True)
-    ]
+    """The scores of each resample, for each metric: arrays of samples by scores."""
+    summed = _summed(statistics, weights)
+    return [metric.aggregate(sums) for metric, sums in zip(metrics, summed, strict=True)]
 
 
 def _swapped(
@@ -290,9 +457,9 @@ def _swapped(
     ]
 
 
-def _interval(values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return low, high
+def _interval(values: FloatArray, level: float) -> tuple[float, float]:
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
 
 
 def _bootstrap_p(differences: FloatArray, rounding: float) -> float:
@@ -300,6 +467,7 @@ def _bootstrap_p(differences: FloatArray, rounding: float) -> float:
     return min(1.0, 2 * (beyond + 1) / (len(differences) + 1))
 
 
-def _randomization_p(differences: FloatArray, observed: float, rounding: float) -> float:
-    extreme = int((np.abs(differences) >= abs(observed) - rounding).sum())
+def _randomization_p(differences: FloatArray, observed: Comparison) -> float:
+    rounding = _ROUNDING * (abs(observed.a) + abs(observed.b))
+    extreme = int((np.abs(differences) >= abs(observed.difference) - rounding).sum())
     return (extreme + 1) / (len(differences) + 1)

@@ -13,7 +13,15 @@ from capeval import Cider, RougeL, Tokenizer
 from capeval.errors import MismatchError, OptionError
 from capeval.evaluation import Report, evaluate
 from capeval.metrics import Metric
-from capeval.significance import Method, bootstrap, compare
+from capeval.significance import (
+    Method,
+    Resampled,
+    Resampler,
+    bootstrap,
+    compare,
+    difference,
+    resample,
+)
 from tests.properties.strategies import Corpus, corpora
 from tests.twins import significance as twin
 
@@ -205,13 +213,83 @@ def test_a_real_difference_is_found(method: Method) -> None:
 )
 def test_options_are_checked(options: dict[str, Any], message: str) -> None:
     report = hits([True, False])
+    drawing = {name: value for name, value in options.items() if name != "level"}
     calls: list[Callable[[], object]] = [
+        (lambda: Resampler(**drawing))
+        if drawing
+        else (lambda: resample(report)["ROUGE-L"].interval(**options)),
         lambda: bootstrap(report, **options),
         lambda: compare(report, report, **options),
     ]
     for call in calls:
         with pytest.raises(OptionError, match=message):
             call()
+
+
+def test_resamples_have_the_intervals_and_the_comparison() -> None:
+    reports = _systems(["BLEU", "CIDEr-D"])
+    a, b = (resample(report, samples=200, seed=3) for report in reports)
+    assert {name: one.interval() for name, one in a.items()} == bootstrap(reports[0], samples=200, seed=3)
+    compared = compare(*reports, samples=200, seed=3)
+    assert list(compared) == list(a)
+    assert {name: difference(a[name], b[name]) for name in a} == compared
+
+
+def test_a_resampler_draws_the_same_for_all_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("capeval.significance._CHUNK", 7 * 40)
+    resampler = Resampler(samples=101, seed=3)
+    some = list(range(0, 40, 3))
+    for report in (*_systems(["BLEU"]), *_systems(["CIDEr-D", "ROUGE-L"])):
+        for images in (None, some):
+            once = resample(report, samples=101, seed=3, images=images)
+            again = resampler.resample(report, images=images)
+            assert list(once) == list(again) == list(report.corpus)
+            for name, one in once.items():
+                assert (one.name, one.score, one.seed) == (name, again[name].score, 3)
+                np.testing.assert_array_equal(one.values, again[name].values)
+
+
+def test_a_subset_has_the_interval_that_its_images_have_alone() -> None:
+    right = [True, False, True, True, False]
+    whole = hits([*right, True, True, True])
+    assert bootstrap(whole, images=range(5)) == bootstrap(hits(right))
+    # Whatever order its images are named in.
+    assert bootstrap(whole, images=[4, 2, 0, 1, 3]) == bootstrap(hits(right))
+
+
+def test_resamples_kept_in_single_precision_say_the_same() -> None:
+    reports = _systems(["ROUGE-L"])
+    kept = []
+    for report in reports:
+        one = resample(report)["ROUGE-L"]
+        kept.append(Resampled(name=one.name, score=one.score, values=one.values.astype(np.float32)))
+    single, whole = difference(kept[0], kept[1]), compare(*reports)["ROUGE-L"]
+    assert (single.difference, single.p_value) == (whole.difference, whole.p_value)
+    assert (single.low, single.high) == pytest.approx((whole.low, whole.high), abs=1e-7)
+    # What differs by rounding alone is the same: here 1/3, and 1/3 with its last bit changed.
+    values = np.full(1000, 1 / 3, np.float32)
+    a, b = (Resampled(name="x", score=1 / 3, values=v) for v in (values, np.nextafter(values, np.float32(0))))
+    assert difference(a, b).p_value == 1
+
+
+def test_resamples_that_do_not_pair_are_refused() -> None:
+    report, _ = _systems(["ROUGE-L", "CIDEr-D"])
+    found = resample(report, samples=10)
+    for other in (
+        found["CIDEr-D"],
+        resample(report, samples=11)["ROUGE-L"],
+        resample(report, samples=10, seed=1)["ROUGE-L"],
+    ):
+        with pytest.raises(MismatchError, match=r"got ROUGE-L, 10 samples, seed 0 and "):
+            difference(found["ROUGE-L"], other)
+
+
+def test_images_to_draw_from_are_checked() -> None:
+    report = hits([True, False])
+    with pytest.raises(OptionError, match=r"'images' must be at least one image \(got none\)"):
+        resample(report, images=[])
+    with pytest.raises(MismatchError, match=r"must be among the report's \(got 7\)"):
+        bootstrap(report, images=[0, 7])
 
 
 def test_the_method_is_checked() -> None:

@@ -30,7 +30,7 @@ def fingerprint(board: Leaderboard) -> str:
     Args:
         board: All rows of a leaderboard.
     """
-    rows = sorted([str(row.submission or "human"), dict(row.scores)] for row in board.rows if row.scores)
+    rows = {str(row.submission): dict(row.scores) for row in board.rows}
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -33,7 +33,7 @@ def _about(row: Row) -> list[str]:
         _text(row.team),
         _text(row.algorithm),
         row.submitted.isoformat(),
-        str(row.submission or ""),
+        str(row.submission),
         "yes" if row.baseline else "no",
         _text(row.flag_reason),
     ]

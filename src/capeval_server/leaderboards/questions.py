@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.http import Http404
@@ -78,6 +78,10 @@ def ask(
         Http404: Nothing has a name.
         QuestionError: A score or an order is not one that can be sorted by.
     """
+    try:
+        as_of = as_of and as_of.astimezone(UTC)
+    except OverflowError:
+        raise Http404 from None
     # PostgreSQL's text has no zero character, so nothing has a name with one.
     if any("\0" in name for name in (split, references, subset)):
         raise Http404

@@ -33,7 +33,7 @@ class Row:
     Attributes:
         rank: From 1; equal scores have equal ranks. None for a human baseline, and where there is no score
             to rank by.
-        submission: Its id; None for a human baseline.
+        submission: Its id.
         team: The name of the team that submitted.
         algorithm: The name of what made the captions.
         declared: What the submitter declared.
@@ -48,7 +48,7 @@ class Row:
     """
 
     rank: int | None
-    submission: UUID | None
+    submission: UUID
     team: str
     algorithm: str
     declared: Mapping[str, str]
@@ -182,7 +182,7 @@ def _rows(question: Question, places: Sequence[_Place], start: int, stop: int) -
         rows.append(
             Row(
                 rank=None if place.baseline or place.score is None else ranks[place.score],
-                submission=None if place.baseline else place.submission,
+                submission=place.submission,
                 team=place.entrant,
                 algorithm=found.algorithm,
                 declared=found.declared,

@@ -15,7 +15,32 @@ from markdown_it.token import Token
 __all__ = ["excerpt", "to_html"]
 
 _TAGS = set(
-    "a blockquote br code del em h3 h4 h5 h6 hr li ol p pre s strong table tbody td th thead tr ul".split()
+    [
+        "a",
+        "blockquote",
+        "br",
+        "code",
+        "del",
+        "em",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hr",
+        "li",
+        "ol",
+        "p",
+        "pre",
+        "s",
+        "strong",
+        "table",
+        "tbody",
+        "td",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+    ]
 )
 _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
@@ -28,7 +53,7 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def _description(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:  # noqa: ARG001
+def _description(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     return escape(renderer.renderInlineAsText(tokens[index].children or [], options, env))
 
 
