@@ -19,9 +19,9 @@ from capeval_server.submissions.uploads import Upload, read_upload
 from capeval_server.teams.joining import team_of
 from capeval_server.teams.models import Team
 
-__all__ = ["Quota", "allowance", "quota", "submit"]
+__all__ = ["LONGEST_FIELD", "Quota", "allowance", "quota", "submit"]
 
-_LONGEST_FIELD = 2000
+LONGEST_FIELD = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,8 +150,8 @@ def _check_declared(phase: Phase, declared: Mapping[str, str]) -> None:
         if name not in fields:
             known = ", ".join(fields) or "nothing"
             raise UploadError(f"what is declared must be among {known} (got {name!r})")
-        if len(value) > _LONGEST_FIELD or "\0" in value:
-            raise UploadError(f"{name!r} must be text of at most {_LONGEST_FIELD:,} characters")
+        if len(value) > LONGEST_FIELD or "\0" in value:
+            raise UploadError(f"{name!r} must be text of at most {LONGEST_FIELD:,} characters")
     missing = [name for name, required in fields.items() if required and not declared.get(name, "").strip()]
     if missing:
         raise UploadError(f"a submission must declare {', '.join(map(repr, missing))}")

@@ -10,12 +10,17 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.errors import TeamError
 from capeval_server.teams.models import Membership, Team, new_code
 
-__all__ = ["join", "leave", "make_team", "renew_code", "team_of"]
+__all__ = ["invited", "join", "leave", "make_team", "renew_code", "team_of"]
 
 
 def team_of(user: User, challenge: Challenge) -> Team | None:
     """The team by which a user takes part in a challenge, if they do."""
     return Team.objects.filter(challenge=challenge, memberships__user=user).first()
+
+
+def invited(challenge: Challenge, code: str) -> Team | None:
+    """The team that has a code, if one has."""
+    return Team.objects.filter(challenge=challenge, code=code).first() if "\0" not in code else None
 
 
 def make_team(user: User, challenge: Challenge, name: str = "") -> Team:
@@ -52,7 +57,7 @@ def join(user: User, challenge: Challenge, code: str) -> Team:
     Raises:
         TeamError: No team has the code, or the user takes part already.
     """
-    team = Team.objects.filter(challenge=challenge, code=code).first() if "\0" not in code else None
+    team = invited(challenge, code)
     if team is None:
         raise TeamError("'code' must be the code of a team of this challenge (got another)")
     _add(user, team)

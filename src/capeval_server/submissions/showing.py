@@ -1,0 +1,176 @@
+"""What is shown of a submission, and to whom: its team sees all, everybody else what is published."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from capeval.metrics import METRICS
+from capeval_server.challenges.models import Phase, Split
+from capeval_server.submissions.models import Result, Score, Submission
+
+__all__ = ["Cell", "ScoreRow", "ScoreTable", "ahead", "headline", "own", "published", "score_tables", "visible"]
+
+
+def own(user: User | AnonymousUser) -> QuerySet[Submission]:
+    """The submissions of a user's teams."""
+    found = Submission.objects.filter(team__memberships__user=user.pk) if user.pk else Submission.objects.none()
+    return found.select_related("phase__challenge", "team", "user")
+
+
+def published(now: datetime) -> QuerySet[Submission]:
+    """What stands on a leaderboard that everybody may see, human baselines included."""
+    shown = Phase.objects.filter(
+        Q(leaderboard=Phase.Leaderboard.PUBLIC) | Q(leaderboard=Phase.Leaderboard.AFTER, closes__lte=now)
+    )
+    stands = Q(stands=True) & Exists(shown.filter(pk=OuterRef("phase_id")))
+    baseline = Q(baseline_of__isnull=False) & Exists(
+        shown.filter(splits__reference_sets=OuterRef("baseline_of_id"))
+    )
+    found = Submission.objects.filter(stands | baseline).exclude(mark=Submission.Mark.HIDDEN)
+    return found.select_related("phase__challenge", "team", "baseline_of__split__challenge")
+
+
+def visible(user: User | AnonymousUser, pk: Any) -> tuple[Submission, bool] | None:
+    """A submission that a user may see, and whether it is their team's; none where there is none for them."""
+    found = own(user).filter(pk=pk).first()
+    if found is not None:
+        return found, True
+    found = published(timezone.now()).filter(pk=pk).first()
+    return None if found is None else (found, False)
+
+
+def ahead(submission: Submission) -> int:
+    """How many submissions come before one that waits."""
+    State = Submission.State
+    before = Q(state=State.RUNNING) | Q(state=State.WAITING, created__lt=submission.created)
+    return Submission.objects.filter(before).exclude(pk=submission.pk).count()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A score of all images or of a subset, with its interval where there is one."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreRow:
+    """A score of each group of images; or why a metric gave none.
+
+    Attributes:
+        name: The score's name, or the metric's where it failed.
+        cells: One of each group, in the table's order; none where there is no such score.
+        failure: Why there are none.
+    """
+
+    name: str
+    cells: list[Cell | None] = field(default_factory=list)
+    failure: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreTable:
+    """All scores by one version of a split's references.
+
+    Attributes:
+        split: The split.
+        references: The name of the reference set.
+        public: Whether its references are public.
+        version: The version.
+        current: The version that counts now.
+        groups: The subsets, in order; all images, named by nothing, come first.
+        rows: The scores.
+        signatures: Of each metric that gave scores, what they depend on.
+    """
+
+    split: Split
+    references: str
+    public: bool
+    version: int
+    current: int
+    groups: list[str]
+    rows: list[ScoreRow]
+    signatures: list[tuple[str, str]]
+
+    @property
+    def stale(self) -> bool:
+        """Whether the references are others by now."""
+        return self.version != self.current
+
+
+def score_tables(submission: Submission) -> list[ScoreTable]:
+    """The scores of a submission: by split, reference set and version, the current versions first."""
+    results = submission.results.select_related("reference_version__reference_set__split")
+    results = results.defer("reference_version__reference_set__split__image_ids", "log")
+    by_version: dict[Any, list[Result]] = {}
+    for result in results:
+        by_version.setdefault(result.reference_version, []).append(result)
+    scores: dict[int, list[Score]] = {}
+    for score in Score.objects.filter(result__submission=submission).defer("samples").order_by("pk"):
+        scores.setdefault(score.result_id, []).append(score)
+    tables = [_table(version, found, scores) for version, found in by_version.items()]
+    return sorted(tables, key=lambda table: (table.stale, table.split.name, table.references, -table.version))
+
+
+def _table(version: Any, results: Iterable[Result], scores: dict[int, list[Score]]) -> ScoreTable:
+    split = version.reference_set.split
+    order = {metric: place for place, metric in enumerate(split.metrics)}
+    ordered = sorted(results, key=lambda result: (order.get(result.metric, len(order)), result.metric))
+    subsets = sorted({score.subset for result in ordered for score in scores.get(result.pk, ())})
+    groups = subsets or [""]
+    rows = [row for result in ordered for row in _rows(result, scores.get(result.pk, []), groups)]
+    return ScoreTable(
+        split=split,
+        references=version.reference_set.name,
+        public=version.reference_set.public,
+        version=version.number,
+        current=version.reference_set.version,
+        groups=groups,
+        rows=rows,
+        signatures=[(result.metric, result.signature) for result in ordered if result.signature],
+    )
+
+
+def _rows(result: Result, scores: list[Score], groups: list[str]) -> list[ScoreRow]:
+    if result.failure:
+        return [ScoreRow(name=result.metric, failure=result.failure)]
+    found: dict[str, dict[str, Cell]] = {}
+    for score in scores:
+        cell = Cell(value=_finite(score.value), low=_finite(score.low), high=_finite(score.high))
+        found.setdefault(score.name, {})[score.subset] = cell
+    known = list(METRICS[result.metric]().names) if result.metric in METRICS else []
+    names = sorted(found, key=lambda name: known.index(name) if name in known else len(known))
+    return [ScoreRow(name=name, cells=[found[name].get(group) for group in groups]) for name in names]
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def headline(submissions: Iterable[Submission], splits: Iterable[Split]) -> dict[Any, dict[int, float | None]]:
+    """Of each submission, the score that leaderboards sort by: by reference set, of all its images."""
+    wanted = Q(pk__in=[])
+    for split in splits:
+        wanted |= Q(result__reference_version__reference_set__split=split, name=split.sort_by)
+    found: dict[Any, dict[int, float | None]] = {}
+    scores = Score.objects.filter(wanted, result__submission__in=[one.pk for one in submissions], subset="")
+    for submission, references, number, current, value in scores.values_list(
+        "result__submission_id",
+        "result__reference_version__reference_set_id",
+        "result__reference_version__number",
+        "result__reference_version__reference_set__version",
+        "value",
+    ):
+        if number == current:
+            found.setdefault(submission, {})[references] = _finite(value)
+    return found

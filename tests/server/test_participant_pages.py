@@ -1,0 +1,593 @@
+"""The pages of those who take part: who may do and see what, and what a browser can send."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+
+from capeval_server.challenges.importing import import_challenge
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion, Split
+from capeval_server.examples import write_example
+from capeval_server.submissions import worker
+from capeval_server.submissions.models import ImageScores, Result, Score, Submission, SubmissionFile
+from capeval_server.submissions.stored import packed_image_scores
+from capeval_server.teams.joining import join, make_team
+from capeval_server.teams.models import Membership, Raise, Team
+from tests.server.conftest import CAPTIONS, RESULTS, results
+
+pytestmark = pytest.mark.django_db
+
+SUBMIT = "/small/open/submit/"
+MARKER = "Xylomarker"
+MARKUP = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def challenge(tmp_path: Path) -> Challenge:
+    """The small challenge, its private references marked."""
+    path = write_example("small", tmp_path)
+    references = json.loads((tmp_path / "references_c2.json").read_text())
+    for captions in references.values():
+        captions.append(f"{MARKER} {captions[0]}")
+    (tmp_path / "references_c2.json").write_text(json.dumps(references))
+    return import_challenge(path)
+
+
+def make_public() -> None:
+    """Has all of the split's references be public, so that it can be browsed."""
+    ReferenceSet.objects.update(public=True)
+
+
+class Someone:
+    """A user who is logged in, and takes part alone."""
+
+    def __init__(self, name: str, *, joined: bool = True) -> None:
+        self.user = User.objects.create(username=name)
+        self.client = Client()
+        self.client.force_login(self.user)
+        if joined:
+            self.team = make_team(self.user, Challenge.objects.get())
+
+    def see(self, path: str, status: int = 200) -> str:
+        answer = self.client.get(path)
+        assert answer.status_code == status, answer.content
+        return answer.content.decode()
+
+    def submit(self, data: bytes | None = None, name: str = RESULTS, **fields: str) -> Any:
+        file = SimpleUploadedFile(name, results() if data is None else data)
+        form = {"key": _key(self.see(SUBMIT)), "declared-method": "m", **fields}
+        return self.client.post(SUBMIT, {**form, "file": file})
+
+    def submitted(self, **fields: str) -> Submission:
+        answer = self.submit(**fields)
+        assert answer.status_code == 302, answer.content
+        return Submission.objects.get(pk=answer["Location"].split("/")[2])
+
+    def scored(self, *, stands: bool = False) -> Submission:
+        submission = self.submitted()
+        assert worker.work_once()
+        Submission.objects.filter(pk=submission.pk).update(stands=stands)
+        submission.refresh_from_db()
+        return submission
+
+
+def _key(page: str) -> str:
+    found = re.search(r'name="key" value="([^"]+)"', page)
+    return found[1] if found else "none"
+
+
+@pytest.fixture
+def ann(challenge: Challenge) -> Someone:
+    return Someone("ann")
+
+
+@pytest.fixture
+def bob(challenge: Challenge) -> Someone:
+    return Someone("bob")
+
+
+def zipped(**entries: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+# Joining
+
+
+def test_joining_alone_takes_the_rules_and_one_button(challenge: Challenge) -> None:
+    carl = Someone("carl", joined=False)
+    assert "Be fair." in carl.see("/small/join/")
+    refused = carl.client.post("/small/join/", {"how": "alone"})
+    assert refused.status_code == 422
+    assert not Membership.objects.exists()
+    answer = carl.client.post("/small/join/", {"how": "alone", "accept": "on"})
+    assert (answer.status_code, answer["Location"]) == (302, "/small/team/")
+    assert Membership.objects.get().team.name == "carl"
+    # Once is enough.
+    assert carl.client.post("/small/join/", {"how": "alone", "accept": "on"})["Location"] == "/small/team/"
+    assert Membership.objects.count() == 1
+
+
+def test_joining_by_the_link_that_the_team_page_shows(ann: Someone) -> None:
+    carl = Someone("carl", joined=False)
+    link = re.search(r"http://testserver(/small/join/\?code=[^<]+)</code>", ann.see("/small/team/"))
+    assert link
+    page = carl.see(link[1])
+    assert "You are invited to the team" in page
+    assert ann.team.code in page
+    form = {"how": "code", "code": ann.team.code, "accept": "on"}
+    assert carl.client.post(link[1], form).status_code == 302
+    assert {one.user.username for one in ann.team.memberships.all()} == {"ann", "carl"}
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ({"how": "team"}, "This is needed"),
+        ({"how": "team", "name": "ann"}, "must be new in the challenge"),
+        ({"how": "team", "name": "a\u202eb"}, "can be printed"),
+        ({"how": "code"}, "This is needed"),
+        ({"how": "code", "code": "guessed"}, "code of a team of this challenge"),
+        ({"how": "other"}, "not one of the available choices"),
+    ],
+)
+def test_what_nobody_can_join_by_is_told(ann: Someone, form: dict[str, str], message: str) -> None:
+    carl = Someone("carl", joined=False)
+    answer = carl.client.post("/small/join/", {**form, "accept": "on"})
+    assert answer.status_code == 422
+    assert message in answer.content.decode()
+    assert Membership.objects.count() == 1
+
+
+def test_a_new_code_ends_the_old_one(ann: Someone) -> None:
+    old = ann.team.code
+    assert ann.client.post("/small/team/code/").status_code == 302
+    ann.team.refresh_from_db()
+    assert ann.team.code != old
+    carl = Someone("carl", joined=False)
+    assert carl.client.post("/small/join/", {"how": "code", "code": old, "accept": "on"}).status_code == 422
+
+
+def test_leaving_ends_with_the_first_submission(ann: Someone, bob: Someone) -> None:
+    assert bob.client.post("/small/team/leave/")["Location"] == "/small/join/"
+    assert not Team.objects.filter(name="bob").exists()
+    ann.submitted()
+    assert "Leave this team" not in ann.see("/small/team/")
+    assert ann.client.post("/small/team/leave/")["Location"] == "/small/team/"
+    assert Membership.objects.filter(user=ann.user).exists()
+
+
+@pytest.mark.parametrize("path", ["/small/team/", SUBMIT, "/small/submissions/"])
+def test_who_has_not_joined_is_led_there(challenge: Challenge, path: str) -> None:
+    carl = Someone("carl", joined=False)
+    assert carl.client.get(path)["Location"] == "/small/join/"
+    assert Client().get(path)["Location"].startswith("/accounts/login/?next=")
+
+
+# Submitting
+
+
+def test_a_submission_from_the_form_to_its_scores(ann: Someone) -> None:
+    page = ann.see(SUBMIT)
+    assert "captions_val_&lt;alg&gt;_results.json" in page
+    assert "5 of 5" in page
+    assert 'name="declared-method" maxlength="2000" required' in page
+    submission = ann.submitted(**{"declared-url": "https://example.org/a?b=1"})
+    assert submission.declared == {"method": "m", "url": "https://example.org/a?b=1"}
+    page = ann.see(f"/submissions/{submission.pk}/")
+    assert "It is next." in page
+    assert "hx-get" in page
+    assert worker.work_once()
+    page = ann.see(f"/submissions/{submission.pk}/")
+    assert "hx-get" not in page
+    value = Score.objects.get(
+        result__submission=submission,
+        result__reference_version__reference_set__name="c2",
+        name="CIDEr-D",
+        subset="animals",
+    ).value
+    assert f"{value:.3f}" in page
+    assert "Put on the leaderboard" in page
+    assert f"{submission.algorithm}</a>" in ann.see("/small/submissions/")
+
+
+def test_the_same_form_twice_is_one_submission(ann: Someone) -> None:
+    page = ann.see(SUBMIT)
+    form = {"key": _key(page), "declared-method": "m"}
+    answers = [
+        ann.client.post(SUBMIT, {**form, "file": SimpleUploadedFile(RESULTS, results())}) for _ in range(2)
+    ]
+    assert answers[0]["Location"] == answers[1]["Location"]
+    assert Submission.objects.count() == 1
+    # Another file in the same form, as after the browser's "back", asks first.
+    other = SimpleUploadedFile(RESULTS, results(dict.fromkeys(CAPTIONS, "a")))
+    answer = ann.client.post(SUBMIT, {**form, "file": other})
+    assert answer.status_code == 409
+    assert Submission.objects.count() == 1
+    other.seek(0)
+    again = ann.client.post(SUBMIT, {**form, "key": _key(answer.content.decode()), "file": other})
+    assert again.status_code == 302
+    assert Submission.objects.count() == 2
+
+
+BOMB = zipped(**{RESULTS: b"[" + b" " * 3_000_000 + b"]"})
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("other.json", None, "&#x27;other.json&#x27;: the file must be named"),
+        (RESULTS, b"", "must be JSON"),
+        (RESULTS, b"{", RESULTS),
+        (RESULTS, results({1: "one"}), "without a caption"),
+        ("a.zip", BOMB, "must have at most 2,000,000 bytes"),
+        ("a.zip", zipped(**{f"../{RESULTS}": results()}), f"../{RESULTS}"),
+        ("a.zip", zipped(**{f"C:{RESULTS}": results()}), f"C:{RESULTS}"),
+        ("a.zip", zipped(**{RESULTS: BOMB}), "another archive"),
+        ("a.zip", zipped(**{f"{MARKUP}.json": results()}), "&lt;script&gt;"),
+    ],
+)
+def test_a_wrong_file_is_told_and_not_kept(ann: Someone, name: str, data: bytes | None, message: str) -> None:
+    before = _stored()
+    answer = ann.submit(data, name)
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert message in page
+    assert MARKUP not in page
+    assert not Submission.objects.exists()
+    assert _stored() == before
+    assert "5 of 5" in page
+
+
+def _stored() -> set[str]:
+    from django.core.files.storage import default_storage
+
+    return set(default_storage.listdir("submissions")[1]) if default_storage.exists("submissions") else set()
+
+
+def test_messages_are_those_of_capeval_check(ann: Someone, tmp_path: Path) -> None:
+    import capeval
+    from capeval.errors import FormatError
+
+    path = tmp_path / RESULTS
+    path.write_text('[{"image_id": 1, "caption": 5}]')
+    with pytest.raises(FormatError) as offline:
+        capeval.load_candidates(path)
+    answer = ann.submit(path.read_bytes())
+    assert offline.value.message.replace("'", "&#x27;").replace('"', "&quot;") in answer.content.decode()
+
+
+def test_what_must_be_declared(ann: Someone) -> None:
+    answer = ann.submit(**{"declared-method": " "})
+    assert answer.status_code == 422
+    assert "This field is required." in answer.content.decode()
+    assert ann.submit(**{"declared-url": "x" * 2001}).status_code == 422
+    assert not Submission.objects.exists()
+
+
+def test_a_phase_that_is_not_open(ann: Someone) -> None:
+    now = timezone.now()
+    Phase.objects.update(opens=now + timedelta(hours=3, minutes=1))
+    assert "in 3\xa0hours" in ann.see(SUBMIT)
+    assert "<input type=\"file\"" not in ann.see(SUBMIT)
+    assert ann.submit().status_code == 403
+    Phase.objects.update(opens=now - timedelta(days=2), closes=now - timedelta(days=1))
+    assert "closed" in ann.see(SUBMIT)
+    answer = ann.submit()
+    assert answer.status_code == 403
+    assert not Submission.objects.exists()
+
+
+def test_a_used_up_quota_tells_when_more_comes(ann: Someone) -> None:
+    Phase.objects.update(quota_per_day=1)
+    page = ann.see(SUBMIT)
+    ann.submitted()
+    form = {"key": _key(page), "declared-method": "other", "file": SimpleUploadedFile(RESULTS, results())}
+    answer = ann.client.post(SUBMIT, {**form, "key": "page-other"})
+    assert answer.status_code == 429
+    assert int(answer["Retry-After"]) <= 86_400
+    midnight = (timezone.now() + timedelta(days=1)).strftime("%Y-%m-%d 00:00 UTC")
+    assert midnight in answer.content.decode()
+    assert midnight in ann.see(SUBMIT)
+    Raise.objects.create(team=ann.team, phase=Phase.objects.get(), per_day=1, total=0)
+    assert ann.submit().status_code == 302
+    Phase.objects.update(quota_total=2)
+    assert "There are no more." in ann.see(SUBMIT)
+
+
+def test_a_full_disk_costs_nothing(ann: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("django.core.files.storage.FileSystemStorage._save", full)
+    answer = ann.submit()
+    assert answer.status_code == 503
+    assert not Submission.objects.exists()
+    assert "5 of 5" in answer.content.decode()
+
+
+def test_forms_need_their_token(ann: Someone) -> None:
+    submission = ann.scored()
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(ann.user)
+    paths = ["/small/join/", "/small/team/code/", "/small/team/leave/", SUBMIT]
+    paths += [f"/submissions/{submission.pk}/{part}/" for part in ("stand", "withdraw")]
+    for path in paths:
+        assert client.post(path, {"stands": "yes"}).status_code == 403, path
+    submission.refresh_from_db()
+    assert (submission.state, submission.stands) == ("scored", False)
+
+
+@pytest.mark.parametrize("part", ["stand", "withdraw"])
+def test_what_changes_things_is_no_link(ann: Someone, part: str) -> None:
+    submission = ann.submitted()
+    assert ann.client.get(f"/submissions/{submission.pk}/{part}/").status_code == 405
+    for path in ("/small/team/code/", "/small/team/leave/"):
+        assert ann.client.get(path).status_code == 405
+
+
+def test_markup_in_what_is_declared_is_text(ann: Someone, bob: Someone) -> None:
+    fields = {"declared-method": MARKUP, "declared-url": f"javascript:alert(1) {MARKUP}"}
+    submission = ann.submitted(**fields)
+    Submission.objects.update(state="scored", stands=True, mark="flagged", mark_reason=MARKUP)
+    make_public()
+    for someone in (ann, bob):
+        for path in (f"/submissions/{submission.pk}/", f"/submissions/{submission.pk}/examples/"):
+            page = someone.see(path)
+            assert MARKUP not in page
+            assert 'href="javascript' not in page
+        assert "&lt;script&gt;" in someone.see(f"/submissions/{submission.pk}/")
+    assert MARKUP not in ann.see(SUBMIT)
+
+
+# Watching
+
+
+def test_the_state_changes_without_loading_the_page_again(ann: Someone, bob: Someone) -> None:
+    bob.submitted()
+    submission = ann.submitted()
+    path = re.search(r'hx-get="([^"]+)"', ann.see(f"/submissions/{submission.pk}/"))
+    assert path
+    assert ann.client.get(path[1]).status_code == 204
+    worker.work_once()
+    part = ann.see(path[1])
+    assert "It is next." in part
+    following = re.search(r'hx-get="([^"]+)"', part)
+    assert following
+    worker.work_once()
+    part = ann.see(following[1])
+    assert "hx-get" not in part
+    assert 'id="scores" hx-swap-oob="true"' in part
+    assert "CIDEr-D" in part
+
+
+def test_a_metric_that_failed_stands_alone_with_its_reason(ann: Someone) -> None:
+    submission = ann.scored()
+    failed = Result.objects.filter(metric="METEOR", reference_version__reference_set__name="c2").get()
+    failed.scores.all().delete()
+    failed.failure, failed.log = "METEOR was stopped by SIGKILL", f"quotes {MARKER}"
+    failed.save()
+    page = ann.see(f"/submissions/{submission.pk}/")
+    assert "METEOR was stopped by SIGKILL" in page
+    assert MARKER not in page
+    assert "ROUGE-L" in page
+
+
+def test_scores_by_replaced_references_are_set_apart(ann: Someone) -> None:
+    submission = ann.scored()
+    references = ReferenceSet.objects.get(name="c2")
+    file = references.versions.get().file
+    ReferenceVersion.objects.create(reference_set=references, number=2, file=file.name, sha256="x")
+    ReferenceSet.objects.filter(name="c2").update(version=2)
+    page = ann.see(f"/submissions/{submission.pk}/")
+    assert "stale: version 1 of 2" in page
+    assert page.index("Older scores") < page.index("stale: version 1 of 2")
+    row = ann.see("/small/submissions/")
+    assert '<td class="number"><span class="muted">–</span></td>' in row
+
+
+# Deciding
+
+
+def test_standing_and_withdrawing(ann: Someone, bob: Someone) -> None:
+    waiting = ann.submitted()
+    ann.client.post(f"/submissions/{waiting.pk}/stand/", {"stands": "yes"})
+    waiting.refresh_from_db()
+    assert not waiting.stands
+    worker.work_once()
+    first, second = waiting, ann.scored()
+    for one in (first, second):
+        ann.client.post(f"/submissions/{one.pk}/stand/", {"stands": "yes"})
+        assert Submission.objects.get(stands=True).pk == one.pk
+    path = f"/submissions/{second.pk}/"
+    assert bob.see(path)
+    ann.client.post(f"{path}stand/", {"stands": "no"})
+    bob.see(path, 404)
+    ann.client.post(f"/submissions/{first.pk}/withdraw/")
+    first.refresh_from_db()
+    assert first.state == "withdrawn"
+    assert "Withdraw for good" not in ann.see(f"/submissions/{first.pk}/")
+
+
+def test_a_mark_and_its_reason_are_seen_by_the_team(ann: Someone, bob: Someone) -> None:
+    submission = ann.scored(stands=True)
+    path = f"/submissions/{submission.pk}/"
+    Submission.objects.update(mark="flagged", mark_reason="trained on val")
+    assert "trained on val" in ann.see(path)
+    assert "trained on val" in bob.see(path)
+    Submission.objects.update(mark="hidden")
+    assert "trained on val" in ann.see(path)
+    bob.see(path, 404)
+
+
+# Who sees what
+
+
+PARTS = ["", "state/", "examples/", "files/val/", "stand/", "withdraw/"]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_of_others_there_is_nothing(ann: Someone, bob: Someone, part: str) -> None:
+    make_public()
+    submission = ann.scored()
+    path = f"/submissions/{submission.pk}/{part}"
+    nothing = f"/submissions/00000000-0000-4000-8000-000000000000/{part}"
+    method = "post" if part in ("stand/", "withdraw/") else "get"
+    answer, other = getattr(bob.client, method)(path), getattr(bob.client, method)(nothing)
+    assert answer.status_code == other.status_code == 404
+    # What is others' and what is not there answer alike.
+    own_words = r"[0-9a-f-]{36}|csrfmiddlewaretoken\" value=\"\w+"
+    assert len({re.sub(own_words, "", page.content.decode()) for page in (answer, other)}) == 1
+    assert getattr(Client(), method)(path).status_code in (302, 404)
+    submission.refresh_from_db()
+    assert (submission.state, submission.stands) == ("scored", False)
+
+
+@pytest.mark.parametrize(
+    ("leaderboard", "closes", "seen"),
+    [("public", 1, True), ("after", 1, False), ("after", -1, True), ("hidden", -1, False)],
+)
+def test_what_stands_is_published_with_its_leaderboard(
+    ann: Someone, leaderboard: str, closes: int, seen: bool
+) -> None:
+    submission = ann.scored(stands=True)
+    closing = timezone.now() + timedelta(hours=closes)
+    Phase.objects.update(leaderboard=leaderboard, closes=closing)
+    for client in (Client(), Someone("dora", joined=False).client):
+        answer = client.get(f"/submissions/{submission.pk}/")
+        assert answer.status_code == (200 if seen else 404)
+        assert client.get(f"/submissions/{submission.pk}/files/val/").status_code in (302, 404)
+        if seen:
+            page = answer.content.decode()
+            assert "CIDEr-D" in page
+            assert not re.search("Withdraw|files/val|Put on|Take off", page)
+
+
+def test_ones_own_file_comes_back_as_it_was_sent(ann: Someone) -> None:
+    submission = ann.submitted()
+    answer = ann.client.get(f"/submissions/{submission.pk}/files/val/")
+    assert b"".join(answer.streaming_content) == results()  # type: ignore[arg-type]
+    assert answer["Content-Disposition"] == f'attachment; filename="{RESULTS}"'
+    assert ann.client.get(f"/submissions/{submission.pk}/files/other/").status_code == 404
+
+
+def test_a_teammate_sees_and_decides_too(ann: Someone) -> None:
+    submission = ann.scored()
+    carl = Someone("carl", joined=False)
+    join(carl.user, Challenge.objects.get(), ann.team.code)
+    assert "Put on the leaderboard" in carl.see(f"/submissions/{submission.pk}/")
+
+
+# Examples
+
+
+def with_image_scores(submission: Submission, values: list[float], name: str = "CIDEr-D") -> None:
+    """Keeps scores of our choice for the images of a submission, by all reference sets."""
+    for result in Result.objects.filter(submission=submission, metric=name):
+        ImageScores.objects.filter(result=result).delete()
+        packed = packed_image_scores(np.array(values)[:, None])
+        ImageScores.objects.create(result=result, names=[name], values=packed)
+
+
+def shown_images(page: str) -> list[int]:
+    return [int(image) for image in re.findall(r'id="image-(\d+)"', page)]
+
+
+def test_examples_are_sorted_and_compared(ann: Someone, bob: Someone) -> None:
+    make_public()
+    mine, other = ann.scored(), bob.scored(stands=True)
+    with_image_scores(mine, [0.3, 0.1, float("nan"), 0.2, 0.6, 0.5])
+    path = f"/submissions/{mine.pk}/examples/"
+    page = ann.see(path)
+    assert shown_images(page) == [2, 4, 1, 6, 5, 3]
+    assert shown_images(ann.see(f"{path}?order=best")) == [5, 6, 1, 4, 2, 3]
+    assert shown_images(ann.see(f"{path}?order=image")) == [1, 2, 3, 4, 5, 6]
+    assert f'href="/submissions/{other.pk}/"' in page
+    assert "The dog is running outside." in ann.see(f"{path}?references=c2")
+    alone = ann.see(f"{path}?chosen=1")
+    assert f'href="/submissions/{other.pk}/"' not in alone
+    one = ann.see(f"{path}?image=4")
+    assert shown_images(one) == [4]
+    assert "Number 2 of 6" in one
+    for wrong in ("7", "x", "9" * 5000, "-", "\u0664"):
+        assert shown_images(ann.see(f"{path}?image={wrong}")) == []
+    for nonsense in ("?page=999", "?page=x", "?sort=nothing", "?split=nothing", "?references=no", "?with=x"):
+        assert len(shown_images(ann.see(path + nonsense))) == 6
+
+
+def test_unpublished_captions_are_compared_with_by_their_team_alone(ann: Someone, bob: Someone) -> None:
+    make_public()
+    mine, other = ann.scored(), bob.scored()
+    page = ann.see(f"/submissions/{mine.pk}/examples/?chosen=1&with={other.pk}")
+    assert str(other.pk) not in page
+    second = ann.scored()
+    page = ann.see(f"/submissions/{mine.pk}/examples/?chosen=1&with={second.pk}")
+    assert f'href="/submissions/{second.pk}/"' in page
+
+
+def test_a_split_with_private_references_is_not_browsed(ann: Someone, bob: Someone) -> None:
+    mine = ann.scored(stands=True)
+    path = f"/submissions/{mine.pk}/examples/"
+    for someone in (ann, bob):
+        page = someone.see(path)
+        assert "only if all of its references are public" in page
+        assert "A dog runs on grass" not in page
+    assert "Browse examples" not in ann.see(f"/submissions/{mine.pk}/")
+
+
+def test_images_may_come_from_their_origin_on_that_page_alone(ann: Someone) -> None:
+    make_public()
+    mine = ann.scored()
+    Split.objects.update(image_url="https://images.example.org:8443/val/{id:012}.jpg")
+    answer = ann.client.get(f"/submissions/{mine.pk}/examples/")
+    assert 'src="https://images.example.org:8443/val/000000000001.jpg"' in answer.content.decode()
+    policy = dict(part.strip().split(" ", 1) for part in answer["Content-Security-Policy"].split(";") if part)
+    assert policy["img-src"].split() == ["'self'", "data:", "https://images.example.org:8443"]
+    assert "example.org" not in ann.client.get(f"/submissions/{mine.pk}/")["Content-Security-Policy"]
+    for bad in ("https://a.org;script-src *", "https://a b/{id}", "https://{id}.org/"):
+        Split.objects.update(image_url=f"{bad}{{id}}")
+        policy_text = ann.client.get(f"/submissions/{mine.pk}/examples/")["Content-Security-Policy"]
+        assert "script-src 'self';" in policy_text
+        assert "*" not in policy_text
+
+
+def test_private_references_are_on_no_page(ann: Someone, bob: Someone) -> None:
+    mine = ann.scored(stands=True)
+    failed = ann.submitted(**{"declared-url": "u"})
+    Submission.objects.filter(pk=failed.pk).update(
+        state="failed", reason="the system failed 3 times", log=f"quotes {MARKER}"
+    )
+    Result.objects.update(log=f"quotes {MARKER}")
+    paths = ["/small/join/", "/small/team/", SUBMIT, "/small/submissions/"]
+    for submission in (mine, failed):
+        paths += [f"/submissions/{submission.pk}/{part}" for part in PARTS]
+    answers = []
+    for someone in (ann.client, bob.client, Client()):
+        for path in paths:
+            answers.append(someone.get(path))
+            answers.append(someone.get(f"{path}?references=c2&image=1&sort=CIDEr-D&seen=x"))
+    answers.append(ann.submit(results({1: "one"})))
+    seen = 0
+    for answer in answers:
+        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        assert MARKER.lower() not in f"{body!r} {answer.headers}".lower()
+        seen += answer.status_code == 200
+    assert seen > 20
+    # The marker is there to be found.
+    assert MARKER in ReferenceVersion.objects.get(reference_set__name="c2").file.open().read().decode()
+    assert SubmissionFile.objects.count() == 2
