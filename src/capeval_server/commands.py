@@ -28,6 +28,7 @@ class Scope(StrEnum):
 
     READ = "read"
     SUBMIT = "submit"
+    ORGANISE = "organise"
 
 
 def _set_up() -> None:

@@ -8,6 +8,7 @@ from capeval.errors import CapevalError
 
 __all__ = [
     "ChallengeError",
+    "ConflictError",
     "PhaseError",
     "QuestionError",
     "QuotaError",
@@ -20,6 +21,10 @@ __all__ = [
 
 class ChallengeError(CapevalError, ValueError):
     """A challenge's files are not what they must be."""
+
+
+class ConflictError(CapevalError, ValueError):
+    """What was to be changed changed meanwhile."""
 
 
 class UploadError(CapevalError, ValueError):

@@ -29,6 +29,7 @@ INSTALLED_APPS = [
     "ninja",
     "capeval_server.accounts",
     "capeval_server.challenges",
+    "capeval_server.organising",
     "capeval_server.teams",
     "capeval_server.submissions",
     # The renderer below finds the templates of forms here, behind the server's own.

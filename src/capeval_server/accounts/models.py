@@ -23,6 +23,7 @@ class Token(models.Model):
 
         READ = "read", "see own submissions"
         SUBMIT = "submit", "see own submissions, submit, and change what stands on the leaderboard"
+        ORGANISE = "organise", "all of that, and manage the challenges that one organises"
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=100)

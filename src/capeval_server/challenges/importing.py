@@ -24,7 +24,7 @@ from capeval_server.challenges.models import (
 from capeval_server.errors import ChallengeError
 from capeval_server.submissions.models import Submission
 
-__all__ = ["import_challenge"]
+__all__ = ["import_challenge", "publish"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,3 +153,21 @@ def _import_references(reference_set: ReferenceSet, name: str, data: bytes, stor
     reference_set.save(update_fields=["version"])
     rescored = Submission.objects.filter(phase__splits=reference_set.split, state=Submission.State.SCORED)
     rescored.update(state=Submission.State.WAITING, attempt=0)
+
+
+def publish(reference_set: ReferenceSet, name: str, data: bytes) -> None:
+    """Makes references the version of their set that counts, and has what was submitted scored again.
+
+    That they are of the split's images is the caller's to check.
+
+    Raises:
+        OSError: The file can't be stored.
+    """
+    stored: list[str] = []
+    try:
+        with transaction.atomic():
+            _import_references(reference_set, name, data, stored)
+    except BaseException:
+        for file_name in stored:
+            ReferenceVersion.file.field.storage.delete(f"references/{file_name}")
+        raise

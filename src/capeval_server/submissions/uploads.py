@@ -20,7 +20,7 @@ from capeval.types import ImageId
 from capeval_server.challenges.models import Split
 from capeval_server.errors import UploadError
 
-__all__ = ["Upload", "read_upload"]
+__all__ = ["Upload", "read_archive", "read_upload"]
 
 _CHUNK = 2**16
 _MOST_ENTRIES = 20
@@ -67,6 +67,25 @@ def read_upload(name: str, file: Iterable[bytes], splits: Sequence[Split]) -> Up
     for entry, content in entries.items():
         _check_results(entry, content, named[entry][0])
     return Upload({named[entry][0].name: content for entry, content in entries.items()}, algorithms[0])
+
+
+def read_archive(file: Iterable[bytes]) -> dict[str, bytes]:
+    """The files in a zip by their names, none of which leads elsewhere or is another archive.
+
+    Args:
+        file: The bytes of the zip, in chunks.
+
+    Raises:
+        UploadError: It is no zip, or is too large or damaged; the error names the file in it that is wrong.
+    """
+    data = _bounded(file, settings.UPLOAD_BYTES, "the upload")
+    if not data.startswith(_ARCHIVES[0]):
+        raise UploadError("the upload must be a zip")
+    entries = _unzipped(data)
+    for entry, content in entries.items():
+        if content.startswith(_ARCHIVES):
+            raise UploadError("the file must not be another archive", entry=entry)
+    return entries
 
 
 def _bounded(chunks: Iterable[bytes], limit: int, what: str, entry: str | None = None) -> bytes:

@@ -1,0 +1,1 @@
+"""What the organisers of a challenge do, and the record of it."""

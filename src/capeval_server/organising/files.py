@@ -1,0 +1,186 @@
+"""Making or changing a challenge from a zip of its files, after a look at what would change."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.core.files.storage import default_storage
+from django.db import DataError, IntegrityError, transaction
+
+from capeval.errors import FormatError
+from capeval_server.challenges.definition import Definition, read_definition
+from capeval_server.challenges.importing import import_challenge
+from capeval_server.challenges.models import Challenge, ReferenceVersion
+from capeval_server.errors import ChallengeError, ConflictError
+from capeval_server.organising.describing import Change, changes, fingerprint, state_of
+from capeval_server.organising.models import record
+from capeval_server.submissions.models import Submission, SubmissionFile
+from capeval_server.submissions.uploads import read_archive
+
+__all__ = ["Preview", "apply_files", "preview_files"]
+
+_DEFINITION = "challenge.toml"
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """What files would change.
+
+    Attributes:
+        slug: The challenge that they are of.
+        changes: What would be different.
+        rescored: How many submissions would be scored again.
+        seen: A fingerprint of the challenge as it was, by which a change in between is noticed.
+    """
+
+    slug: str
+    changes: list[Change]
+    rescored: int
+    seen: str
+
+
+class _UndoneError(Exception):
+    """Not wrong: a preview changes nothing."""
+
+
+def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> Preview:
+    """What a zip of files would change: it is applied, looked at, and undone.
+
+    Args:
+        challenge: The challenge to change; none to make a new one.
+        file: The bytes of the zip, in chunks.
+
+    Raises:
+        UploadError: The zip is wrong.
+        ChallengeError: A file in it is wrong, or takes away what submissions stand on.
+        OSError: A file can't be stored.
+    """
+    entries = read_archive(file)
+    found: list[Preview] = []
+    try:
+        with _changing(challenge, entries) as preview:
+            found.append(preview[1])
+            raise _UndoneError
+    except _UndoneError:
+        return found[0]
+
+
+def apply_files(user: User, challenge: Challenge | None, file: Iterable[bytes], *, seen: str) -> Challenge:
+    """Changes a challenge to what a zip of files says, or makes it; its maker becomes its organiser.
+
+    Args:
+        user: Who does it.
+        challenge: The challenge to change; none to make a new one.
+        file: The bytes of the zip, in chunks.
+        seen: The fingerprint from the preview.
+
+    Raises:
+        UploadError: The zip is wrong.
+        ChallengeError: A file in it is wrong, or takes away what submissions stand on.
+        ConflictError: The challenge changed since the preview.
+        OSError: A file can't be stored.
+    """
+    with _changing(challenge, read_archive(file)) as (changed, preview):
+        if preview.seen != seen:
+            raise ConflictError("the challenge changed meanwhile: look again at what would change")
+        if challenge is None:
+            changed.organisers.add(user)
+            record(user, changed, "made the challenge from files")
+        elif preview.changes:
+            places = ", ".join(place for place, _, _ in preview.changes)
+            record(user, changed, f"changed the challenge from files: {places}")
+    return changed
+
+
+@contextmanager
+def _changing(challenge: Challenge | None, entries: Mapping[str, bytes]) -> Iterator[tuple[Challenge, Preview]]:
+    """Applies files in a transaction; when it is undone, the files that it stored go too."""
+    there = _stored()
+    made: set[str] = set()
+    with tempfile.TemporaryDirectory() as folder:
+        path, wanted = _written(entries, Path(folder))
+        _check_slug(challenge, wanted)
+        try:
+            with transaction.atomic():
+                held = _held(challenge, wanted.challenge.slug)
+                before = state_of(held) if challenge else {}
+                scored = _scored(held)
+                with _named(path.parent):
+                    changed = import_challenge(path)
+                made = _stored() - there
+                preview = Preview(
+                    slug=changed.slug,
+                    changes=changes(before, state_of(changed)),
+                    rescored=max(scored - _scored(changed), 0),
+                    seen=fingerprint(before),
+                )
+                yield changed, preview
+        except BaseException:
+            for name in made:
+                default_storage.delete(name)
+            raise
+
+
+def _stored() -> set[str]:
+    """The files that an import stores: references, and results of people."""
+    people = SubmissionFile.objects.exclude(submission__baseline_of=None).values_list("file", flat=True)
+    return {*ReferenceVersion.objects.values_list("file", flat=True), *people}
+
+
+def _scored(challenge: Challenge) -> int:
+    return Submission.objects.filter(phase__challenge=challenge, state=Submission.State.SCORED).count()
+
+
+def _check_slug(challenge: Challenge | None, wanted: Definition) -> None:
+    slug = wanted.challenge.slug
+    if challenge is not None and slug != challenge.slug:
+        raise ChallengeError(f"challenge.slug must be {challenge.slug!r} (got {slug!r})")
+
+
+def _held(challenge: Challenge | None, slug: str) -> Challenge:
+    if challenge is not None:
+        return Challenge.objects.select_for_update().get(pk=challenge.pk)
+    try:
+        with transaction.atomic():
+            return Challenge.objects.create(slug=slug)
+    except IntegrityError:
+        raise ChallengeError(f"challenge.slug must be new on this server (got {slug!r})") from None
+
+
+def _written(entries: Mapping[str, bytes], folder: Path) -> tuple[Path, Definition]:
+    """The files in a folder; that the definition names no other file, on this machine, is certain then."""
+    if _DEFINITION not in entries:
+        raise ChallengeError(f"the zip must have the file {_DEFINITION!r}")
+    for name, data in entries.items():
+        if name == "." or len(name.encode()) > _LONGEST_NAME:
+            raise ChallengeError(f"a file's name must have at most {_LONGEST_NAME} bytes (got {name[:50]!r})")
+        (folder / name).write_bytes(data)
+    path = folder / _DEFINITION
+    with _named(folder):
+        wanted = read_definition(path)
+    named = {split.subsets for split in wanted.splits}
+    for references in (references for split in wanted.splits for references in split.references):
+        named |= {references.file, references.human}
+    missing = sorted(name for name in named if name is not None and name not in entries)
+    if missing:
+        raise ChallengeError(f"{_DEFINITION}: the zip must have the file {missing[0]!r}")
+    return path, wanted
+
+
+@contextmanager
+def _named(folder: Path) -> Iterator[None]:
+    """Names files in errors as the zip does."""
+    try:
+        yield
+    except (ChallengeError, FormatError) as error:
+        raise ChallengeError(str(error).replace(f"{folder}/", "")) from None
+    except RecursionError:
+        raise ChallengeError(f"{_DEFINITION} must not be nested so deeply") from None
+    except DataError:
+        raise ChallengeError("a text in the files is too long, or has a zero character") from None

@@ -1,0 +1,54 @@
+"""What organisers did: who, when, what, and to which submission or team."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import models
+from django.utils import timezone
+
+from capeval_server.challenges.models import Challenge
+from capeval_server.submissions.models import Submission
+from capeval_server.teams.models import Team
+
+__all__ = ["Action", "record"]
+
+
+class Action(models.Model):
+    """One thing that an organiser did. It is written together with what was done, and never changes."""
+
+    challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="actions")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    # The user's name then, which stays when the account goes.
+    who = models.CharField(max_length=150)
+    time = models.DateTimeField(default=timezone.now)
+    what = models.TextField()
+    submission = models.ForeignKey(Submission, on_delete=models.SET_NULL, null=True, related_name="actions")
+    team = models.ForeignKey(Team, on_delete=models.SET_NULL, null=True, related_name="actions")
+
+    class Meta:
+        indexes = [models.Index(fields=["challenge", "-time"], name="action_latest")]
+
+
+def record(
+    user: User,
+    challenge: Challenge,
+    what: str,
+    *,
+    submission: Submission | None = None,
+    team: Team | None = None,
+) -> None:
+    """Writes down what a user did as an organiser, in the transaction that does it.
+
+    Args:
+        user: Who.
+        challenge: Of which challenge.
+        what: What, as it follows the user's name: "hid a submission: copied".
+        submission: The submission it was done to, if it was to one.
+        team: The team it was done to, if it was to one; a submission's team by default.
+    """
+    if submission is not None and team is None:
+        team = submission.team
+    Action.objects.create(
+        challenge=challenge, user=user, who=user.username, what=what, submission=submission, team=team
+    )

@@ -1,0 +1,143 @@
+"""What organisers see at a glance, in a few queries however much there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.organising.managing import of_challenge
+from capeval_server.submissions.models import Submission
+from capeval_server.teams.models import Raise, Team
+
+__all__ = ["PhaseState", "TeamUse", "Use", "phases_of", "states_of", "use_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseState:
+    """A phase, and how it goes.
+
+    Attributes:
+        phase: The phase.
+        when: `upcoming`, `open` or `over`.
+        teams: How many teams submitted.
+        submissions: How many submissions there are, withdrawn ones left out.
+        waiting: How many of them wait or are being scored.
+        failed: How many of them failed.
+        standing: How many stand on the leaderboard.
+    """
+
+    phase: Phase
+    when: str
+    teams: int
+    submissions: int
+    waiting: int
+    failed: int
+    standing: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use:
+    """What a team used of a phase's quota, and what it may use in all."""
+
+    phase: Phase
+    today: int
+    per_day: int
+    used: int
+    total: int
+    raised: Raise | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeamUse:
+    """A team, its members, and its use of each phase's quota."""
+
+    team: Team
+    members: list[str]
+    uses: list[Use]
+
+
+def phases_of(challenge: Challenge) -> list[PhaseState]:
+    """The phases, and how they go."""
+    now = timezone.now()
+    there = ~Q(submissions__state=Submission.State.WITHDRAWN) & Q(submissions__isnull=False)
+    unfinished = [Submission.State.WAITING, Submission.State.RUNNING]
+    phases = challenge.phases.prefetch_related("splits").annotate(
+        teams_count=Count("submissions__team", distinct=True, filter=there),
+        all_count=Count("submissions", filter=there),
+        waiting_count=Count("submissions", filter=Q(submissions__state__in=unfinished)),
+        failed_count=Count("submissions", filter=Q(submissions__state=Submission.State.FAILED)),
+        standing_count=Count("submissions", filter=Q(submissions__stands=True)),
+    )
+    return [
+        PhaseState(
+            phase=phase,
+            when=_when(phase, now),
+            teams=phase.teams_count,
+            submissions=phase.all_count,
+            waiting=phase.waiting_count,
+            failed=phase.failed_count,
+            standing=phase.standing_count,
+        )
+        for phase in phases.order_by("opens", "name")
+    ]
+
+
+def _when(phase: Phase, now: datetime) -> str:
+    if now < phase.opens:
+        return "upcoming"
+    return "open" if now < phase.closes else "over"
+
+
+def states_of(challenge: Challenge) -> dict[str, int]:
+    """How many submissions of a challenge are in each state."""
+    counted = of_challenge(challenge).order_by().values_list("state").annotate(Count("pk"))
+    found = dict(counted)
+    return {state: found.get(state, 0) for state in Submission.State.values}
+
+
+def use_of(challenge: Challenge, teams: Iterable[Team]) -> list[TeamUse]:
+    """The members of teams, and their use of quotas.
+
+    Args:
+        challenge: The challenge.
+        teams: Some of its teams, with their members prefetched (`memberships__user`).
+    """
+    teams = list(teams)
+    phases = list(challenge.phases.order_by("opens", "name"))
+    midnight = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    counted = (
+        Submission.objects.filter(team__in=teams, counts_for_quota=True)
+        .order_by()
+        .values_list("team_id", "phase_id")
+        .annotate(used=Count("pk"), today=Count("pk", filter=Q(created__gte=midnight)))
+    )
+    used = {(team, phase): (total, today) for team, phase, total, today in counted}
+    raises = {(found.team_id, found.phase_id): found for found in Raise.objects.filter(team__in=teams)}
+    return [
+        TeamUse(
+            team=team,
+            members=[membership.user.username for membership in team.memberships.all()],
+            uses=[
+                _use(phase, used.get((team.pk, phase.pk), (0, 0)), raises.get((team.pk, phase.pk)))
+                for phase in phases
+            ],
+        )
+        for team in teams
+    ]
+
+
+def _use(phase: Phase, used: tuple[int, int], raised: Raise | None) -> Use:
+    more = (raised.per_day, raised.total) if raised else (0, 0)
+    return Use(
+        phase=phase,
+        today=used[1],
+        per_day=phase.quota_per_day + more[0],
+        used=used[0],
+        total=phase.quota_total + more[1],
+        raised=raised,
+    )
