@@ -75,15 +75,20 @@ def test_abstract_is_judged_and_goes_on_after_a_stop(abstract: Path) -> None:
     assert {"accuracy.csv", "human-performance.csv", "accuracy-by-references.png"} <= made
     kept = json.loads(checkpoint.read_text(encoding="utf-8"))
     assert set(kept["parts"]) == {
-        "half 0",
-        "half 1",
-        *(f"references {n} {d}" for n in (1, 3) for d in (0, 1)),
+        "halves 0",
+        "halves 1",
+        *(f"accuracy {n} {d}" for n in (1, 3) for d in (0, 1)),
     }
     # A part that is kept is taken as it is; one that is missing is made again.
-    kept["parts"]["references 1 0"]["CIDEr"] = 5.0
-    del kept["parts"]["references 3 1"]
+    kept["parts"]["accuracy 1 0"]["CIDEr"]["HC"]["value"] = 1.0
+    kept["parts"]["accuracy 1 1"]["CIDEr"]["HC"]["value"] = 0.5
+    del kept["parts"]["accuracy 3 1"]
     checkpoint.write_text(json.dumps(kept), encoding="utf-8")
-    assert "500.0" in study(*command)
+    study(*command)
+    with (out / "lowest-and-highest-draw.csv").open(encoding="utf-8") as file:
+        row = next(csv.DictReader(file))
+    assert (row["Class"], row["References"]) == ("HC", "1")
+    assert [float(row[key]) for key in ("CIDEr", "CIDEr low", "CIDEr high")] == [75.0, 50.0, 100.0]
     # What was made with another seed is refused.
     with pytest.raises(FormatError, match="of the same data, metrics, options and seed"):
         study(*command, "--seed", 1)
