@@ -287,8 +287,8 @@ def test_intervals_over_pairs_and_spread_over_draws_are_two_things() -> None:
     parts = [accuracy(np.array([1] * right + [-1] * (10 - right)), truth) for right in (9, 7, 8)]
     made = drawn(parts)
     # The interval is Wilson's for 8 of 10, however many draws that is the mean of.
-    assert (made.mean, made.pairs, made.draws) == (pytest.approx(0.8), 10, 3)
-    assert (made.low, made.high) == (pytest.approx(parts[2].low), pytest.approx(parts[2].high))
+    assert [made.mean, made.pairs, made.draws] == pytest.approx([0.8, 10, 3])
+    assert [made.low, made.high] == pytest.approx([parts[2].low, parts[2].high])
     assert (made.lowest, made.highest) == (0.7, 0.9)
     with pytest.raises(MismatchError, match="at least one draw"):
         drawn([])

@@ -115,7 +115,7 @@ def run(
 
 def _numbers(given: str | None) -> list[int]:
     try:
-        return [int(part) for part in given.split(",")] if given else []
+        return sorted({int(part) for part in given.split(",")}) if given else []
     except ValueError:
         raise OptionError(f"'--counts' must be numbers by comma (got {given!r})") from None
 
