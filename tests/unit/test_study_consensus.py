@@ -91,6 +91,27 @@ def test_pairs_need_captions(kind: str, message: str) -> None:
         plan_pairs({1: ["a dog"]}, {}, {kind: 1})
 
 
+def test_the_captions_of_a_pair_differ() -> None:
+    people: dict[ImageId, list[str]] = {
+        1: ["A dog.", "a  dog", "the dog"],
+        2: ["a dog", "a cat"],
+        3: ["a dog"],
+    }
+    machines: dict[str, dict[ImageId, str]] = {
+        "one": {1: "a dog", 2: "a cat .", 3: "A dog"},
+        "two": {1: "a dog.", 2: "one cat", 3: "a Dog"},
+    }
+    pairs = plan_pairs(people, machines, {"HC": 20, "HI": 20, "HM": 20, "MM": 5}, seed=1)
+    for pair in pairs:
+        first, second = (text.lower().replace(".", "").split() for text in pair.candidates)
+        assert first != second
+    assert {pair.image for pair in pairs if pair.kind == "MM"} == {2}
+    with pytest.raises(MismatchError, match=r"HC need .* that differ"):
+        plan_pairs({1: ["A dog.", "a dog"]}, {}, {"HC": 1})
+    with pytest.raises(MismatchError, match="HI need captions of other images that differ from 'a dog'"):
+        plan_pairs({1: ["a dog"], 2: ["a dog"]}, {}, {"HI": 1})
+
+
 def test_counts_of_pairs_are_checked() -> None:
     with pytest.raises(OptionError, match="'counts' must be of HC"):
         plan_pairs(HUMAN, MACHINES, {"XX": 1})

@@ -22,6 +22,7 @@ from capeval.tokenization import TokenizedReferences, Tokenizer, first_few
 from capeval.types import FloatArray, ImageId, References, ReferencesLike
 
 __all__ = [
+    "SystemAgreement",
     "WordAgreement",
     "WordCounts",
     "coco_word_classes",

@@ -108,7 +108,7 @@ def _statistics(statistics: Mapping[str, ChoiceStatistics]) -> Grid:
             )
         )
     counted = (f"{size} classes" for size in sizes)
-    head = ("Images", "", "Entropy (bits)", "Classes", "Classes/image", "Boxes/image", "Largest class")
+    head = ("Set", "Images", "Entropy (bits)", "Classes", "Classes/image", "Boxes/image", "Largest class")
     return Grid(columns=(*head, *counted, "More"), rows=tuple(rows))
 
 
