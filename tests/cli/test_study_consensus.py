@@ -71,6 +71,13 @@ def test_abstract_is_judged_and_goes_on_after_a_stop(abstract: Path) -> None:
     first = study(*command)
     assert "Human performance" in first
     assert "CIDEr (paper)" in first
+    assert "ties by people" in first
+    with (out / "accuracy-by-references.csv").open(encoding="utf-8") as file:
+        curves = list(csv.DictReader(file))
+    assert [(row["Class"], row["References"]) for row in curves] == [
+        (kind, count) for kind in ("HC", "HI", "all") for count in ("1", "3")
+    ]
+    assert all(float(row["CIDEr low"]) <= float(row["CIDEr"]) <= float(row["CIDEr high"]) for row in curves)
     made = {path.name for path in out.iterdir()}
     assert {"accuracy.csv", "human-performance.csv", "accuracy-by-references.png"} <= made
     kept = json.loads(checkpoint.read_text(encoding="utf-8"))
@@ -99,6 +106,7 @@ def test_pascal_shows_both_kinds_of_judgement(pascal: Path) -> None:
     shown = study(*command, "--counts", "1,2", "--draws", 1)
     for title in ("Accuracy consensus", "Accuracy pairwise", "Agreement", "Wins", "Accuracy by references"):
         assert title in shown
+    assert "ties by people (pairwise)" in shown
     assert (pascal / "out" / "wins.svg").exists()
 
 
