@@ -21,6 +21,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 User = Annotated[str, typer.Argument(help="The user's name.", show_default=False)]
+Host = Annotated[str, typer.Option(help="The address to listen on.")]
+Port = Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)]
+Threads = Annotated[int, typer.Option(help="How many requests to answer at once.", min=1)]
 
 
 class Scope(StrEnum):
@@ -56,13 +59,13 @@ def migrate() -> None:
 
 
 @app.command()
-def start(
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
-    threads: Annotated[int, typer.Option(help="How many requests to answer at once.", min=1)] = 8,
-) -> None:
+def start(host: Host = "127.0.0.1", port: Port = 8000, threads: Threads = 8) -> None:
     """Starts the server."""
     _set_up()
+    _serve(host, port, threads)
+
+
+def _serve(host: str, port: int, threads: int) -> None:
     import waitress
     from django.conf import settings
 
@@ -97,6 +100,32 @@ def worker(
     from capeval_server.submissions.worker import run
 
     run(until_empty=until_empty)
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where to keep it; made if needed.")] = Path("demo-server"),
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+) -> None:
+    """Starts a server and a worker to try: the COCO challenge, simple methods, and an account."""
+    os.environ["CAPEVAL_SERVER_DATA"] = str(folder.absolute())
+    os.environ.pop("CAPEVAL_SERVER_DATABASE", None)
+    migrate()
+    import logging
+    import subprocess
+
+    from capeval_server import demo
+
+    logging.getLogger("capeval_server.submissions.worker").setLevel(logging.WARNING)
+    demo.load(folder / "coco-captions", lambda line: print(line, flush=True))
+    print(f"Log in as {demo.ACCOUNT!r} with the password {demo.set_password()}", flush=True)
+    scorer = subprocess.Popen([sys.executable, "-m", "capeval_server", "worker"])
+    try:
+        _serve(host, port, 8)
+    finally:
+        scorer.terminate()
+        scorer.wait()
 
 
 @app.command("import")

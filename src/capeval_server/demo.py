@@ -11,6 +11,7 @@ from pathlib import Path
 from django.contrib.auth.models import User
 
 import capeval
+from capeval_server.accounts.users import make_user
 from capeval_server.challenges.importing import import_challenge
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.examples import write_example
@@ -95,7 +96,9 @@ def set_password() -> str:
         The password.
     """
     password = secrets.token_urlsafe(9)
-    user, _ = User.objects.get_or_create(username=ACCOUNT, defaults={"is_staff": True, "is_superuser": True})
+    user = User.objects.filter(username=ACCOUNT).first()
+    if user is None:
+        user = make_user(ACCOUNT, email=f"{ACCOUNT}@example.org", staff=True)
     user.set_password(password)
     user.save()
     Challenge.objects.get(slug=_CHALLENGE).organisers.add(user)

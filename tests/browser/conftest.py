@@ -6,15 +6,17 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, sync_playwright
 
 from tests.server.conftest import Server
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+MOST_STOPS = 80
+PASSWORD = "a long enough passphrase"
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 class Visitor:
-    """Somebody at a browser: what they see is looked at with care."""
+    """Somebody at a browser who uses the keyboard alone, and whose every page is looked at with care."""
 
     def __init__(self, site: Server, context: BrowserContext) -> None:
         self.site = site
@@ -50,11 +52,10 @@ class Visitor:
         # What the content security policy blocks, and what a script failed at, is told on the console.
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("requestfailed", lambda request: self.complaints.append(f"failed: {request.url}"))
 
-    def _hear(self, message: object) -> None:
-        if message.type in ("error", "warning"):  # type: ignore[attr-defined]
-            self.complaints.append(message.text)  # type: ignore[attr-defined]
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(f"{self.page.url}: {message.text}")
 
     def go(self, path: str) -> None:
         """Goes to an address of the site."""
@@ -65,14 +66,61 @@ class Visitor:
 
     def look(self) -> None:
         """Checks the page that is there: accessible, not wider than the screen, nothing blocked."""
+        self.page.wait_for_load_state()
         found = Axe().run(self.page)
-        assert not found.response["violations"], found.generate_report()
-        width = self.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-        assert width[0] <= width[1], f"{self.page.url} is {width[0]} pixels wide on a screen of {width[1]}"
+        assert not found.response["violations"], f"{self.page.url}\n{found.generate_report()}"
+        width, screen = self.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+        assert width <= screen, f"{self.page.url} is {width} pixels wide on a screen of {screen}"
         assert not self.complaints, self.complaints
 
+    def tab_to(self, wanted: Locator) -> None:
+        """Presses Tab until something has the focus, which must show."""
+        for _ in range(MOST_STOPS):
+            self.page.keyboard.press("Tab")
+            if wanted.evaluate("element => element === document.activeElement"):
+                outlined = "element => { const style = getComputedStyle(element);"
+                outlined += " return style.outlineStyle !== 'none' || style.boxShadow !== 'none'; }"
+                assert wanted.evaluate(outlined), f"the focus does not show on {wanted}"
+                return
+        raise AssertionError(f"{self.page.url}: the keyboard does not reach {wanted}")
+
+    def write(self, label: str, text: str) -> None:
+        """Fills in a field."""
+        field = self.page.get_by_label(re.compile(f"^{re.escape(label)}", re.IGNORECASE)).first
+        self.tab_to(field)
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.type(text)
+
+    def tick(self, label: str) -> None:
+        """Ticks a box."""
+        box = self.page.get_by_label(label)
+        self.tab_to(box)
+        self.page.keyboard.press("Space")
+        assert box.is_checked()
+
+    def press(self, name: str, role: Any = "button") -> None:
+        """Presses a button or follows a link, and looks at where that leads."""
+        self.tab_to(self.page.get_by_role(role, name=re.compile(f"^{re.escape(name)}")).first)
+        with self.page.expect_navigation():
+            self.page.keyboard.press("Enter")
+        self.look()
+
+    def choose_file(self, label: str, name: str, content: bytes) -> None:
+        """Chooses a file to upload."""
+        self.tab_to(self.page.get_by_label(label))
+        with self.page.expect_file_chooser() as chooser:
+            self.page.keyboard.press("Enter")
+        chooser.value.set_files({"name": name, "mimeType": "application/json", "buffer": content})
+
+    def log_in(self, name: str) -> None:
+        """Logs in."""
+        self.go("/accounts/login/")
+        self.write("Login", name)
+        self.write("Password", PASSWORD)
+        self.press("Sign in")
+
     def letter(self, pattern: str) -> str:
-        """The last address in the mail that the server wrote to its log."""
+        """What the last mail has, which the server writes to its log."""
         until = time.monotonic() + 10
         while time.monotonic() < until:
             found = re.findall(pattern, (self.site.folder / "log").read_text())
@@ -84,9 +132,11 @@ class Visitor:
 
 @pytest.fixture(params=["desktop", "phone"])
 def visitor(request: pytest.FixtureRequest, browser: Browser, site: Server) -> Iterator[Visitor]:
-    """Somebody at a wide screen, and somebody with a phone."""
+    """Somebody at a wide screen in the light, and somebody with a phone in the dark."""
     phone = request.param == "phone"
-    context = browser.new_context(viewport=PHONE if phone else DESKTOP, has_touch=phone)
+    context = browser.new_context(
+        viewport=PHONE if phone else DESKTOP, color_scheme="dark" if phone else "light"  # type: ignore[arg-type]
+    )
     context.set_default_timeout(10_000)
     yield Visitor(site, context)
     context.close()

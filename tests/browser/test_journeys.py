@@ -1,0 +1,91 @@
+"""From signing up to standing on the leaderboard, and an organiser's day, by keyboard."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PASSWORD, Visitor
+from tests.server.conftest import RESULTS, results
+
+
+@pytest.fixture
+def name() -> str:
+    return f"person{time.monotonic_ns()}"
+
+
+def _sign_up(visitor: Visitor, name: str) -> None:
+    visitor.go("/")
+    visitor.press("Sign up", "link")
+    visitor.write("Username", name)
+    visitor.write("Email", f"{name}@example.org")
+    visitor.write("Password", PASSWORD)
+    visitor.write("Password (again)", PASSWORD)
+    visitor.press("Sign up")
+    link = visitor.letter(r"http://\S+(/accounts/confirm-email/\S+)")
+    visitor.go(link)
+    visitor.press("Confirm")
+    visitor.log_in(name)
+
+
+def _join(visitor: Visitor) -> None:
+    visitor.go("/small/")
+    visitor.press("Take part", "link")
+    visitor.tick("I have read the rules")
+    visitor.press("Join")
+
+
+def _submit(visitor: Visitor) -> None:
+    visitor.go("/small/open/submit/")
+    visitor.choose_file("File", RESULTS, results())
+    visitor.write("method", "Written by hand")
+    visitor.press("Submit as")
+
+
+def test_from_signing_up_to_the_leaderboard(visitor: Visitor, name: str) -> None:
+    _sign_up(visitor, name)
+    _join(visitor)
+    _submit(visitor)
+    # The page is not loaded again: the state comes by itself.
+    visitor.page.evaluate("window.kept = true")
+    expect(visitor.page.get_by_text("Scored", exact=True).first).to_be_visible(timeout=30_000)
+    assert visitor.page.evaluate("window.kept") is True
+    visitor.look()
+    expect(visitor.page.get_by_role("cell", name="CIDEr-D").or_(
+        visitor.page.get_by_role("rowheader", name="CIDEr-D")
+    ).first).to_be_visible()
+    visitor.press("Put on the leaderboard")
+    visitor.go("/small/open/")
+    row = visitor.page.get_by_role("row").filter(has_text=name)
+    expect(row).to_be_visible()
+    visitor.press("BLEU-4", "link")
+    assert "sort_by=BLEU-4" in visitor.page.url
+    visitor.press(name, "link")
+    assert "/submissions/" in visitor.page.url
+
+
+def test_a_wrong_file_is_named(visitor: Visitor, name: str) -> None:
+    _sign_up(visitor, name)
+    _join(visitor)
+    visitor.go("/small/open/submit/")
+    visitor.choose_file("File", RESULTS, b'[{"image_id": 1, "caption": "a"}]')
+    visitor.write("method", "Half done")
+    visitor.press("Submit as")
+    expect(visitor.page.get_by_text("5 images (2, 3, 4, 5, 6) are without a caption")).to_be_visible()
+    expect(visitor.page.get_by_text("5 of 5")).to_be_visible()
+
+
+def test_an_organiser_scores_again(visitor: Visitor, name: str) -> None:
+    _sign_up(visitor, name)
+    _join(visitor)
+    _submit(visitor)
+    expect(visitor.page.get_by_text("Scored", exact=True).first).to_be_visible(timeout=30_000)
+    address = visitor.page.url
+    visitor.site.run("organiser", "small", name)
+    visitor.go("/small/organise/")
+    visitor.go(f"/small/organise/submissions/{address.rstrip('/').rpartition('/')[2]}/")
+    visitor.press("Score it again")
+    expect(visitor.page.get_by_text("scored", exact=True).first).to_be_visible(timeout=30_000)
+    visitor.look()
