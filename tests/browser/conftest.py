@@ -109,7 +109,7 @@ class Visitor:
         """Chooses a file to upload."""
         self.tab_to(self.page.get_by_label(label))
         with self.page.expect_file_chooser() as chooser:
-            self.page.keyboard.press("Enter")
+            self.page.keyboard.press("Space")
         chooser.value.set_files({"name": name, "mimeType": "application/json", "buffer": content})
 
     def log_in(self, name: str) -> None:

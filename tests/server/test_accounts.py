@@ -21,10 +21,14 @@ from django.core.mail import EmailMessage
 from django.test import Client
 from django.urls import get_resolver
 from django.urls.resolvers import URLPattern, URLResolver
+from django.utils import timezone
 from pytest_django import Settings
 
 from capeval_server.accounts.models import Token
 from capeval_server.accounts.users import make_user
+from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.submissions.models import Submission
+from capeval_server.teams.models import Membership, Team
 from tests.server.conftest import Server
 from tests.server.pages import check_page, check_policy
 
@@ -275,6 +279,36 @@ def _with_ann(server: Server) -> None:
     subprocess.run(made, env=server.env, input=f"{PASSWORD}\n", text=True, check=True, capture_output=True)
 
 
+def test_the_first_member_of_staff_is_made_by_a_command(fresh: Server) -> None:
+    fresh.run("migrate")
+
+    def make(name: str, email: str, password: str) -> subprocess.CompletedProcess[str]:
+        command = fresh.command("user", name, "--email", email, "--staff", "--password-stdin")
+        return subprocess.run(
+            command, env=fresh.env, input=password, capture_output=True, text=True, check=False
+        )
+
+    assert make("ann", "Ann@example.org", PASSWORD).stdout == "ann: made\n"
+    for name, email, password, said in (
+        ("bob", "bob@example.org", "weak-1", "too short"),
+        ("bob", "ANN@example.org", PASSWORD, "email address already exists"),
+        ("bob", "nowhere", PASSWORD, "valid email address"),
+        ("ann", "bob@example.org", PASSWORD, "username already exists"),
+    ):
+        done = make(name, email, password)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+        assert password not in done.stderr
+    fresh.start()
+    with httpx.Client(base_url=fresh.address.removesuffix("/api"), follow_redirects=True) as client:
+        page = client.get("/admin/")
+        found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
+        assert found is not None
+        given = {"login": "ann@example.org", "password": PASSWORD, "csrfmiddlewaretoken": found[1]}
+        answer = client.post("/accounts/login/", data={**given, "next": "/admin/"})
+        assert (answer.status_code, answer.url.path) == (200, "/admin/")
+
+
 def test_servers_share_the_limits_which_forged_headers_do_not_evade(fresh: Server) -> None:
     _with_ann(fresh)
     browsers = []
@@ -407,6 +441,22 @@ def test_the_administration_is_for_staff(signed_in: Client, ann: User) -> None:
         check_policy(answer.content.decode(), answer["Content-Security-Policy"])
 
 
+def test_staff_see_tokens_and_revoke_them(signed_in: Client, ann: User) -> None:
+    User.objects.update(is_staff=True, is_superuser=True)
+    text = Token.issue(make_user("bob").pk, "laptop", "submit")
+    token = Token.objects.get()
+    for path in ("", f"{token.pk}/change/", f"{token.pk}/delete/"):
+        answer = signed_in.get(f"/admin/accounts/token/{path}")
+        assert answer.status_code == 200
+        assert "laptop" in answer.content.decode()
+        assert token.digest not in answer.content.decode()
+        check_policy(answer.content.decode(), answer["Content-Security-Policy"])
+    assert signed_in.get("/admin/accounts/token/add/").status_code == 403
+    assert _asks(text) == 200
+    signed_in.post("/admin/accounts/token/", {"action": "revoke", "_selected_action": token.pk})
+    assert _asks(text) == 401
+
+
 # Tokens
 
 
@@ -496,6 +546,23 @@ def test_deleting_an_account(signed_in: Client, ann: User) -> None:
         assert not gone.objects.exists()
     assert _asks(text) == 401
     assert not is_signed_in(stolen)
+
+
+def test_what_a_deleted_user_submitted_stays(signed_in: Client, ann: User) -> None:
+    challenge = Challenge.objects.create(slug="small", title="Small")
+    now = timezone.now()
+    phase = Phase.objects.create(
+        challenge=challenge, name="open", opens=now, closes=now, quota_per_day=1, quota_total=1
+    )
+    team = Team.objects.create(challenge=challenge, name="Team")
+    Membership.objects.create(team=team, challenge=challenge, user=ann)
+    Submission.objects.create(team=team, phase=phase, user=ann, algorithm="mine", stands=True)
+    signed_in.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    signed_in.post("/accounts/delete/", {"username": "ann"})
+    assert not User.objects.exists()
+    submission = Submission.objects.get()
+    assert (submission.user, submission.team, submission.stands) == (None, team, True)
+    assert not team.memberships.exists()
 
 
 # Pages
