@@ -31,4 +31,8 @@ def organised(user: AbstractBaseUser | AnonymousUser, slug: str) -> Challenge:
 
 def makes_challenges(user: AbstractBaseUser | AnonymousUser) -> bool:
     """Whether a user may make new challenges: staff, and who has the permission to add them."""
-    return isinstance(user, User) and user.is_active and (user.is_staff or user.has_perm("challenges.add_challenge"))
+    return (
+        isinstance(user, User)
+        and user.is_active
+        and (user.is_staff or user.has_perm("challenges.add_challenge"))
+    )

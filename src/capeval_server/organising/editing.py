@@ -1,4 +1,4 @@
-"""Changing a challenge by hand: its texts, fields, phases and references, with the checks of its definition."""
+"""Changing a challenge by hand: texts, fields, phases and references, with the checks of its definition."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from capeval_server.challenges.definition import Definition
 from capeval_server.challenges.importing import publish
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.errors import ChallengeError, ConflictError
-from capeval_server.organising.describing import describe, describe_phase, fingerprint
+from capeval_server.organising.describing import describe, fingerprint
 from capeval_server.organising.models import record
 from capeval_server.submissions.models import Submission
 

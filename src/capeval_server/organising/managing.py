@@ -21,15 +21,19 @@ __all__ = [
     "of_challenge",
     "raise_quota",
     "remove_organiser",
+    "repeatable",
     "rerun",
     "rerun_all",
-    "repeatable",
     "take_off",
 ]
 
 _LONGEST_REASON = 500
 _MOST_PER_DAY, _MOST_TOTAL = 10_000, 1_000_000
-_DONE = {"": "took the mark off a submission", "flagged": "flagged a submission", "hidden": "hid a submission"}
+_DONE = {
+    "": "took the mark off a submission",
+    "flagged": "flagged a submission",
+    "hidden": "hid a submission",
+}
 
 
 def of_challenge(challenge: Challenge) -> QuerySet[Submission]:
@@ -38,7 +42,9 @@ def of_challenge(challenge: Challenge) -> QuerySet[Submission]:
     return Submission.objects.filter(of_it).select_related("team", "phase", "user", "baseline_of__split")
 
 
-def repeatable(challenge: Challenge, *, phase: Phase | None = None, failed: bool = False) -> QuerySet[Submission]:
+def repeatable(
+    challenge: Challenge, *, phase: Phase | None = None, failed: bool = False
+) -> QuerySet[Submission]:
     """The submissions that can be scored again.
 
     Args:

@@ -1,0 +1,31 @@
+"""Users and tokens, for the staff of the site."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from capeval_server.accounts.models import Token
+from capeval_server.staff import Seen
+
+__all__ = ["TokenAdmin"]
+
+
+@admin.register(Token)
+class TokenAdmin(Seen):
+    """Tokens: which there are, and an end to them; never what tells one, not even its digest."""
+
+    list_display = ("name", "user", "scope", "created", "expires", "revoked")
+    list_filter = ("scope", ("revoked", admin.EmptyFieldListFilter), "created")
+    list_select_related = ("user",)
+    search_fields = ("name", "user__username")
+    fields = readonly_fields = list_display
+    actions = ("revoke",)
+
+    @admin.action(description="Revoke", permissions=["change"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> None:
+        """Makes tokens worthless from now on."""
+        number = queryset.filter(revoked=None).update(revoked=timezone.now())
+        self.message_user(request, f"{number} revoked.")
