@@ -86,8 +86,9 @@ def _page(
     return render(request, f"pages/organiser/{page}.html", context, status=status)
 
 
-def _form_status(form: forms.Form) -> int:
-    return 422 if form.is_bound and form.errors else 200
+def _form_status(*sent: forms.Form | forms.BaseFormSet[Any]) -> int:
+    """The status of a page with forms: of those that were sent, all are right, or the answer says so."""
+    return 422 if any(form.is_bound and not form.is_valid() for form in sent) else 200
 
 
 @_organiser
@@ -154,7 +155,7 @@ def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
             _tell(request, f"Saved: {', '.join(changed)}." if changed else "Nothing changed.")
             return redirect("organiser_edit", challenge.slug)
     shown = {"form": form, "fields": fields, "phases": _phases(challenge)}
-    return _page(request, challenge, "edit", tab="edit", **shown, status=_form_status(form))
+    return _page(request, challenge, "edit", tab="edit", **shown, status=_form_status(form, fields))
 
 
 def _phases(challenge: Challenge) -> QuerySet[Phase]:
