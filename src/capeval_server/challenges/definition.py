@@ -13,6 +13,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from capeval.errors import OptionError
 from capeval.metrics import DEFAULT, METRICS
 from capeval_server.challenges.models import ALGORITHM, IMAGE_ID
+from capeval_server.challenges.names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.errors import ChallengeError
 
 __all__ = ["Definition", "read_definition"]
@@ -39,6 +40,11 @@ class About(_Part):
     description: str = ""
     rules: str = ""
     fields: list[DeclaredField] = []
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _free("slug", self.slug, NOT_CHALLENGES)
+        return self
 
 
 class References(_Part):
@@ -94,6 +100,7 @@ class Phase(_Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        _free("name", self.name, NOT_PHASES)
         if self.closes <= self.opens:
             raise ValueError(f"closes must be after opens, {_shown(self.opens)} (got {_shown(self.closes)})")
         _different("splits", self.splits)
@@ -148,6 +155,11 @@ def _problem(place: tuple[int | str, ...], message: str) -> str:
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
     message = message.removeprefix("Value error, ")
     return f"{where}: {message}" if where else message
+
+
+def _free(what: str, name: str, taken: frozenset[str]) -> None:
+    if name in taken:
+        raise ValueError(f"{what} must be none of {', '.join(sorted(taken))} (got {name!r})")
 
 
 def _different(what: str, names: list[str]) -> None:

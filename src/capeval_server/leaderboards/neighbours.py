@@ -8,6 +8,8 @@ from uuid import UUID
 
 import numpy as np
 
+from capeval.errors import MismatchError
+from capeval.significance import Resampled, difference
 from capeval_server.leaderboards.questions import Question
 from capeval_server.submissions.models import Score
 from capeval_server.submissions.stored import samples_of
@@ -33,17 +35,23 @@ def differences(question: Question, submissions: Sequence[UUID]) -> list[float |
         subset=question.subset,
         name=question.sort_by,
     ).select_related("result")
-    samples = {score.result.submission_id: samples_of(score) for score in scores}
-    return [_p_value(samples.get(first), samples.get(second)) for first, second in pairwise(submissions)] + (
-        [None] if submissions else []
-    )
+    kept = {score.result.submission_id: _kept(score) for score in scores}
+    tests = [_p_value(kept.get(first), kept.get(second)) for first, second in pairwise(submissions)]
+    return [*tests, None] if submissions else []
 
 
-def _p_value(first: np.ndarray | None, second: np.ndarray | None) -> float | None:
-    if first is None or second is None or len(first) != len(second):
+def _kept(score: Score) -> Resampled | None:
+    values = samples_of(score)
+    if score.value is None or values is None or not np.isfinite([score.value, *values]).all():
         return None
-    difference = first - second
-    if not np.isfinite(difference).all():
+    return Resampled(name=score.name, score=score.value, values=values)
+
+
+def _p_value(first: Resampled | None, second: Resampled | None) -> float | None:
+    if first is None or second is None:
         return None
-    beyond = min(int((difference <= 0).sum()), int((difference >= 0).sum()))
-    return min(1.0, 2 * (beyond + 1) / (len(difference) + 1))
+    try:
+        return difference(first, second).p_value
+    except MismatchError:
+        # The number of resamples is a setting: it was another one when one of the two was scored.
+        return None

@@ -10,12 +10,14 @@ from typing import Any, Literal
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.urls import path
+from django.urls import path, register_converter
+from django.urls.converters import SlugConverter
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 
 from capeval_server.challenges.models import Challenge, Phase, Split
+from capeval_server.challenges.names import NOT_CHALLENGES
 from capeval_server.errors import QuestionError
 from capeval_server.leaderboards.citing import bibtex, fingerprint
 from capeval_server.leaderboards.plots import plot
@@ -233,11 +235,19 @@ def _wait(seconds: float | None) -> str:
     return f"about {round(seconds / 60)} min" if seconds < 5400 else f"about {round(seconds / 3600)} h"
 
 
+class ChallengeConverter(SlugConverter):
+    """A challenge's name in an address, which is none of the words that other addresses begin with."""
+
+    regex = rf"(?!(?:{'|'.join(sorted(NOT_CHALLENGES))})(?:/|$)){SlugConverter.regex}"
+
+
+register_converter(ChallengeConverter, "challenge")
+
 urlpatterns = [
     path("", home, name="home"),
     path("jobs/", show_jobs, name="jobs"),
-    path("<slug:slug>/", challenge, name="challenge"),
-    path("<slug:slug>/<slug:name>/", show_leaderboard, name="leaderboard"),
-    path("<slug:slug>/<slug:name>/cite/", cite, name="cite"),
-    path("<slug:slug>/<slug:name>/plot.svg", show_plot, name="leaderboard_plot"),
+    path("<challenge:slug>/", challenge, name="challenge"),
+    path("<challenge:slug>/<slug:name>/", show_leaderboard, name="leaderboard"),
+    path("<challenge:slug>/<slug:name>/cite/", cite, name="cite"),
+    path("<challenge:slug>/<slug:name>/plot.svg", show_plot, name="leaderboard_plot"),
 ]

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from django.db.models import Count, Q
 from django.db.models.functions import TruncHour
@@ -87,10 +88,7 @@ def _seconds_each(times: Sequence[tuple[datetime, datetime]]) -> float | None:
     Args:
         times: When submissions came and were done, the last done first.
     """
-    spans = [
-        (done - max(came, before)).total_seconds()
-        for (came, done), (_, before) in zip(times, times[1:], strict=False)
-    ]
+    spans = [(done - max(came, before)).total_seconds() for (came, done), (_, before) in pairwise(times)]
     if not spans:
         spans = [(done - came).total_seconds() for came, done in times]
     return statistics.median(spans) if spans else None
