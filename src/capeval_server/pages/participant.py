@@ -83,7 +83,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         return found
     link = request.build_absolute_uri(f"{reverse('join', args=[slug])}?{urlencode({'code': found.code})}")
     now = timezone.now()
-    phases = challenge.phases.filter(closes__gt=now).order_by("opens", "name")
+    phases = challenge.phases.filter(closes__gt=now).order_by("opens", "pk")
     context = {
         "challenge": challenge,
         "team": found,
@@ -233,7 +233,7 @@ def submissions(request: HttpRequest, slug: str) -> HttpResponse:
     team = _member(request, challenge)
     if isinstance(team, HttpResponse):
         return team
-    phases = list(challenge.phases.order_by("opens", "name"))
+    phases = list(challenge.phases.order_by("opens", "pk"))
     last = team.submissions.order_by("-created").select_related("phase").first()
     phase = next((one for one in phases if one.name == request.GET.get("phase")), None)
     phase = phase or (last.phase if last else None) or (phases[0] if phases else None)

@@ -58,7 +58,7 @@ class ImageTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What one method said of an image, and its scores in the order of the table's names."""
+    """What one method said of an image, and its scores in the order asked for."""
 
     submission: Submission
     captions: Sequence[str]
@@ -139,7 +139,11 @@ def methods(
 
 
 def examples(
-    split: Split, references: ReferenceSet, shown: Sequence[Submission], places: Sequence[int], image_ids: Any
+    split: Split,
+    references: ReferenceSet,
+    shown: Sequence[Submission],
+    places: Sequence[int],
+    names: Sequence[str],
 ) -> list[Example]:
     """Some images of a split, by their places, with the captions and scores of some methods.
 
@@ -148,17 +152,16 @@ def examples(
         references: One of them.
         shown: The methods.
         places: Places of images.
-        image_ids: The images of the split.
+        names: The scores to show, in order.
     """
     version = ReferenceVersion.objects.get(reference_set=references, number=references.version)
     texts = _references(version.file.name)
     files = SubmissionFile.objects.filter(split=split, submission__in=[one.pk for one in shown])
     captions = {file.submission_id: _candidates(str(file.file.name)) for file in files}
     tables = {one.pk: image_table(one, references) for one in shown}
-    names = score_columns(tables.values())
     found = []
     for place in places:
-        image = image_ids[place]
+        image = split.image_ids[place]
         rows = [
             Shown(
                 submission=one,
