@@ -31,7 +31,7 @@ A = [
     for image in range(1, 7)
 ]
 B = [{"image_id": image, "caption": "a dog" if image > 1 else ""} for image in range(1, 7)]
-COMMANDS = ("score", "compare", "check", "tokenize", "data", "demo", "align", "metrics")
+COMMANDS = ("score", "compare", "check", "submit", "tokenize", "data", "demo", "align", "metrics")
 
 
 def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:

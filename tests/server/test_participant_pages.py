@@ -284,7 +284,7 @@ def test_a_phase_that_is_not_open(ann: Someone) -> None:
     now = timezone.now()
     Phase.objects.update(opens=now + timedelta(hours=3, minutes=1))
     assert "in 3\xa0hours" in ann.see(SUBMIT)
-    assert "<input type=\"file\"" not in ann.see(SUBMIT)
+    assert '<input type="file"' not in ann.see(SUBMIT)
     assert ann.submit().status_code == 403
     Phase.objects.update(opens=now - timedelta(days=2), closes=now - timedelta(days=1))
     assert "closed" in ann.see(SUBMIT)
@@ -589,5 +589,6 @@ def test_private_references_are_on_no_page(ann: Someone, bob: Someone) -> None:
         seen += answer.status_code == 200
     assert seen > 20
     # The marker is there to be found.
-    assert MARKER in ReferenceVersion.objects.get(reference_set__name="c2").file.open().read().decode()
+    with ReferenceVersion.objects.get(reference_set__name="c2").file.open() as file:
+        assert MARKER in file.read().decode()
     assert SubmissionFile.objects.count() == 2

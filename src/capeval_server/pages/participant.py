@@ -83,7 +83,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         return found
     link = request.build_absolute_uri(f"{reverse('join', args=[slug])}?{urlencode({'code': found.code})}")
     now = timezone.now()
-    phases = challenge.phases.filter(closes__gt=now).order_by("opens", "name")
+    phases = challenge.phases.filter(closes__gt=now).order_by("opens", "pk")
     context = {
         "challenge": challenge,
         "team": found,
@@ -233,7 +233,7 @@ def submissions(request: HttpRequest, slug: str) -> HttpResponse:
     team = _member(request, challenge)
     if isinstance(team, HttpResponse):
         return team
-    phases = list(challenge.phases.order_by("opens", "name"))
+    phases = list(challenge.phases.order_by("opens", "pk"))
     last = team.submissions.order_by("-created").select_related("phase").first()
     phase = next((one for one in phases if one.name == request.GET.get("phase")), None)
     phase = phase or (last.phase if last else None) or (phases[0] if phases else None)
@@ -275,18 +275,17 @@ def submission(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = showing.visible(request.user, pk)
     if found is None:
         return _not_found(request)
-    context = _of_submission(request, *found)
+    context = _of_submission(*found)
     return render(request, f"{_PAGES}/submission.html", context)
 
 
-def _of_submission(request: HttpRequest, submission: Submission, own: bool) -> dict[str, Any]:
-    State = Submission.State
+def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
     tables = showing.score_tables(submission)
     files = submission.files.select_related("split").defer("split__image_ids").order_by("split__name")
     phase = submission.phase
     challenge = phase.challenge if phase else submission.baseline_of.split.challenge  # type: ignore[union-attr]
-    unfinished = submission.state in (State.WAITING, State.RUNNING)
-    ahead = showing.ahead(submission) if submission.state == State.WAITING else 0
+    unfinished = submission.state in (Submission.State.WAITING, Submission.State.RUNNING)
+    ahead = showing.ahead(submission) if submission.state == Submission.State.WAITING else 0
     return {
         "submission": submission,
         "challenge": challenge,
@@ -310,7 +309,7 @@ def state(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = showing.visible(request.user, pk)
     if found is None:
         raise Http404
-    context = _of_submission(request, *found)
+    context = _of_submission(*found)
     if request.GET.get("seen") == context["seen"]:
         # Nothing changed: the page stays as it is, and nothing is announced again.
         return HttpResponse(status=204)

@@ -25,7 +25,17 @@ from capeval_server.challenges.models import ReferenceSet, ReferenceVersion, Spl
 from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
 from capeval_server.submissions.stored import image_scores_of
 
-__all__ = ["Example", "ImageTable", "Shown", "examples", "image_table", "methods", "ordered", "score_columns", "splits_of"]
+__all__ = [
+    "Example",
+    "ImageTable",
+    "Shown",
+    "examples",
+    "image_table",
+    "methods",
+    "ordered",
+    "score_columns",
+    "splits_of",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +58,7 @@ class ImageTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What one method said of an image, and its scores in the order of the table's names."""
+    """What one method said of an image, and its scores in the order asked for."""
 
     submission: Submission
     captions: Sequence[str]
@@ -89,7 +99,7 @@ def image_table(submission: Submission, references: ReferenceSet) -> ImageTable 
     )
     order = {metric: place for place, metric in enumerate(references.split.metrics)}
     keys = sorted(results.values_list("pk", "metric"), key=lambda pair: order.get(pair[1], len(order)))
-    parts = [part for pk, _ in keys if (part := _image_scores(pk, str(submission.pk))) is not None]
+    parts = [part for pk, _ in keys if (part := _image_scores((pk, str(submission.pk)))) is not None]
     if not parts:
         return None
     names = [name for part_names, _ in parts for name in part_names]
@@ -98,8 +108,8 @@ def image_table(submission: Submission, references: ReferenceSet) -> ImageTable 
 
 # The submission is part of the key for databases that give the number of a deleted row again.
 @lru_cache(maxsize=64)
-def _image_scores(result: int, submission: str) -> tuple[list[str], FloatArray] | None:
-    return image_scores_of(Result.objects.get(pk=result))
+def _image_scores(key: tuple[int, str]) -> tuple[list[str], FloatArray] | None:
+    return image_scores_of(Result.objects.get(pk=key[0]))
 
 
 def ordered(table: ImageTable | None, sort_by: str, best_first: bool, images: int) -> np.ndarray[Any, Any]:
@@ -111,7 +121,9 @@ def ordered(table: ImageTable | None, sort_by: str, best_first: bool, images: in
     return np.argsort(keys, kind="stable")
 
 
-def methods(split: Split, references: ReferenceSet, among: QuerySet[Submission], most: int) -> list[Submission]:
+def methods(
+    split: Split, references: ReferenceSet, among: QuerySet[Submission], most: int
+) -> list[Submission]:
     """Submissions with results of a split, the best first, by the score that leaderboards sort by."""
     best = Score.objects.filter(
         result__submission=OuterRef("pk"),
@@ -127,7 +139,11 @@ def methods(split: Split, references: ReferenceSet, among: QuerySet[Submission],
 
 
 def examples(
-    split: Split, references: ReferenceSet, shown: Sequence[Submission], places: Sequence[int], image_ids: Any
+    split: Split,
+    references: ReferenceSet,
+    shown: Sequence[Submission],
+    places: Sequence[int],
+    names: Sequence[str],
 ) -> list[Example]:
     """Some images of a split, by their places, with the captions and scores of some methods.
 
@@ -136,17 +152,16 @@ def examples(
         references: One of them.
         shown: The methods.
         places: Places of images.
-        image_ids: The images of the split.
+        names: The scores to show, in order.
     """
     version = ReferenceVersion.objects.get(reference_set=references, number=references.version)
     texts = _references(version.file.name)
     files = SubmissionFile.objects.filter(split=split, submission__in=[one.pk for one in shown])
     captions = {file.submission_id: _candidates(str(file.file.name)) for file in files}
     tables = {one.pk: image_table(one, references) for one in shown}
-    names = score_columns(tables.values())
     found = []
     for place in places:
-        image = image_ids[place]
+        image = split.image_ids[place]
         rows = [
             Shown(
                 submission=one,

@@ -16,12 +16,24 @@ from capeval.metrics import METRICS
 from capeval_server.challenges.models import Phase, Split
 from capeval_server.submissions.models import Result, Score, Submission
 
-__all__ = ["Cell", "ScoreRow", "ScoreTable", "ahead", "headline", "own", "published", "score_tables", "visible"]
+__all__ = [
+    "Cell",
+    "ScoreRow",
+    "ScoreTable",
+    "ahead",
+    "headline",
+    "own",
+    "published",
+    "score_tables",
+    "visible",
+]
 
 
 def own(user: User | AnonymousUser) -> QuerySet[Submission]:
     """The submissions of a user's teams."""
-    found = Submission.objects.filter(team__memberships__user=user.pk) if user.pk else Submission.objects.none()
+    found = (
+        Submission.objects.filter(team__memberships__user=user.pk) if user.pk else Submission.objects.none()
+    )
     return found.select_related("phase__challenge", "team", "user")
 
 
@@ -49,8 +61,8 @@ def visible(user: User | AnonymousUser, pk: Any) -> tuple[Submission, bool] | No
 
 def ahead(submission: Submission) -> int:
     """How many submissions come before one that waits."""
-    State = Submission.State
-    before = Q(state=State.RUNNING) | Q(state=State.WAITING, created__lt=submission.created)
+    waits = Q(state=Submission.State.WAITING, created__lt=submission.created)
+    before = Q(state=Submission.State.RUNNING) | waits
     return Submission.objects.filter(before).exclude(pk=submission.pk).count()
 
 
@@ -157,7 +169,9 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def headline(submissions: Iterable[Submission], splits: Iterable[Split]) -> dict[Any, dict[int, float | None]]:
+def headline(
+    submissions: Iterable[Submission], splits: Iterable[Split]
+) -> dict[Any, dict[int, float | None]]:
     """Of each submission, the score that leaderboards sort by: by reference set, of all its images."""
     wanted = Q(pk__in=[])
     for split in splits:

@@ -1,0 +1,269 @@
+"""`capeval submit`: sends results to an evaluation server, and waits for their scores."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from capeval.cli.console import deliver, examples, render
+from capeval.cli.options import Format, FormatOption, Output
+from capeval.errors import CapevalError, FormatError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from capeval.cli.remote import Remote
+    from capeval.report import Grid
+
+__all__ = ["EXAMPLES", "NAME", "run"]
+
+NAME = "submit"
+EXAMPLES = examples(
+    "capeval submit captions_val_mine_results.json --server https://host --challenge coco --phase test",
+    "capeval submit results.zip --server https://host --challenge coco --phase test "
+    "--declare method=mine --wait",
+)
+TOKEN = "CAPEVAL_TOKEN"  # noqa: S105 - the name of a variable.
+_PAUSES = (1.0, 2.0, 3.0, 5.0)
+# How often in a row a server may fail to answer while its scores are waited for.
+_MOST_FAILURES = 20
+
+
+def run(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File of results, or a zip of several.", show_default=False)
+    ],
+    server: Annotated[str, typer.Option(metavar="URL", help="The server's address.", show_default=False)],
+    challenge: Annotated[
+        str, typer.Option(metavar="SLUG", help="The challenge, as its address names it.", show_default=False)
+    ],
+    phase: Annotated[str, typer.Option(metavar="NAME", help="The phase.", show_default=False)],
+    declare: Annotated[
+        list[str] | None,
+        typer.Option("--declare", "-d", metavar="NAME=VALUE", help="What is declared.", show_default=False),
+    ] = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help=f"The file of the token, if it is not in {TOKEN}.", show_default=False
+        ),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait for the scores and show them.")] = False,
+    form: FormatOption = Format.TABLE,
+    output: Output = None,
+) -> None:
+    """Submits results to a challenge of an evaluation server.
+
+    The file is checked here first. The same command again, as after a broken connection, goes on with the
+    same submission. A submission that failed or was withdrawn is made again.
+    """
+    from capeval.cli.remote import Remote
+
+    token = _token(token_file)
+    declared = _declared(declare or [])
+    remote = Remote(server, token)
+    if not wait and (output is not None or form != Format.TABLE):
+        raise OptionError("--format and --output must be with --wait, which shows scores")
+    _check(file)
+    submission = _submitted(remote, f"/challenges/{_name(challenge)}/phases/{_name(phase)}", file, declared)
+    place = f"{remote.address}/submissions/{submission['id']}/"
+    if not wait:
+        deliver(f"{place} is {submission['state']}\n", None)
+        return
+    print(place, file=sys.stderr)
+    _show(_finished(remote, submission), form, output)
+
+
+def _token(path: Path | None) -> str:
+    text = path.read_text(encoding="utf-8", errors="replace") if path else os.environ.get(TOKEN, "")
+    token = text.strip()
+    where = str(path) if path else f"the variable {TOKEN}"
+    if not token:
+        raise OptionError(
+            f"{where} must hold a token, which the server's page of API tokens makes (got none)"
+        )
+    if not (token.isascii() and token.isprintable()) or " " in token:
+        # What is there may be another secret: it is not shown.
+        raise OptionError(f"{where} must hold a token alone (got something else)")
+    return token
+
+
+def _declared(given: list[str]) -> dict[str, str]:
+    declared: dict[str, str] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise OptionError(f"--declare must be NAME=VALUE (got {text!r})")
+        if name in declared or name == "file":
+            raise OptionError(f"--declare must name each field once, and not 'file' (got {name!r})")
+        declared[name] = value
+    return declared
+
+
+def _name(text: str) -> str:
+    from urllib.parse import quote
+
+    return quote(text, safe="")
+
+
+def _check(path: Path) -> None:
+    """Checks each file of results in a file, as `capeval check` does.
+
+    Raises:
+        FormatError: One is not what it must be.
+        OSError: The file can't be read.
+    """
+    import zipfile
+
+    from capeval.formats import load_candidates
+
+    if not zipfile.is_zipfile(path):
+        load_candidates(path)
+        return
+    try:
+        for name, unpacked in _members(path):
+            try:
+                load_candidates(unpacked)
+            except FormatError as error:
+                raise FormatError(f"{name!r}: {error.message}", kind=error.kind, path=path) from None
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise FormatError(f"the zip can't be read ({error})", kind="Damaged", path=path) from None
+
+
+def _members(path: Path) -> Iterator[tuple[str, Path]]:
+    import shutil
+    import tempfile
+    import zipfile
+
+    with zipfile.ZipFile(path) as archive, tempfile.TemporaryDirectory() as folder:
+        unpacked = Path(folder) / "results.json"
+        for member in archive.infolist():
+            with archive.open(member) as source, unpacked.open("wb") as target:
+                shutil.copyfileobj(source, target)
+            yield member.filename, unpacked
+
+
+def _key(parts: list[bytes]) -> str:
+    """A key that is the same for the same submission, whenever the command runs."""
+    import hashlib
+
+    # Each part by its own digest: no two lists of parts have the same bytes.
+    digests = [hashlib.sha256(part).digest() for part in parts]
+    return f"submit-{hashlib.sha256(b''.join(digests)).hexdigest()}"
+
+
+def _submitted(remote: Remote, place: str, file: Path, declared: dict[str, str]) -> dict[str, Any]:
+    """The submission of a file: a new one, or the one that the same command made before."""
+    said = [f"{name}={value}".encode() for name, value in sorted(declared.items())]
+    # The name of the file names the method.
+    name = file.name.encode(errors="surrogateescape")
+    key = _key([place.encode(), name, file.read_bytes(), *said])
+    while True:
+        with _Progress(file) as progress:
+            status, submission = remote.upload(f"{place}/submissions", file, declared, key, progress)
+        if not isinstance(submission, dict) or not {"id", "state"} <= submission.keys():
+            raise CapevalError(f"{remote.address} does not answer as an evaluation server does")
+        if status == 201:
+            return submission
+        if submission["state"] not in ("failed", "withdrawn"):
+            print(f"{file} was submitted before: going on with that", file=sys.stderr)
+            return submission
+        print(f"what was submitted before is {submission['state']}: submitting again", file=sys.stderr)
+        # The one after that one, which again is the same for whoever asks again.
+        key = _key([key.encode(), str(submission["id"]).encode()])
+
+
+class _Progress:
+    """How much of a file was sent, on standard error, where that is a terminal."""
+
+    def __init__(self, file: Path) -> None:
+        self._size = file.stat().st_size
+        self._advance: Callable[[int], None] | None = None
+        self._bar: Any = None
+
+    def __enter__(self) -> _Progress:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+            columns = (TextColumn("Sending"), BarColumn(), DownloadColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            task = self._bar.add_task("", total=self._size)
+            self._advance = lambda count: self._bar.advance(task, count)
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, count: int) -> None:
+        if self._advance is not None:
+            self._advance(count)
+
+
+def _finished(remote: Remote, submission: dict[str, Any]) -> dict[str, Any]:
+    """A submission once it is scored or has failed.
+
+    Raises:
+        RefusedError: The server says no.
+        UnreachableError: It has not answered for long.
+    """
+    from capeval.cli.remote import RefusedError, UnreachableError
+
+    failures, asked, state = 0, 0, ""
+    while True:
+        try:
+            found: dict[str, Any] = remote.get(f"/submissions/{submission['id']}")
+            failures = 0
+        except (RefusedError, UnreachableError) as error:
+            failures += 1
+            passing = not isinstance(error, RefusedError) or error.status in (429, 500, 502, 503, 504)
+            if not passing or failures > _MOST_FAILURES:
+                raise
+            found = {"state": state}
+        if found["state"] not in ("waiting", "running", ""):
+            return found
+        if found["state"] != state:
+            state = found["state"]
+            print(state, file=sys.stderr)
+        time.sleep(_PAUSES[min(asked, len(_PAUSES) - 1)])
+        asked += 1
+
+
+def _show(submission: dict[str, Any], form: Format, output: Path | None) -> None:
+    if submission["state"] != "scored":
+        raise CapevalError(f"the submission is {submission['state']} ({submission['reason'] or 'no reason'})")
+    current = [result for result in submission["results"] if not result["stale"]]
+    for result in current:
+        if result["failure"]:
+            print(f"{result['split']} by {result['references']}: {result['failure']}", file=sys.stderr)
+    if form == Format.JSON:
+        import json
+
+        deliver(json.dumps({**submission, "results": current}, indent=2, ensure_ascii=False) + "\n", output)
+    else:
+        render(_grid(current), form, output)
+
+
+def _grid(results: list[dict[str, Any]]) -> Grid:
+    """The scores: a row for each split, reference set and subset."""
+    from capeval.report import Cell, Grid
+
+    rows: dict[tuple[str, str, str], dict[str, Cell]] = {}
+    for result in results:
+        for score in result["scores"]:
+            group = (result["split"], result["references"], score["subset"] or "all")
+            cell = Cell(value=score["value"], low=score["low"], high=score["high"])
+            rows.setdefault(group, {})[score["name"]] = cell
+    names = tuple(dict.fromkeys(name for row in rows.values() for name in row))
+    made = [
+        (*(Cell(value=text) for text in group), *(row.get(name, Cell(value=None)) for name in names))
+        for group, row in rows.items()
+    ]
+    return Grid(columns=("Split", "References", "Images", *names), rows=tuple(made))
