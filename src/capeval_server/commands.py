@@ -242,3 +242,12 @@ def _challenge(slug: str) -> Challenge:
     if found is None:
         raise OptionError(f"'SLUG' must be the name of a challenge (got {slug!r})")
     return found
+
+
+@app.command()
+def tidy() -> None:
+    """Deletes stored files older than a day that nothing names; workers do so every hour when idle."""
+    _set_up()
+    from capeval_server.submissions.tidying import tidy as tidied
+
+    print(f"{tidied()} files deleted")

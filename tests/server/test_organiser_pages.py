@@ -15,7 +15,6 @@ from django.contrib.auth.models import Permission, User
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from django.utils import timezone
 
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.importing import import_challenge
@@ -167,8 +166,8 @@ def files_of(path: Path) -> dict[str, bytes]:
     return {each.name: each.read_bytes() for each in path.parent.iterdir() if each.is_file()}
 
 
-def hidden_fields(page: str) -> dict[str, str]:
-    found = {}
+def hidden_fields(page: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for tag in re.findall(r'<input type="hidden"[^>]*>', page):
         name, value = (re.search(rf'{part}="([^"]*)"', tag) for part in ("name", "value"))
         if name and value and name[1] != "csrfmiddlewaretoken":
@@ -434,9 +433,11 @@ def test_publishing_references(olga: Someone, ann: Participant, path: Path) -> N
     assert {r["stale"] for r in seen["results"] if r["references"] == "c2"} == {True}
     assert worker.work_once()
     assert not worker.work_once()
-    versions = list(Result.objects.values_list("reference_version__number", flat=True).filter(
-        reference_version__reference_set__name="c2"
-    ))
+    versions = list(
+        Result.objects.values_list("reference_version__number", flat=True).filter(
+            reference_version__reference_set__name="c2"
+        )
+    )
     assert sorted(versions) == [1] * 4 + [2] * 4
     assert rows()[0]["scores"] != old
     assert rows()[0]["rank"] == 1
@@ -488,9 +489,15 @@ def test_two_who_publish(olga: Someone, path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "form", [{}, {"sha256": "x", "seen": "1"}, {"sha256": "0" * 64, "seen": "abc"}, {"sha256": "0" * 64, "seen": "1"}]
+    "form",
+    [
+        {},
+        {"sha256": "x", "seen": "1"},
+        {"sha256": "0" * 64, "seen": "abc"},
+        {"sha256": "0" * 64, "seen": "1"},
+    ],
 )
-def test_a_publication_that_was_not_sent(olga: Someone, form: dict[str, str]) -> None:
+def test_a_publication_that_was_not_sent(olga: Someone, form: dict[str, Any]) -> None:
     olga.do("references/val/c2/publish/", **form)
     assert ReferenceVersion.objects.count() == 2
     assert not actions()
@@ -692,7 +699,9 @@ def test_a_withdrawn_submission_stays_so(olga: Someone, ann: Participant) -> Non
     assert Submission.objects.get().state == "withdrawn"
 
 
-@pytest.mark.parametrize(("form", "again"), [({"which": "all"}, 3), ({"which": "failed", "phase": "open"}, 2)])
+@pytest.mark.parametrize(
+    ("form", "again"), [({"which": "all"}, 3), ({"which": "failed", "phase": "open"}, 2)]
+)
 def test_many_again(olga: Someone, ann: Participant, form: dict[str, str], again: int) -> None:
     first, second, _ = ann.submitted(), ann.submitted(), ann.submitted()
     Submission.objects.update(state="scored")
@@ -711,9 +720,8 @@ def test_many_again(olga: Someone, ann: Participant, form: dict[str, str], again
 def test_hiding(olga: Someone, ann: Participant) -> None:
     submission = ann.scored()
     place = f"submissions/{submission.pk}/mark/"
-    for form in ({"mark": "hidden"}, {"mark": "hidden", "reason": " "}, {"mark": "x", "reason": "r"}):
-        olga.do(place, 422, **form)
-    olga.do(place, 422, mark="hidden", reason="a" * 501)
+    for mark, reason in (("hidden", ""), ("hidden", " "), ("x", "r"), ("hidden", "a" * 501)):
+        olga.do(place, 422, mark=mark, reason=reason)
     assert len(rows()) == 1
     olga.do(place, mark="hidden", reason="Copied from the references.")
     assert rows() == []
@@ -761,12 +769,13 @@ def test_a_raise_gives_exactly_so_many(
 
 def test_raises_are_checked_and_taken_back(olga: Someone, ann: Participant) -> None:
     place = f"teams/{Team.objects.get().pk}/"
-    for form in (
+    wrong: list[dict[str, Any]] = [
         {"phase": "x", "per_day": 1, "total": 1},
         {"phase": "open", "per_day": -1, "total": 0},
         {"phase": "open", "per_day": 10_001, "total": 0},
         {"phase": "open", "per_day": 1},
-    ):
+    ]
+    for form in wrong:
         olga.do(place, 422, **form)
     assert not Raise.objects.exists()
     olga.do(place, phase="open", per_day=1, total=2)
@@ -806,7 +815,9 @@ def test_queries_do_not_grow_with_rows(
         user = User.objects.create(username=f"user{number}")
         team = make_team(user, challenge)
         made = [
-            Submission.objects.create(team=team, user=user, phase=phase, algorithm="a", created=timezone.now())
+            Submission.objects.create(
+                team=team, user=user, phase=phase, algorithm="a", created=timezone.now()
+            )
             for _ in range(2)
         ]
         managing.mark(olga.user, challenge, made[0], "flagged", "r")

@@ -15,7 +15,7 @@ from django.db import DataError, IntegrityError, transaction
 
 from capeval.errors import FormatError
 from capeval_server.challenges.definition import Definition, read_definition
-from capeval_server.challenges.importing import import_challenge
+from capeval_server.challenges.importing import import_challenge, lock_references
 from capeval_server.challenges.models import Challenge, ReferenceVersion
 from capeval_server.errors import ChallengeError, ConflictError
 from capeval_server.organising.describing import Change, changes, fingerprint, state_of
@@ -114,9 +114,10 @@ def _changing(
         _check_slug(challenge, wanted)
         try:
             with transaction.atomic():
-                held = _held(challenge, wanted.challenge.slug)
-                before = state_of(held) if challenge else {}
-                scored = _scored(held)
+                lock_references(wanted.challenge.slug)
+                there_now = _held(challenge, wanted.challenge.slug)
+                before = state_of(there_now) if challenge else {}
+                scored = _scored(there_now)
                 with _named(path.parent):
                     changed = import_challenge(path)
                 made = _stored() - there
