@@ -24,6 +24,10 @@ class TokenAdmin(Seen):
     fields = readonly_fields = list_display
     actions = ("revoke",)
 
+    def has_delete_permission(self, request: HttpRequest, obj: Token | None = None) -> bool:
+        """Who may, deletes tokens: without its row, a token is worthless too."""
+        return admin.ModelAdmin.has_delete_permission(self, request, obj)
+
     @admin.action(description="Revoke", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> None:
         """Makes tokens worthless from now on."""

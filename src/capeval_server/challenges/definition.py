@@ -159,7 +159,7 @@ def _problem(place: tuple[int | str, ...], message: str) -> str:
 
 def _free(what: str, name: str, taken: frozenset[str]) -> None:
     if name in taken:
-        raise ValueError(f"{what} must be none of {', '.join(sorted(taken))} (got {name!r})")
+        raise ValueError(f"{what} must not be {', '.join(sorted(taken))} (got {name!r})")
 
 
 def _different(what: str, names: list[str]) -> None:

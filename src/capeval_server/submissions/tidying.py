@@ -25,7 +25,8 @@ def tidy() -> int:
     """Deletes what is older than a day and nothing names.
 
     That are stored files of uploads and imports that ended between the file and its row, drafts that
-    nobody confirmed, folders of workers on this machine that were killed, and the rows of workers not seen since.
+    nobody confirmed, folders of workers on this machine that were killed, and the rows of workers not
+    seen since.
 
     Returns:
         How many files and folders were deleted.
