@@ -34,6 +34,8 @@ __all__ = ["urlpatterns"]
 
 _PAGE = 50
 _LATEST = 8
+# On how many metrics a submission failed.
+_FAILURES = Count("results", filter=Q(results__failure__gt=""))
 View = Callable[..., HttpResponseBase]
 
 
@@ -95,7 +97,7 @@ def _form_status(*sent: forms.Form | forms.BaseFormSet[Any]) -> int:
 @require_safe
 def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """How the challenge goes."""
-    failed = managing.repeatable(challenge, failed=True)
+    failed = managing.repeatable(challenge, failed=True).annotate(failures=_FAILURES)
     waiting = managing.of_challenge(challenge).filter(
         state__in=[Submission.State.WAITING, Submission.State.RUNNING]
     )
@@ -365,8 +367,7 @@ def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """All submissions, or some of them."""
     form = organiser_forms.FilterForm(challenge, request.GET)
     given = form.cleaned_data if form.is_valid() else {}
-    failures = Count("results", filter=Q(results__failure__gt=""))
-    listed = managing.of_challenge(challenge).annotate(failures=failures).order_by("-created", "-pk")
+    listed = managing.of_challenge(challenge).annotate(failures=_FAILURES).order_by("-created", "-pk")
     for name in ("state", "mark"):
         if given.get(name):
             listed = listed.filter(**{name: "" if given[name] == "none" else given[name]})
