@@ -28,6 +28,7 @@ from tests.server.test_organiser_pages import MARKER, Participant, Someone
 pytestmark = pytest.mark.django_db
 
 FORMULA = '=HYPERLINK("http://x","y")'
+NUMBERS = ["value", "low", "high"]
 TABLES = ["actions", "references", "results", "scores", "submissions", "teams"]
 
 
@@ -77,10 +78,8 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
     managing.mark(olga.user, challenge, submission, "flagged", "Why")
     archive = exported(olga)
     assert archive.testzip() is None
-    names = {f"{name}.{form}" for name in TABLES for form in ("csv", "json")} | {
-        "README.txt",
-        "challenge.toml",
-    }
+    names = {f"{name}.{form}" for name in TABLES for form in ("csv", "json")}
+    names |= {"README.txt", "challenge.toml"}
     files = {f"files/{each.pk}/val.json" for each in Submission.objects.all()}
     assert set(archive.namelist()) == names | files
     assert archive.read(f"files/{submission.pk}/val.json") == results()
