@@ -18,6 +18,7 @@ from capeval_server.errors import ChallengeError
 
 __all__ = ["Definition", "read_definition"]
 
+
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
 
 
@@ -43,7 +44,7 @@ class About(_Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _free("slug", self.slug, NOT_CHALLENGES)
+        _no_page("slug", self.slug, NOT_CHALLENGES)
         return self
 
 
@@ -100,7 +101,7 @@ class Phase(_Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _free("name", self.name, NOT_PHASES)
+        _no_page("name", self.name, NOT_PHASES)
         if self.closes <= self.opens:
             raise ValueError(f"closes must be after opens, {_shown(self.opens)} (got {_shown(self.closes)})")
         _different("splits", self.splits)
@@ -157,15 +158,15 @@ def _problem(place: tuple[int | str, ...], message: str) -> str:
     return f"{where}: {message}" if where else message
 
 
-def _free(what: str, name: str, taken: frozenset[str]) -> None:
-    if name in taken:
-        raise ValueError(f"{what} must be none of {', '.join(sorted(taken))} (got {name!r})")
-
-
 def _different(what: str, names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{what} must have different names (got {name!r} twice)")
+
+
+def _no_page(what: str, name: str, pages: frozenset[str]) -> None:
+    if name in pages:
+        raise ValueError(f"{what} must not be {', '.join(sorted(pages))} (got {name!r})")
 
 
 def _shown(time: datetime) -> str:
