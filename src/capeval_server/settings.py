@@ -144,7 +144,8 @@ ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if HTTPS else "http"
 # Limits count by the address of the connection, never of a header, which anybody can invent: behind a proxy,
 # waitress has put there what the proxy says.
 ALLAUTH_TRUSTED_PROXY_COUNT = 0
-MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "capeval"
 # Clocks may differ by this many steps of 30 seconds.
 MFA_TOTP_TOLERANCE = 1

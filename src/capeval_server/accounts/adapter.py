@@ -32,7 +32,7 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
             answer = render(context.request, "503.html", status=503)
             raise ImmediateHttpResponse(answer) from error
 
-    def _get_login_attempts_cache_key(self, _: HttpRequest, **credentials: Any) -> str:
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         # allauth's own begins with the request's host and port, of which a client can invent thousands.
         login: str = credentials.get("email") or credentials.get("username") or ""
         return login.lower()
