@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from capeval.metrics import METRICS
 from capeval_server.leaderboards.neighbours import LEVEL, differences
@@ -125,10 +125,10 @@ def leaderboard(question: Question, *, page: int | None = None) -> Leaderboard:
 
 
 def _standing(question: Question) -> QuerySet[Submission]:
-    baseline = Q(baseline_of=question.reference_set) & ~Q(
-        state__in=(Submission.State.FAILED, Submission.State.WITHDRAWN)
-    )
-    standing = Submission.objects.filter(Q(phase=question.phase, stands=True) | baseline)
+    scored = Result.objects.filter(submission=OuterRef("pk"), reference_version=question.version)
+    baseline = Q(baseline_of=question.reference_set) & Exists(scored)
+    team = Q(phase=question.phase, stands=True)
+    standing = Submission.objects.filter(team | baseline).exclude(state=Submission.State.WITHDRAWN)
     if question.as_of is not None:
         standing = standing.filter(created__lte=question.as_of)
     return standing.exclude(mark=Submission.Mark.HIDDEN)
