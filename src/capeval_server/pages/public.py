@@ -20,6 +20,7 @@ from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.challenges.names import NOT_CHALLENGES
 from capeval_server.errors import QuestionError
 from capeval_server.leaderboards.citing import bibtex, fingerprint
+from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.questions import Question, ask, may_see
 from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.pages.markdown import excerpt, to_html
@@ -186,9 +187,8 @@ def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     phase = _phase(slug, name)
     if not may_see(request.user, phase):
         return _hidden(request, phase)
-    drawn = _plot(
-        leaderboard(replace(_question(request, phase), best_first=True), page=1, compared=False), request
-    )
+    question = replace(_question(request, phase), best_first=True)
+    drawn = plot(leaderboard(question, page=1, compared=False), _theme(request))
     tag = drawn.etag
     asked = parse_etags(request.headers.get("If-None-Match", ""))
     answer = (
