@@ -6,7 +6,6 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe

@@ -75,7 +75,7 @@ def jobs(now: datetime) -> Jobs:
 def _expected_wait(ahead: int) -> float | None:
     recent = Submission.objects.filter(state=Submission.State.SCORED, finished__isnull=False)
     times = recent.order_by("-finished").values_list("created", "finished")[:_RECENT]
-    seconds = _seconds_each(list(times))
+    seconds = _seconds_each([(came, done) for came, done in times if done is not None])
     return None if seconds is None else ahead * seconds
 
 
