@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint test-rust test-python conformance bench bench-kernels docs wheel clean
+.PHONY: help demo serve test lint test-rust test-python conformance bench bench-kernels docs wheel clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,6 +24,9 @@ $(VENV)/.native: $(VENV)/.dependencies $(RUST)
 demo: $(VENV)/.native ## Score the held-out human captions of COCO val2014 and write an HTML report
 	@$(BIN)/capeval demo --output demo
 
+serve: $(VENV)/.native ## Start a server with the COCO challenge loaded, to try in a browser
+	@$(BIN)/capeval server demo --folder demo-server
+
 test: lint test-rust test-python ## Everything that must hold before a change lands
 
 lint: $(VENV)/.native ## Format, lints and types
@@ -36,7 +39,8 @@ lint: $(VENV)/.native ## Format, lints and types
 test-rust: ## The tests of the Rust crates
 	cargo test --workspace --exclude capeval-python --quiet
 
-test-python: $(VENV)/.native ## The tests of the Python package, the command line and the documents
+test-python: $(VENV)/.native ## The tests of the Python package, the command line, the server and the documents
+	@sh scripts/install_packages.sh
 	$(BIN)/pytest -m "not conformance"
 
 conformance: $(VENV)/.native ## Compare all of the real data with the reference, and try many examples
@@ -56,4 +60,4 @@ wheel: $(VENV)/.native ## Build one wheel for Python 3.11 and newer into dist/
 	$(BIN)/maturin build --release --out dist
 
 clean: ## Remove what the recipes made
-	rm -rf $(VENV) target dist site demo src/capeval/_native*.so
+	rm -rf $(VENV) target dist site demo demo-server src/capeval/_native*.so

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -121,19 +122,26 @@ def example(
 
 
 @app.command()
-def user(name: User) -> None:
-    """Makes a user, who has no password: programs act for them by tokens."""
+def user(
+    name: User,
+    email: Annotated[str, typer.Option(help="An e-mail address, which counts as verified.")] = "",
+    staff: Annotated[bool, typer.Option("--staff", help="Let the user administrate the site.")] = False,
+    password_stdin: Annotated[
+        bool, typer.Option("--password-stdin", help="Read a password from standard input.")
+    ] = False,
+) -> None:
+    """Makes a user; one without a password sets it by the page for forgotten ones, or only has tokens."""
     _set_up()
-    from django.contrib.auth.models import User as Users
     from django.core.exceptions import ValidationError
 
-    made = Users(username=name)
-    made.set_unusable_password()
+    from capeval_server.accounts.users import make_user
+
+    password = sys.stdin.readline().rstrip("\r\n") if password_stdin else None
     try:
-        made.full_clean()
+        make_user(name, email=email, password=password, staff=staff)
     except ValidationError as error:
-        raise OptionError(f"'name' {' '.join(error.messages)} (got {name!r})") from None
-    made.save()
+        # No message quotes a password.
+        raise OptionError(f"'name', 'email' or password: {' '.join(error.messages)} (got {name!r})") from None
     print(f"{name}: made")
 
 

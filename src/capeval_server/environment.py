@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-__all__ = ["data_folder", "database", "flag", "number", "secret_key", "words"]
+__all__ = ["data_folder", "database", "flag", "mail", "number", "secret_key", "text", "words"]
 
 PREFIX = "CAPEVAL_SERVER_"
 
@@ -44,9 +44,14 @@ def number(name: str, default: int) -> int:
     return int(value)
 
 
+def text(name: str, default: str) -> str:
+    """A text."""
+    return os.environ.get(PREFIX + name, default)
+
+
 def words(name: str, default: str) -> list[str]:
     """A list, with commas between."""
-    return [word.strip() for word in os.environ.get(PREFIX + name, default).split(",") if word.strip()]
+    return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
 
 def secret_key(folder: Path) -> str:
@@ -96,6 +101,42 @@ def database(folder: Path) -> dict[str, Any]:
         "PORT": str(parts.port or ""),
         "CONN_HEALTH_CHECKS": True,
         "CONN_MAX_AGE": 60,
+    }
+
+
+def mail() -> dict[str, Any]:
+    """Django's settings of the mail server at `CAPEVAL_SERVER_EMAIL`; by default mail goes to the log.
+
+    `smtps` speaks TLS from the start. `smtp` does so before a password is sent (STARTTLS), and not at all
+    without one, as to a relay on the same machine.
+
+    Raises:
+        ImproperlyConfigured: The address is not of a mail server.
+    """
+    address = os.environ.get(f"{PREFIX}EMAIL")
+    if address is None:
+        return {"EMAIL_BACKEND": "django.core.mail.backends.console.EmailBackend"}
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        # The parts of something else, which the next lines refuse.
+        parts, port = urlsplit(""), None
+    if parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.path.strip("/"):
+        # The address may hold a password, which has no place in a message.
+        raise ImproperlyConfigured(
+            f"{PREFIX}EMAIL must be smtp://USER:PASSWORD@HOST:PORT or smtps://... (got another form)"
+        )
+    secure = parts.scheme == "smtps"
+    return {
+        "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+        "EMAIL_HOST": unquote(parts.hostname),
+        "EMAIL_PORT": port or (465 if secure else 587 if parts.username else 25),
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_SSL": secure,
+        "EMAIL_USE_TLS": not secure and parts.username is not None,
+        "EMAIL_TIMEOUT": 10,
     }
 
 

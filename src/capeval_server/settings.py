@@ -31,6 +31,8 @@ INSTALLED_APPS = [
     "capeval_server.challenges",
     "capeval_server.teams",
     "capeval_server.submissions",
+    # The renderer below finds the templates of forms here, behind the server's own.
+    "django.forms",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -63,6 +65,7 @@ TEMPLATES = [
         },
     }
 ]
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 USE_TZ = True
 TIME_ZONE = "UTC"
@@ -114,6 +117,9 @@ CACHES = {
     }
 }
 
+globals().update(environment.mail())
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = environment.text("EMAIL_FROM", "capeval@localhost")
+
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
@@ -126,6 +132,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "/"
+ACCOUNT_ADAPTER = "capeval_server.accounts.adapter.Adapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
@@ -134,12 +141,14 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = "[capeval] "
 ACCOUNT_MAX_EMAIL_ADDRESSES = 5
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if HTTPS else "http"
-ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = False
-# Beside allauth's own limits. The address of a client is the connection's, never a header's: behind a
-# proxy, waitress has put there what the proxy says.
+# Limits count by the address of the connection, never of a header, which anybody can invent: behind a proxy,
+# waitress has put there what the proxy says.
 ALLAUTH_TRUSTED_PROXY_COUNT = 0
-MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "capeval"
+# Clocks may differ by this many steps of 30 seconds.
+MFA_TOTP_TOLERANCE = 1
 
 MEBIBYTE = 2**20
 # The most bytes of an upload, and of all that is packed in it.

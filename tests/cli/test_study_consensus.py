@@ -71,19 +71,31 @@ def test_abstract_is_judged_and_goes_on_after_a_stop(abstract: Path) -> None:
     first = study(*command)
     assert "Human performance" in first
     assert "CIDEr (paper)" in first
+    assert "ties by people" in first
+    with (out / "accuracy-by-references.csv").open(encoding="utf-8") as file:
+        curves = list(csv.DictReader(file))
+    assert [(row["Class"], row["References"]) for row in curves] == [
+        (kind, count) for kind in ("HC", "HI", "all") for count in ("1", "3")
+    ]
+    assert all(float(row["CIDEr low"]) <= float(row["CIDEr"]) <= float(row["CIDEr high"]) for row in curves)
     made = {path.name for path in out.iterdir()}
     assert {"accuracy.csv", "human-performance.csv", "accuracy-by-references.png"} <= made
     kept = json.loads(checkpoint.read_text(encoding="utf-8"))
     assert set(kept["parts"]) == {
-        "half 0",
-        "half 1",
-        *(f"references {n} {d}" for n in (1, 3) for d in (0, 1)),
+        "halves 0",
+        "halves 1",
+        *(f"accuracy {n} {d}" for n in (1, 3) for d in (0, 1)),
     }
     # A part that is kept is taken as it is; one that is missing is made again.
-    kept["parts"]["references 1 0"]["CIDEr"] = 5.0
-    del kept["parts"]["references 3 1"]
+    kept["parts"]["accuracy 1 0"]["CIDEr"]["HC"]["value"] = 1.0
+    kept["parts"]["accuracy 1 1"]["CIDEr"]["HC"]["value"] = 0.5
+    del kept["parts"]["accuracy 3 1"]
     checkpoint.write_text(json.dumps(kept), encoding="utf-8")
-    assert "500.0" in study(*command)
+    study(*command)
+    with (out / "lowest-and-highest-draw.csv").open(encoding="utf-8") as file:
+        row = next(csv.DictReader(file))
+    assert (row["Class"], row["References"]) == ("HC", "1")
+    assert [float(row[key]) for key in ("CIDEr", "CIDEr low", "CIDEr high")] == [75.0, 50.0, 100.0]
     # What was made with another seed is refused.
     with pytest.raises(FormatError, match="of the same data, metrics, options and seed"):
         study(*command, "--seed", 1)
@@ -94,6 +106,7 @@ def test_pascal_shows_both_kinds_of_judgement(pascal: Path) -> None:
     shown = study(*command, "--counts", "1,2", "--draws", 1)
     for title in ("Accuracy consensus", "Accuracy pairwise", "Agreement", "Wins", "Accuracy by references"):
         assert title in shown
+    assert "ties by people (pairwise)" in shown
     assert (pascal / "out" / "wins.svg").exists()
 
 

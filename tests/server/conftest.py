@@ -131,13 +131,18 @@ class Server:
         found: dict[str, object] = answer.json()
         return found
 
+    def change(self, token: str, path: str, content: dict[str, object]) -> None:
+        headers = {"Authorization": f"Bearer {token}"}
+        answer = httpx.patch(f"{self.address}{path}", json=content, headers=headers, timeout=30)
+        assert answer.status_code == 200, answer.text
+
     def stop(self) -> None:
         for process in self.processes:
             process.kill()
             process.wait()
 
 
-def _programs() -> Path | None:
+def postgres_programs() -> Path | None:
     """Where PostgreSQL's programs are, which Debian leaves out of the search path."""
     found = shutil.which("initdb")
     if found:
@@ -149,7 +154,7 @@ def _programs() -> Path | None:
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a PostgreSQL server of the tests' own."""
-    programs = _programs()
+    programs = postgres_programs()
     if programs is None:
         pytest.skip("LEFT OUT: PostgreSQL is not installed here (Debian: apt-get install postgresql)")
     folder = tmp_path_factory.mktemp("postgres")

@@ -79,7 +79,7 @@ def test_images_are_dealt_out() -> None:
     assert all(list(part) == sorted(part) for part in splits.values())
     assert splits == random_splits(images, {"train": 70, "val": 20, "test": 10}, seed=1)
     assert splits != random_splits(images, {"train": 70, "val": 20, "test": 10}, seed=2)
-    with pytest.raises(MismatchError, match=r"add up to the 100 images .got 99"):
+    with pytest.raises(MismatchError, match=r"add up to the 100 images to deal out .got 99"):
         random_splits(images, {"train": 99})
     with pytest.raises(OptionError, match="1 or more"):
         random_splits(images, {"train": 100, "val": 0})

@@ -18,10 +18,13 @@ from capeval.formats.judgements import (
 )
 from capeval.metrics.rouge import RougeN
 from capeval.studies.abstract50s import classified
+from capeval.studies.checkpoints import Checkpoint
 from capeval.studies.consensus import (
     PairScorer,
     accuracy,
+    accuracy_by_references,
     by_class,
+    drawn,
     fraction_of_wins,
     judged_twice,
     pearson,
@@ -86,6 +89,27 @@ def test_plans_are_of_their_seed_alone() -> None:
 def test_pairs_need_captions(kind: str, message: str) -> None:
     with pytest.raises(MismatchError, match=message):
         plan_pairs({1: ["a dog"]}, {}, {kind: 1})
+
+
+def test_the_captions_of_a_pair_differ() -> None:
+    people: dict[ImageId, list[str]] = {
+        1: ["A dog.", "a  dog", "the dog"],
+        2: ["a dog", "a cat"],
+        3: ["a dog"],
+    }
+    machines: dict[str, dict[ImageId, str]] = {
+        "one": {1: "a dog", 2: "a cat .", 3: "A dog"},
+        "two": {1: "a dog.", 2: "one cat", 3: "a Dog"},
+    }
+    pairs = plan_pairs(people, machines, {"HC": 20, "HI": 20, "HM": 20, "MM": 5}, seed=1)
+    for pair in pairs:
+        first, second = (text.lower().replace(".", "").split() for text in pair.candidates)
+        assert first != second
+    assert {pair.image for pair in pairs if pair.kind == "MM"} == {2}
+    with pytest.raises(MismatchError, match=r"HC need .* that differ"):
+        plan_pairs({1: ["A dog.", "a dog"]}, {}, {"HC": 1})
+    with pytest.raises(MismatchError, match="HI need captions of other images that differ from 'a dog'"):
+        plan_pairs({1: ["a dog"], 2: ["a dog"]}, {}, {"HI": 1})
 
 
 def test_counts_of_pairs_are_checked() -> None:
@@ -277,6 +301,61 @@ def test_fewer_references_are_drawn_from_more() -> None:
     assert everything == pytest.approx(scorer.differences()["ROUGE-1"])
     with pytest.raises(MismatchError, match="from 1 to 2"):
         scorer.draw(3)
+
+
+def test_intervals_over_pairs_and_spread_over_draws_are_two_things() -> None:
+    truth = np.array([1, 1, 1, 1, 1, 1, 1, 1, 1, 1])
+    parts = [accuracy(np.array([1] * right + [-1] * (10 - right)), truth) for right in (9, 7, 8)]
+    made = drawn(parts)
+    # The interval is Wilson's for 8 of 10, however many draws that is the mean of.
+    assert [made.mean, made.pairs, made.draws] == pytest.approx([0.8, 10, 3])
+    assert [made.low, made.high] == pytest.approx([parts[2].low, parts[2].high])
+    assert (made.lowest, made.highest) == (0.7, 0.9)
+    with pytest.raises(MismatchError, match="at least one draw"):
+        drawn([])
+    with pytest.raises(MismatchError, match="of the same pairs"):
+        drawn([parts[0], accuracy(truth[:4], truth[:4])])
+
+
+def test_curves_are_of_each_class_and_go_on_after_a_stop(tmp_path: Path) -> None:
+    scorer = PairScorer(PAIRS, [Contender(metric=RougeN(n=1), stem=True)])
+    truth = np.array([1, -1])
+    said: list[str] = []
+
+    def curves(kept: Checkpoint | None = None) -> object:
+        return accuracy_by_references(scorer, truth, [1, 2], draws=2, seed=3, kept=kept, progress=said.append)
+
+    made = accuracy_by_references(scorer, truth, [1, 2], draws=2, seed=3)
+    assert list(made) == ["HC", "HI", "all"]
+    for place, count in enumerate((1, 2)):
+        for kind, rows in {"HC": [1], "HI": [0], "all": [0, 1]}.items():
+            parts = [
+                accuracy(scorer.differences(scorer.draw(count, seed=seed))["ROUGE-1"][rows], truth[rows])
+                for seed in (3, 4)
+            ]
+            assert made[kind]["ROUGE-1"][place] == drawn(parts)
+    assert curves(Checkpoint(tmp_path / "kept.json", "key")) == made
+    content = json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))
+    del content["parts"]["accuracy 2 1"]
+    (tmp_path / "kept.json").write_text(json.dumps(content), encoding="utf-8")
+    assert curves(Checkpoint(tmp_path / "kept.json", "key")) == made
+    assert said[3] == "2 references, draw 2 of 2"
+    with pytest.raises(OptionError, match="a number of references and a draw"):
+        accuracy_by_references(scorer, truth, [])
+    with pytest.raises(MismatchError, match="from 1 to 2"):
+        accuracy_by_references(scorer, truth, [3])
+    with pytest.raises(MismatchError, match="a class for each"):
+        accuracy_by_references(scorer, truth[:1], [1])
+
+
+def test_curves_have_a_panel_a_class() -> None:
+    from capeval.report.studies.consensus import accuracy_curves
+
+    scorer = PairScorer(PAIRS, [Contender(metric=RougeN(n=1), stem=True)])
+    figure = accuracy_curves(accuracy_by_references(scorer, np.array([1, -1]), [2, 1]), [2, 1])
+    titles = [panel.get_title(loc="left") for panel in figure.axes]
+    assert titles[:3] == ["HC (1 pairs)", "HI (1 pairs)", "All (2 pairs)"]
+    accuracy_curves(accuracy_by_references(scorer, np.array([1, -1]), [2]), [2])
 
 
 def test_scorer_says_what_is_wrong() -> None:

@@ -47,6 +47,16 @@ def test_ngrams_stop_at_punctuation() -> None:
     assert counted(one).lengths.tolist() == [10.0]
 
 
+def test_words_are_plain_or_tokens() -> None:
+    one = References({1: ["A man's T-shirt: nördic_2 dogs' $5"]})
+    runs = [["a", "man's", "t"], ["shirt"], ["nördic"], ["2", "dogs"], ["5"]]
+    assert counted(one).unique[0].tolist() == unique(runs)
+    assert counted(one).lengths.tolist() == [8.0]
+    tokens = Corpus(one, tokenizer=Tokenizer()).diversity(images=1, captions=1, samples=1, seed=0)
+    runs = [["a", "man", "'s", "t-shirt"], ["nördic_2", "dogs"], ["$", "5"]]
+    assert tokens.unique[0].tolist() == unique(runs)
+
+
 WORDS = st.lists(st.sampled_from(["a", "b", "c", ",", "."]), max_size=8).map(" ".join)
 
 

@@ -93,12 +93,26 @@ def test_precision_at_recall_by_hand() -> None:
     counts = of([3, 0, 1, 0], [4, 4, 4, 4])
     # Weights of k = 2: positives 1.5, 0, 0.5, 0; negatives 0, 1, 3 * 2 / (4 * 3) = 0.5, 1.
     scores: dict[str, dict[int | str, float]] = {"word": {0: 0.9, 1: 0.5, 2: 0.5}}
-    assert precision_at_recall(counts, scores, {"word": 0.75}, 2) == {"word": 1.0}
-    assert precision_at_recall(counts, scores, {"word": 0.76}, 2) == {"word": 2 / 3.5}
+    assert precision_at_recall(counts, scores, {"word": 0.75}, 2).precision == {"word": 1.0}
+    assert precision_at_recall(counts, scores, {"word": 0.76}, 2).precision == {"word": 2 / 3.5}
     # Image 2 alone is scored; all others come together after it.
     late: dict[str, dict[int | str, float]] = {"word": {2: 0.0}}
-    assert precision_at_recall(counts, late, {"word": 0.25}, 2) == {"word": 0.5}
-    assert precision_at_recall(counts, late, {"word": 0.3}, 2) == {"word": 2 / 4.5}
+    assert precision_at_recall(counts, late, {"word": 0.25}, 2).precision == {"word": 0.5}
+    assert precision_at_recall(counts, late, {"word": 0.3}, 2).precision == {"word": 2 / 4.5}
+
+
+def test_words_that_are_not_counted_are_ignored_and_named() -> None:
+    counts = word_counts(CAPTIONS, 2)
+    assert counts.words == ("a", "dog")
+    assert {"cat", "bird", "nobody"} < counts.others
+    scores: dict[str, dict[int | str, float]] = {"cat": {1: 1.0}, "dog": {1: 1.0}, "bird": {9: 1.0}}
+    made = precision_at_recall(counts, scores, {"dog": 0.5}, 2)
+    assert (list(made.precision), made.ignored) == (["dog"], ("cat", "bird"))
+    scores |= {word: {1: 1.0} for word in ("Dog", "zebra", "yak", "emu")}
+    with pytest.raises(MismatchError, match=r"4 of 7 never do: 'Dog', 'zebra', 'yak' and 1 more"):
+        precision_at_recall(counts, scores, {"dog": 0.5}, 2)
+    with pytest.raises(MismatchError, match=r"among the words counted .got none, but 'cat'"):
+        precision_at_recall(counts, {"cat": {1: 1.0}}, {"dog": 0.5}, 2)
 
 
 def test_words_and_captions_that_are_not_there() -> None:
@@ -108,7 +122,7 @@ def test_words_and_captions_that_are_not_there() -> None:
     with pytest.raises(MismatchError, match=r"at least 4 captions .got 3 for image 1"):
         human_agreement(counts, 3)
     for scores, message in [
-        ({"cat": {1: 1.0}}, "'cat' is not"),
+        ({"zebra": {1: 1.0}}, "'zebra'"),
         ({"dog": {9: 1.0}}, "image 9 is not among the images"),
         ({"dog": {1: float("nan")}}, "must be finite"),
     ]:

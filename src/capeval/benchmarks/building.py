@@ -116,7 +116,9 @@ def random_splits(
         raise OptionError("every image must be there once")
     if sum(sizes.values()) != len(images):
         total = sum(sizes.values())
-        raise MismatchError(f"sizes must add up to the {len(images):,} images (got {total:,})")
+        raise MismatchError(
+            f"sizes of splits must add up to the {len(images):,} images to deal out (got {total:,})"
+        )
     order = np.random.default_rng(seed).permutation(len(images))
     ends = np.cumsum(list(sizes.values()))
     parts = np.split(order, ends[:-1])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from statistics import NormalDist
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from statistics import NormalDist, fmean
 from typing import Literal, get_args
 
 import numpy as np
@@ -16,6 +17,7 @@ from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.meteor import Meteor
 from capeval.metrics.rouge import RougeL, RougeN
+from capeval.studies.checkpoints import Checkpoint
 from capeval.studies.protocol import split_votes, winners
 from capeval.studies.words import WORDS, Contender, contender_names, stems_of, with_frequencies, words_of
 from capeval.tokenization import Tokenizer
@@ -25,10 +27,13 @@ __all__ = [
     "PAPER_CONTENDERS",
     "PAPER_TOKENIZER",
     "Accuracy",
+    "Drawn",
     "PairScorer",
     "SplitHalf",
     "accuracy",
+    "accuracy_by_references",
     "by_class",
+    "drawn",
     "fraction_of_wins",
     "judged_twice",
     "pearson",
@@ -233,6 +238,107 @@ def _by_image(pairs: Sequence[JudgedPair], references: Sequence[Sequence[str]]) 
     for pair, texts in zip(pairs, references, strict=True):
         images.setdefault(pair.image, {}).update(dict.fromkeys(texts))
     return {image: list(texts) for image, texts in images.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """The accuracy over several random draws of the references.
+
+    Two things are uncertain, and kept apart: which pairs were judged, which is the interval, and which
+    references were drawn, which is the spread.
+
+    Attributes:
+        mean: The mean over the draws.
+        low: The lower end of Wilson's score interval at 95 %, for an accuracy of `mean` on so many pairs.
+        high: The upper end. More draws narrow neither: it is the interval of one draw, not of their mean.
+        lowest: The lowest accuracy of a draw.
+        highest: The highest.
+        pairs: How many pairs there are.
+        draws: How many draws.
+    """
+
+    mean: float
+    low: float
+    high: float
+    lowest: float
+    highest: float
+    pairs: int
+    draws: int
+
+
+def drawn(parts: Sequence[Accuracy]) -> Drawn:
+    """What several draws say together.
+
+    Raises:
+        MismatchError: There is no draw, or they are not of as many pairs.
+    """
+    if len({part.pairs for part in parts}) != 1:
+        raise MismatchError("draws must be of the same pairs, at least one draw")
+    values = [part.value for part in parts]
+    mean, pairs = fmean(values), parts[0].pairs
+    low, high = _wilson(mean, pairs)
+    return Drawn(
+        mean=mean,
+        low=low,
+        high=high,
+        lowest=min(values),
+        highest=max(values),
+        pairs=pairs,
+        draws=len(values),
+    )
+
+
+def accuracy_by_references(
+    scorer: PairScorer,
+    truth: NDArray[np.generic],
+    counts: Sequence[int],
+    *,
+    draws: int = 3,
+    seed: int = 0,
+    ties: Ties = "first",
+    kept: Checkpoint | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> dict[str, dict[str, tuple[Drawn, ...]]]:
+    """The accuracy of each metric over the number of references (Figure 3), by class and on all pairs.
+
+    Args:
+        scorer: The pairs.
+        truth: What people chose, for each pair.
+        counts: The numbers of references.
+        draws: How many times references are drawn at random for each number.
+        seed: The seed of the first draw; the next has the next.
+        ties: What a tie counts; see `accuracy`.
+        kept: Where each draw is kept when it is made, and taken from when it is there.
+        progress: Called with what is done next.
+
+    Returns:
+        Class (and `all`) to metric to what came out for each of `counts`.
+
+    Raises:
+        MismatchError: There are fewer references, or not a winner for each pair.
+        OptionError: There is no number of references or no draw.
+    """
+    if not counts or draws < 1:
+        raise OptionError("there must be a number of references and a draw, at least (got none)")
+    kept = kept or Checkpoint(None, "")
+    kinds = [pair.kind for pair in scorer.pairs]
+
+    def draw(count: int, number: int) -> dict[str, dict[str, dict[str, float]]]:
+        differences = scorer.differences(scorer.draw(count, seed=seed + number))
+        found = {name: by_class(values, truth, kinds, ties=ties) for name, values in differences.items()}
+        return {name: {kind: asdict(part) for kind, part in parts.items()} for name, parts in found.items()}
+
+    curves: dict[str, dict[str, list[Drawn]]] = {}
+    for count in counts:
+        made = []
+        for number in range(draws):
+            progress(f"{count} references, draw {number + 1} of {draws}")
+            made.append(kept.part(f"accuracy {count} {number}", partial(draw, count, number)))
+        for name in scorer.names:
+            for kind in made[0][name]:
+                point = drawn([Accuracy(**part[name][kind]) for part in made])
+                curves.setdefault(kind, {}).setdefault(name, []).append(point)
+    return {kind: {name: tuple(points) for name, points in found.items()} for kind, found in curves.items()}
 
 
 def fraction_of_wins(systems: Sequence[tuple[int, int]], chosen: NDArray[np.generic]) -> dict[int, float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -38,6 +39,9 @@ PUBLISHED: Mapping[str, tuple[int, ...]] = MappingProxyType(
 """Unique n-grams of each order in such samples, as published."""
 
 PUBLISHED_SOURCE = "Agrawal et al. 2019, nocaps, Table 1"
+
+# Words, and single characters that are none: marks.
+_PLAIN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*|\S")
 
 # What the paper on COCO Captions (section 3) lists as punctuation; brackets as the tokenizer writes them.
 _PUNCTUATION = frozenset(
@@ -109,16 +113,17 @@ class Corpus:
         captions: The captions of each image.
         across_punctuation: Whether n-grams reach across a comma or another mark. The published counts
             are those of n-grams that do not.
-        tokenizer: How to tokenise; which punctuation it drops is not used.
+        tokenizer: How to tokenise; which punctuation it drops is not used. Without one, words are letters
+            and digits in lower case, with apostrophes inside them (`man's`), and every other character is
+            a mark, such as the hyphen of `t-shirt`: this gives the published counts.
     """
 
     def __init__(
         self, captions: References, *, across_punctuation: bool = False, tokenizer: Tokenizer | None = None
     ) -> None:
-        given = tokenizer or Tokenizer()
-        keep = Tokenizer(kind=given.kind, lowercase=given.lowercase, punctuation="keep")
         texts = [caption for group in captions.values() for caption in group]
-        words, caption, run = _flat(tokenize(texts, keep), across_punctuation=across_punctuation)
+        tokens = _plain(texts) if tokenizer is None else _tokens(texts, tokenizer)
+        words, caption, run = _flat(tokens, across_punctuation=across_punctuation)
         self.counts = captions.counts
         self._caption = caption
         self._lengths = np.bincount(caption, minlength=len(texts))
@@ -176,7 +181,7 @@ def diversity(
         samples: How many samples to take.
         seed: The seed of the samples.
         across_punctuation: Whether n-grams reach across a comma or another mark.
-        tokenizer: How to tokenise.
+        tokenizer: How to tokenise, if not as the published counts do; see `Corpus`.
 
     Raises:
         MismatchError: A corpus has too few images with that many captions.
@@ -214,8 +219,22 @@ def count_objects(objects: Objects) -> ObjectCounts:
     )
 
 
+def _plain(texts: Iterable[str]) -> Iterator[list[str | None]]:
+    """Words as the published counts have them; nothing in the place of a mark."""
+    for text in texts:
+        yield [token if token[0].isalnum() else None for token in _PLAIN.findall(text.lower())]
+
+
+def _tokens(texts: Sequence[str], tokenizer: Tokenizer) -> Iterator[list[str | None]]:
+    """Tokens of a tokenizer; nothing in the place of a mark."""
+    keep = Tokenizer(kind=tokenizer.kind, lowercase=tokenizer.lowercase, punctuation="keep")
+    for tokens in tokenize(texts, keep):
+        # Captions that come as tokens have one of no characters when they are empty.
+        yield [None if token in _PUNCTUATION else token for token in tokens if token]
+
+
 def _flat(
-    captions: Sequence[Sequence[str]], *, across_punctuation: bool
+    captions: Iterable[Sequence[str | None]], *, across_punctuation: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """All words in a row: the number of each, of its caption, and of the run of words it belongs to."""
     numbers: dict[str, int] = {}
@@ -226,11 +245,8 @@ def _flat(
     for place, tokens in enumerate(captions):
         run += 1
         for token in tokens:
-            if token in _PUNCTUATION:
+            if token is None:
                 run += not across_punctuation
-                continue
-            # Captions that come as tokens have one of no characters when they are empty.
-            if not token:
                 continue
             words.append(numbers.setdefault(token, len(numbers)))
             of_caption.append(place)

@@ -29,6 +29,8 @@ __all__ = [
 Difference = Literal["nominal", "interval"]
 _Item = TypeVar("_Item")
 _PEOPLE = ("human", "other")
+# How often to draw a caption of another image until one differs; more than enough unless all are the same.
+_TRIES = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +115,8 @@ def plan_pairs(
     """Draws pairs of candidates of each class (section 6).
 
     Images are drawn in turn, so that none has two pairs of a class before all have one. In `HM` every
-    machine, and in `MM` every pair of machines, takes part equally often, give or take one.
+    machine, and in `MM` every pair of machines, takes part equally often, give or take one. The captions of a
+    pair differ in more than case, white space and a full stop: between equal ones there is nothing to choose.
 
     Args:
         human: Captions by people that are no references, by image; `HC` needs two of an image.
@@ -147,11 +150,15 @@ def _both_correct(
     count: int,
     chance: random.Random,
 ) -> list[Pair]:
-    images = [image for image, captions in human.items() if len(captions) >= 2]
-    _require(images, "HC", "an image with two human captions")
+    different = {
+        image: list({_form(caption): caption for caption in captions}.values())
+        for image, captions in human.items()
+    }
+    images = [image for image, captions in different.items() if len(captions) >= 2]
+    _require(images, "HC", "an image with two human captions that differ")
     made = []
     for image in _in_turn(images, count, chance):
-        first, second = chance.sample(list(human[image]), 2)
+        first, second = chance.sample(different[image], 2)
         made.append(_pair(image, "HC", (first, "human"), (second, "human"), chance))
     return made
 
@@ -166,12 +173,26 @@ def _one_incorrect(
     _require(images if len(images) > 1 else [], "HI", "two images with human captions")
     made = []
     for image in _in_turn(images, count, chance):
-        other = image
-        while other == image:
-            other = chance.choice(images)
-        right, wrong = chance.choice(list(human[image])), chance.choice(list(human[other]))
+        right = chance.choice(list(human[image]))
+        wrong = _of_another(image, right, images, human, chance)
         made.append(_pair(image, "HI", (right, "human"), (wrong, "other"), chance))
     return made
+
+
+def _of_another(
+    image: ImageId,
+    right: str,
+    images: Sequence[ImageId],
+    human: Mapping[ImageId, Sequence[str]],
+    chance: random.Random,
+) -> str:
+    """A caption of another image that is not the same."""
+    for _ in range(_TRIES):
+        other = chance.choice(images)
+        wrong = chance.choice(list(human[other]))
+        if other != image and _form(wrong) != _form(right):
+            return wrong
+    raise MismatchError(f"pairs of class HI need captions of other images that differ from {right!r}")
 
 
 def _with_machine(
@@ -183,13 +204,13 @@ def _with_machine(
     _require(list(machines), "HM", "a machine")
     turns = {}
     for name, captions in machines.items():
-        images = [image for image in captions if human.get(image)]
-        _require(images, "HM", f"an image with a human caption and one of {name!r}")
+        images = [image for image in captions if _unlike(captions[image], human.get(image, ()))]
+        _require(images, "HM", f"an image with a human caption and one of {name!r} that differ")
         turns[name] = iter(_in_turn(images, count, chance))
     made = []
     for name in _in_turn(list(machines), count, chance):
         image = next(turns[name])
-        person = chance.choice(list(human[image]))
+        person = chance.choice(_unlike(machines[name][image], human[image]))
         made.append(_pair(image, "HM", (person, "human"), (machines[name][image], name), chance))
     return made
 
@@ -204,8 +225,13 @@ def _two_machines(
     _require(rivals, "MM", "two machines")
     turns = {}
     for first, second in rivals:
-        images = [image for image in machines[first] if image in machines[second]]
-        _require(images, "MM", f"an image with captions of {first!r} and {second!r}")
+        theirs = machines[second]
+        images = [
+            image
+            for image, text in machines[first].items()
+            if image in theirs and _unlike(text, [theirs[image]])
+        ]
+        _require(images, "MM", f"an image with captions of {first!r} and {second!r} that differ")
         turns[first, second] = iter(_in_turn(images, count, chance))
     made = []
     for first, second in _in_turn(rivals, count, chance):
@@ -213,6 +239,16 @@ def _two_machines(
         one, two = (machines[first][image], first), (machines[second][image], second)
         made.append(_pair(image, "MM", one, two, chance))
     return made
+
+
+def _form(caption: str) -> str:
+    """What makes two captions the same."""
+    return " ".join(caption.casefold().split()).rstrip(" .")
+
+
+def _unlike(caption: str, others: Sequence[str]) -> list[str]:
+    """The others that are not the same caption."""
+    return [other for other in others if _form(other) != _form(caption)]
 
 
 def _require(found: Sequence[object], kind: str, what: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from capeval.tokenization import TokenizedReferences, Tokenizer, first_few
 from capeval.types import FloatArray, ImageId, References, ReferencesLike
 
 __all__ = [
+    "SystemAgreement",
     "WordAgreement",
     "WordCounts",
     "coco_word_classes",
@@ -41,12 +42,14 @@ class WordCounts:
         captions: The number of captions of each image.
         words: The words, the most frequent first; ties in alphabetical order.
         counts: The captions with the word: a row a word, a column an image.
+        others: The other words of the captions, which are not counted: rarer ones, most often.
     """
 
     image_ids: tuple[ImageId, ...]
     captions: NDArray[np.int64]
     words: tuple[str, ...]
     counts: NDArray[np.uint8]
+    others: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,6 +67,19 @@ class WordAgreement:
     references: int
     precision: FloatArray
     recall: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemAgreement:
+    """How precise a system's words are where its recall is that of people.
+
+    Attributes:
+        precision: The precision of each word that is compared, in the order of the words counted.
+        ignored: The words with scores that occur in the captions, but are not among those counted.
+    """
+
+    precision: Mapping[str, float]
+    ignored: tuple[str, ...]
 
 
 def coco_word_classes() -> dict[str, str]:
@@ -101,7 +117,11 @@ def word_counts(
         found = Counter(word for text in group for word in set(text) & rows.keys())
         counts[[rows[word] for word in found], image] = list(found.values())
     return WordCounts(
-        image_ids=captions.image_ids, captions=captions.counts, words=tuple(chosen), counts=counts
+        image_ids=captions.image_ids,
+        captions=captions.counts,
+        words=tuple(chosen),
+        counts=counts,
+        others=frozenset(frequency.keys() - rows.keys()),
     )
 
 
@@ -168,7 +188,7 @@ def precision_at_recall(
     scores: Mapping[str, Mapping[ImageId, float]],
     recall: Mapping[str, float],
     references: int = 4,
-) -> dict[str, float]:
+) -> SystemAgreement:
     """A system's precision for each word at people's recall (PHR).
 
     A word's images are taken by falling score, those of one score together, until the weighted recall
@@ -177,24 +197,20 @@ def precision_at_recall(
 
     Args:
         counts: The captions with each word.
-        scores: Word to image to score; higher is surer.
+        scores: Word to image to score; higher is surer. Words of the captions that are not counted are
+            ignored, and named in the result.
         recall: Word to the recall to reach, such as people's.
         references: k.
 
-    Returns:
-        The precision of each word that has scores, in the order of `counts.words`.
-
     Raises:
-        MismatchError: A word or an image with scores is not among those counted, a word has no recall to
-            reach, a score is not finite, or an image has too few captions.
+        MismatchError: A word with scores never occurs in the captions, none is among those counted, a word
+            has no recall to reach, an image has no captions or too few, or a score is not finite.
         OptionError: `references` is not 1 or more.
     """
     k = _checked_references(references)
     _require_captions(counts, k)
     columns = {image: column for column, image in enumerate(counts.image_ids)}
-    unknown = [word for word in scores if word not in counts.words]
-    if unknown:
-        raise MismatchError(f"words with scores must be among the words counted ({unknown[0]!r} is not)")
+    ignored = _ignored(counts, scores)
     result = {}
     for row, word in enumerate(counts.words):
         if word not in scores:
@@ -206,7 +222,29 @@ def precision_at_recall(
         positive = k * having / counts.captions
         negative = _none_of(k, counts.captions, counts.captions - having)
         result[word] = _precision_reached(ranking, positive, negative, recall[word])
-    return result
+    return SystemAgreement(precision=result, ignored=ignored)
+
+
+def _ignored(counts: WordCounts, scores: Mapping[str, Mapping[ImageId, float]]) -> tuple[str, ...]:
+    """The words with scores that are not counted, all of which must occur in the captions."""
+    counted = set(counts.words)
+    uncounted = [word for word in scores if word not in counted]
+    unknown = [word for word in uncounted if word not in counts.others]
+    if unknown:
+        raise MismatchError(
+            "every word with scores must occur in the captions"
+            f" ({len(unknown):,} of {len(scores):,} never do: {_few(unknown)})"
+        )
+    if len(uncounted) == len(scores):
+        raise MismatchError(
+            f"a word with scores, at least, must be among the words counted (got none, but {_few(uncounted)})"
+        )
+    return tuple(uncounted)
+
+
+def _few(words: Sequence[str]) -> str:
+    more = f" and {len(words) - 3:,} more" if len(words) > 3 else ""
+    return ", ".join(map(repr, words[:3])) + more
 
 
 def _ranking(word: str, scores: Mapping[ImageId, float], columns: Mapping[ImageId, int]) -> FloatArray:

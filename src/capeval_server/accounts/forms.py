@@ -19,7 +19,10 @@ class TokenForm(forms.Form):
         max_length=100, help_text="To know it by, such as the machine that will use it.", strip=True
     )
     scope = forms.ChoiceField(
-        label="What it is good for", choices=Token.Scope.choices, initial=Token.Scope.SUBMIT
+        label="What it is good for",
+        choices=Token.Scope.choices,
+        initial=Token.Scope.SUBMIT,
+        widget=forms.RadioSelect,
     )
     days = forms.IntegerField(label="Valid for (days)", min_value=1, max_value=3650, initial=365)
 

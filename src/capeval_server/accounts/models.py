@@ -39,6 +39,9 @@ class Token(models.Model):
             )
         ]
 
+    def __str__(self) -> str:
+        return self.name
+
     @classmethod
     def issue(cls, user_id: int, name: str, scope: str, *, days: int = 365) -> str:
         """Makes a token and returns its text, which can't be had again."""

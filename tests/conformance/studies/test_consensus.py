@@ -8,7 +8,14 @@ from capeval.formats import load_references
 from capeval.formats.judgements import load_pascal_pairs, load_pascal_preferences, load_triplets
 from capeval.metrics.cider import Cider, CiderD
 from capeval.studies.abstract50s import Classified, classified
-from capeval.studies.consensus import PairScorer, accuracy, by_class, judged_twice, split_half
+from capeval.studies.consensus import (
+    PairScorer,
+    accuracy,
+    accuracy_by_references,
+    by_class,
+    judged_twice,
+    split_half,
+)
 from capeval.studies.protocol import krippendorff_alpha, winners
 from capeval.studies.ranking import rank_correlation, rank_references
 from capeval.studies.words import Contender
@@ -57,6 +64,24 @@ def test_more_references_help() -> None:
     few, many = scorer.differences(scorer.draw(1)), scorer.differences()
     for name in ("CIDEr", "METEOR", "ROUGE-1"):
         assert accuracy(few[name], truth).value < accuracy(many[name], truth).value - 0.03
+
+
+def test_curves_end_at_table_1_and_have_wider_intervals_by_class() -> None:
+    found, scorer = abstract()
+    truth = winners([pair.votes for pair in found.pairs])
+    curves = accuracy_by_references(scorer, truth, [5, 48], draws=2)
+    known = by_class(scorer.differences()["CIDEr"], truth, [pair.kind for pair in found.pairs])
+    for kind, expected in known.items():
+        few, everything = curves[kind]["CIDEr"]
+        # With all references, draws are all alike.
+        assert (everything.low, everything.lowest, everything.highest, everything.high) == pytest.approx(
+            (expected.low, expected.value, expected.value, expected.high)
+        )
+        assert few.low < few.lowest <= few.mean <= few.highest < few.high
+        assert few.mean < everything.mean
+        assert few.pairs == (400 if kind == "all" else 200)
+    widths = {kind: points["CIDEr"][0].high - points["CIDEr"][0].low for kind, points in curves.items()}
+    assert widths["HC"] > widths["all"]
 
 
 def test_human_performance_is_near_the_papers() -> None:

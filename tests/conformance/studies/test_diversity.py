@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from capeval import Tokenizer
 from capeval.benchmarks import coco, nocaps
 from capeval.studies.diversity import PUBLISHED, diversity
 from tests.shared_data import shared_data
 
 
-def test_nocaps_is_near_the_published_counts() -> None:
+def test_nocaps_gives_the_published_counts() -> None:
     captions = nocaps.load_captions(shared_data("nocaps") / "nocaps_val_captions.json.gz")
-    found = diversity({"nocaps": captions}, samples=2)["nocaps"]
-    # The samples of the paper are not known: theirs has 1.3 % fewer words, and within 0.6 % of the rest.
-    assert found.unique.mean(axis=0) == pytest.approx(PUBLISHED["nocaps"], rel=0.015)
-    assert found.unique.mean(axis=0)[1:] == pytest.approx(PUBLISHED["nocaps"][1:], rel=0.008)
+    found = diversity({"nocaps": captions}, samples=10)["nocaps"]
+    # The samples of the paper are not known; those here differ by up to 0.2 %.
+    assert found.unique.mean(axis=0) == pytest.approx(PUBLISHED["nocaps"], rel=0.003)
+    tokens = diversity({"nocaps": captions}, samples=2, tokenizer=Tokenizer())["nocaps"]
+    assert (tokens.unique[:, 0] > 1.008 * PUBLISHED["nocaps"][0]).all()
     across = diversity({"nocaps": captions}, samples=1, across_punctuation=True)["nocaps"]
-    assert (across.unique[0, 1:] > [1.025 * count for count in PUBLISHED["nocaps"][1:]]).all()
+    assert (across.unique[0, 1:] > [1.02 * count for count in PUBLISHED["nocaps"][1:]]).all()
     assert found.lengths.mean() == pytest.approx(11.26, abs=0.05)
 
 
@@ -24,5 +26,5 @@ def test_nocaps_is_near_the_published_counts() -> None:
 def test_coco_is_within_chance_of_the_published_counts() -> None:
     found = diversity({"COCO": coco.captions("val2014")}, samples=20)["COCO"]
     distance = found.unique.mean(axis=0) - PUBLISHED["COCO"]
-    assert (abs(distance) < 2 * found.unique.std(axis=0, ddof=1)).all()
+    assert (abs(distance) < found.unique.std(axis=0, ddof=1)).all()
     assert found.lengths.mean() == pytest.approx(10.46, abs=0.05)

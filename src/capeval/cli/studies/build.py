@@ -22,11 +22,11 @@ EXAMPLES = examples(
 def run(
     captions: Annotated[
         Path | None,
-        typer.Argument(metavar="[CAPTIONS]", help="File of all captions collected.", show_default=False),
+        typer.Argument(metavar="CAPTIONS", help="File of all captions collected.", show_default=False),
     ] = None,
     plans: Annotated[
         Path | None,
-        typer.Argument(metavar="[PLANS]", help="JSON of what each split is to have.", show_default=False),
+        typer.Argument(metavar="PLANS", help="JSON of what each split is to have.", show_default=False),
     ] = None,
     release: Annotated[
         str | None, typer.Option(metavar="NAME", help="The version's name.", show_default=False)
@@ -49,7 +49,7 @@ def run(
     from capeval.benchmarks import building
     from capeval.errors import OptionError
     from capeval.formats import load_references
-    from capeval.report import Cell, Grid
+    from capeval.report import Cell, Grid, to_csv
 
     if verify is not None:
         if captions is not None:
@@ -79,6 +79,9 @@ def run(
         for name, split in dataset.splits.items()
     )
     columns = ("Split", "Captions are", "Images", "References", "Of images with many", "Held out")
-    render(Grid(columns=columns, rows=rows), "table", None, f"Version {release}")
+    grid = Grid(columns=columns, rows=rows)
+    render(grid, "table", None, f"Version {release}")
+    # Beside the version, which is frozen: what is in it has a checksum.
+    deliver(to_csv(grid), output / f"{release}.csv")
     unused = sum(len(texts) for texts in dataset.unused.values())
     deliver(f"\n{unused:,} captions are in no split\n{target}\n", None)

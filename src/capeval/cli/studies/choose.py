@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from capeval.cli.console import Steps, deliver, examples
+from capeval.cli.console import Steps, examples
 from capeval.cli.options import Seed
 from capeval.cli.studies.output import Folder, show
 
@@ -80,12 +80,11 @@ def run(
             name: choosing.choice_statistics(annotations, positions) for name, positions in sets.items()
         }
     grids = {"statistics": _statistics(statistics), "excluded": _excluded(chosen)}
-    show(grids, {"classes": lambda: _figure(annotations, sets)}, output)
-    if output is not None:
-        from capeval.report import to_csv
-
-        deliver(to_csv(_images(annotations, chosen)), output / "images.csv")
-        deliver(to_csv(_classes(annotations, sets)), output / "classes.csv")
+    files = {
+        "images": lambda: _images(annotations, chosen),
+        "classes": lambda: _classes(annotations, sets),
+    }
+    show(grids, {"classes": lambda: _figure(annotations, sets)}, output, files=files)
 
 
 def _statistics(statistics: Mapping[str, ChoiceStatistics]) -> Grid:
@@ -109,7 +108,7 @@ def _statistics(statistics: Mapping[str, ChoiceStatistics]) -> Grid:
             )
         )
     counted = (f"{size} classes" for size in sizes)
-    head = ("Images", "", "Entropy (bits)", "Classes", "Classes/image", "Boxes/image", "Largest class")
+    head = ("Set", "Images", "Entropy (bits)", "Classes", "Classes/image", "Boxes/image", "Largest class")
     return Grid(columns=(*head, *counted, "More"), rows=tuple(rows))
 
 

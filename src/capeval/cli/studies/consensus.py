@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from capeval.formats.judgements import JudgedPair
     from capeval.report import Grid
     from capeval.studies.checkpoints import Checkpoint
-    from capeval.studies.consensus import Accuracy, PairScorer
+    from capeval.studies.consensus import Accuracy, Drawn, PairScorer
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -32,7 +32,6 @@ EXAMPLES = examples(
     "capeval study consensus data/abstract50s --counts 1,5,10,20,48 --draws 3 --output study",
     "capeval study consensus data/pascal50s --ties half",
 )
-_TITLE = "Accuracy of metrics at choosing as people did"
 _PAPER = {
     "BLEU-4 (paper)": (65.5, 93.0),
     "ROUGE-1 (paper)": (71.5, 91.0),
@@ -116,7 +115,7 @@ def run(
 
 def _numbers(given: str | None) -> list[int]:
     try:
-        return [int(part) for part in given.split(",")] if given else []
+        return sorted({int(part) for part in given.split(",")}) if given else []
     except ValueError:
         raise OptionError(f"'--counts' must be numbers by comma (got {given!r})") from None
 
@@ -147,13 +146,17 @@ def _abstract(data: Path, asked: _Asked) -> tuple[dict[str, Grid], dict[str, Cal
     scorer = _scorer(pairs, asked.words)
     truth = winners([pair.votes for pair in pairs])
     kinds = [pair.kind for pair in pairs]
+    differences = scorer.differences()
     found = {
-        name: by_class(values, truth, kinds, ties=asked.ties.value)
-        for name, values in scorer.differences().items()
+        name: by_class(values, truth, kinds, ties=asked.ties.value) for name, values in differences.items()
     }
     kept = asked.checkpoint(pairs)
     published = _PAPER if asked.words is Words.PAPER else {}
-    grids = {"accuracy": _accuracies(found, published), "human-performance": _halves(scorer, asked, kept)}
+    grids = {
+        "accuracy": _accuracies(found, published),
+        "pairs-without-a-winner": _ties({"people": truth, **differences}, kinds),
+        "human-performance": _halves(scorer, asked, kept),
+    }
     curves, figures = _curves(scorer, truth, asked, kept)
     return {**grids, **curves}, figures
 
@@ -162,50 +165,94 @@ def _curves(
     scorer: PairScorer, truth: Any, asked: _Asked, kept: Checkpoint
 ) -> tuple[dict[str, Grid], dict[str, Callable[[], Figure]]]:
     """The accuracy of each metric over the number of references, where it was asked for."""
-    from capeval.studies.consensus import accuracy
-
-    def point(count: int, draw: int) -> dict[str, float]:
-        differences = scorer.differences(scorer.draw(count, seed=asked.seed + draw))
-        return {name: accuracy(v, truth, ties=asked.ties.value).value for name, v in differences.items()}
+    from capeval.studies.consensus import accuracy_by_references
 
     if not asked.counts:
         return {}, {}
-    curves: dict[str, list[list[float]]] = {name: [[] for _ in asked.counts] for name in scorer.names}
     with Steps(len(asked.counts) * asked.draws) as steps:
-        for place, count in enumerate(asked.counts):
-            for draw in range(asked.draws):
-                steps.next(f"{count} references, draw {draw + 1} of {asked.draws}")
-                made = kept.part(f"references {count} {draw}", partial(point, count, draw))
-                for name, value in made.items():
-                    curves[name][place].append(value)
-    grid = _curve_grid(curves, asked.counts)
-    return (
-        {"accuracy-by-references": grid},
-        {"accuracy-by-references": lambda: _curve_figure(curves, asked.counts)},
-    )
+        curves = accuracy_by_references(
+            scorer,
+            truth,
+            asked.counts,
+            draws=asked.draws,
+            seed=asked.seed,
+            ties=asked.ties.value,
+            kept=kept,
+            progress=steps.next,
+        )
+
+    def figure() -> Figure:
+        from capeval.report.studies.consensus import accuracy_curves
+
+        return accuracy_curves(curves, asked.counts)
+
+    grids = {
+        "accuracy-by-references": _curve_grid(curves, asked.counts, lambda one: (one.low, one.high)),
+        "lowest-and-highest-draw": _curve_grid(curves, asked.counts, lambda one: (one.lowest, one.highest)),
+    }
+    return grids, {"accuracy-by-references": figure}
+
+
+def _curve_grid(
+    curves: Mapping[str, Mapping[str, Sequence[Drawn]]],
+    counts: Sequence[int],
+    ends: Callable[[Drawn], tuple[float, float]],
+) -> Grid:
+    """The means, with the ends of their intervals or of the draws."""
+    from capeval.report.grids import Cell, Grid
+
+    rows = []
+    for kind, metrics in curves.items():
+        for place, count in enumerate(counts):
+            points = [points[place] for points in metrics.values()]
+            cells = [
+                Cell(value=100 * one.mean, low=100 * ends(one)[0], high=100 * ends(one)[1], digits=1)
+                for one in points
+            ]
+            rows.append((Cell(value=kind), Cell(value=points[0].pairs), Cell(value=count), *cells))
+    names = next(iter(curves.values()))
+    return Grid(columns=("Class", "Pairs", "References", *names), rows=tuple(rows))
 
 
 def _halves(scorer: PairScorer, asked: _Asked, kept: Checkpoint) -> Grid:
     """People and metrics, each with half of the references, at predicting the other half."""
-    from capeval.report.grids import Cell, Grid
-    from capeval.studies.consensus import split_half
+    from dataclasses import asdict
 
-    def half(draw: int) -> dict[str, float]:
+    from capeval.report.grids import Cell, Grid
+    from capeval.studies.consensus import Accuracy, drawn, split_half
+
+    def half(draw: int) -> dict[str, dict[str, float]]:
         # Each pair's halves have a seed of their own, so draws are far apart.
         made = split_half(scorer, seed=asked.seed + draw * 1_000_003, ties=asked.ties.value)
-        return {"Humans": made.humans.value, **{name: a.value for name, a in made.metrics.items()}}
+        return {name: asdict(each) for name, each in {"Humans": made.humans, **made.metrics}.items()}
 
     parts = []
     with Steps(asked.draws) as steps:
         for draw in range(asked.draws):
             steps.next(f"Halves of the references, draw {draw + 1} of {asked.draws}")
-            parts.append(kept.part(f"half {draw}", partial(half, draw)))
+            parts.append(kept.part(f"halves {draw}", partial(half, draw)))
     rows = []
     for name in parts[0]:
-        values = [100 * part[name] for part in parts]
-        mean = Cell(value=sum(values) / len(values), digits=1)
-        rows.append((Cell(value=name), mean, *(Cell(value=v, digits=1) for v in (min(values), max(values)))))
+        one = drawn([Accuracy(**part[name]) for part in parts])
+        mean = Cell(value=100 * one.mean, low=100 * one.low, high=100 * one.high, digits=1)
+        spread = (Cell(value=100 * end, digits=1) for end in (one.lowest, one.highest))
+        rows.append((Cell(value=name), mean, *spread))
     return Grid(columns=("Predictor", "Mean", "Lowest draw", "Highest draw"), rows=tuple(rows))
+
+
+def _ties(chosen: Mapping[str, Any], kinds: Sequence[str | None]) -> Grid:
+    """How many pairs have no winner, by people and by each metric."""
+    import numpy as np
+
+    from capeval.report.grids import Cell, Grid
+
+    classes = [*sorted({kind for kind in kinds if kind is not None}), "all"]
+    rows = {kind: np.array([kind in (other, "all") for other in kinds]) for kind in classes}
+    table = [(Cell(value="pairs"), *(Cell(value=int(rows[kind].sum())) for kind in classes))]
+    for name, values in chosen.items():
+        tied = (int((values[rows[kind]] == 0).sum()) for kind in classes)
+        table.append((Cell(value=f"ties by {name}"), *(Cell(value=count) for count in tied)))
+    return Grid(columns=("Number of", *classes), rows=tuple(table))
 
 
 def _accuracies(
@@ -230,42 +277,6 @@ def _accuracies(
     return Grid(columns=("Metric", *order), rows=tuple(rows))
 
 
-def _curve_grid(curves: Mapping[str, list[list[float]]], counts: list[int]) -> Grid:
-    from capeval.report.grids import Cell, Grid
-
-    rows = tuple(
-        (
-            Cell(value=count),
-            *(
-                Cell(
-                    value=100 * sum(v[place]) / len(v[place]),
-                    low=100 * min(v[place]),
-                    high=100 * max(v[place]),
-                    digits=1,
-                )
-                for v in curves.values()
-            ),
-        )
-        for place, count in enumerate(counts)
-    )
-    return Grid(columns=("References", *curves), rows=rows)
-
-
-def _curve_figure(curves: Mapping[str, list[list[float]]], counts: list[int]) -> Figure:
-    from capeval.report.figures import Line, lines
-
-    made = {
-        name: Line(
-            x=counts,
-            y=[100 * sum(v) / len(v) for v in values],
-            low=[100 * min(v) for v in values],
-            high=[100 * max(v) for v in values],
-        )
-        for name, values in curves.items()
-    }
-    return lines(made, title=_TITLE, x_label="References", y_label="Accuracy (%)")
-
-
 def _pascal(data: Path, asked: _Asked) -> tuple[dict[str, Grid], dict[str, Callable[[], Figure]]]:
     from capeval.formats.judgements import load_pascal_pairs, load_pascal_preferences
     from capeval.studies.consensus import by_class, judged_twice
@@ -285,6 +296,8 @@ def _pascal(data: Path, asked: _Asked) -> tuple[dict[str, Grid], dict[str, Calla
         )
         for judgement, truth in both.items()
     }
+    people = {f"people ({judgement})": truth for judgement, truth in both.items()}
+    grids["pairs-without-a-winner"] = _ties({**people, **differences}, kinds)
     grids["agreement"] = _agreement(pairs, kinds, consensus, pairwise, asked.ties)
     wins, figure = _wins(pairs, {**both, **differences})
     kept = asked.checkpoint(preferences)

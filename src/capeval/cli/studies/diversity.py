@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,6 +27,13 @@ EXAMPLES = examples(
 )
 
 
+class Words(StrEnum):
+    """What a word is."""
+
+    PAPER = "paper"
+    REFERENCE = "reference"
+
+
 def run(
     corpora: Annotated[
         list[Path] | None,
@@ -38,6 +46,9 @@ def run(
     across: Annotated[
         bool, typer.Option("--across-punctuation", help="Let n-grams reach across commas and the like.")
     ] = False,
+    words: Annotated[
+        Words, typer.Option(help="Words as in the paper's counts, or tokens of the reference's tokenizer.")
+    ] = Words.PAPER,
     objects: Annotated[
         list[Path] | None,
         typer.Option(
@@ -56,6 +67,7 @@ def run(
     from capeval.benchmarks.nocaps import load_captions
     from capeval.report.studies.diversity import histograms, ngram_table, object_table
     from capeval.studies.diversity import diversity
+    from capeval.tokenization import Tokenizer
 
     paths = corpora or []
     if not paths and not coco:
@@ -77,6 +89,7 @@ def run(
             samples=samples,
             seed=seed,
             across_punctuation=across,
+            tokenizer=None if words is Words.PAPER else Tokenizer(),
         )
     counted = _counted(objects or [], class_names)
     grids = {"unique-ngrams": ngram_table(found)}

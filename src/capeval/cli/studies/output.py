@@ -34,7 +34,11 @@ CheckpointFile = Annotated[
 
 
 def show(
-    grids: Mapping[str, Grid], figures: Mapping[str, Callable[[], Figure]], folder: Path | None = None
+    grids: Mapping[str, Grid],
+    figures: Mapping[str, Callable[[], Figure]],
+    folder: Path | None = None,
+    *,
+    files: Mapping[str, Callable[[], Grid]] | None = None,
 ) -> None:
     """Prints tables, and writes them and the figures to a folder where one is given.
 
@@ -42,12 +46,13 @@ def show(
         grids: The tables, by the names of their files.
         figures: What draws each figure, by the name of its files; called only when they are written.
         folder: Where the files go; it is made where it is missing.
+        files: What makes each table that is too long for a terminal, by the name of its file.
 
     Raises:
         DependencyError: matplotlib is not installed.
         OSError: A file can't be written.
     """
-    if folder is not None:
+    if folder is not None and figures:
         _require_matplotlib()
     for name, grid in grids.items():
         render(grid, "table", None, name.replace("-", " ").capitalize())
@@ -58,11 +63,12 @@ def show(
     from capeval.report.figures import save
 
     folder.mkdir(parents=True, exist_ok=True)
-    for name, grid in grids.items():
+    tables = {**grids, **{name: make() for name, make in (files or {}).items()}}
+    for name, grid in tables.items():
         deliver(to_csv(grid), folder / f"{name}.csv")
     for name, draw in figures.items():
         save(draw(), folder / name)
-    written = len(grids) + 2 * len(figures)
+    written = len(tables) + 2 * len(figures)
     deliver(f"{written} files in {folder}\n", None)
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from capeval.cli.console import deliver, examples, render, system_names
+from capeval.cli.console import examples, system_names
 from capeval.cli.options import Seed
+from capeval.cli.studies.output import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,7 @@ def run(
     ],
     results: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[RESULTS]...", help="Files of results, one a system.", show_default=False),
+        typer.Argument(metavar="RESULTS", help="Files of results, one a system.", show_default=False),
     ] = None,
     pairs: Annotated[
         str, typer.Option(metavar="CLASS=N,...", help="How many pairs of HC, HI, HM and MM.")
@@ -46,7 +47,9 @@ def run(
     seed: Seed = 0,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Write pairs.csv and triplets.csv here."),
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="Write plan.csv, pairs.csv and triplets.csv here."
+        ),
     ] = None,
 ) -> None:
     """Plans triplets: which of two captions is more similar to a reference? (CIDEr paper, section 3).
@@ -55,7 +58,6 @@ def run(
     system's, MM those of two systems. Triplets are in random order, their sides balanced in each pair.
     """
     from capeval.formats import load_candidates, load_references
-    from capeval.report import to_csv
     from capeval.studies import protocol
 
     counts = _counts(pairs)
@@ -68,12 +70,9 @@ def run(
     triplets = protocol.plan_triplets(
         planned, references, per_pair=per_pair, judgements=judgements, seed=seed
     )
-    render(_summary(counts, planned, triplets), "table", None, "Plan")
-    if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
-        deliver(to_csv(_pairs(planned)), output / "pairs.csv")
-        deliver(to_csv(_triplets(triplets)), output / "triplets.csv")
-        deliver(f"\n2 files in {output}\n", None)
+    grids = {"plan": _summary(counts, planned, triplets)}
+    files = {"pairs": lambda: _pairs(planned), "triplets": lambda: _triplets(triplets)}
+    show(grids, {}, output, files=files)
 
 
 def _counts(given: str) -> dict[str, int]:

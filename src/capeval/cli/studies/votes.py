@@ -52,9 +52,9 @@ def run(
     won = winners(of_pair)
     grids = {
         "agreement": _agreement(pairs, np.array(pair_of), given, decided, won),
-        "winners": _winners(pairs, of_pair, won),
+        "wins": _wins(pairs, won),
     }
-    show(grids, {}, output)
+    show(grids, {}, output, files={"winners": lambda: _winners(pairs, of_pair, won)})
 
 
 def _agreement(
@@ -86,6 +86,25 @@ def _agreement(
         rows.append((Cell(value=kind), *(Cell(value=number) for number in numbers), Cell(value=alpha)))
     columns = ("Class", "Pairs", "Tied pairs", "Triplets", "Tied triplets", "Answers", "Alpha")
     return Grid(columns=columns, rows=tuple(rows))
+
+
+def _wins(pairs: Sequence[tuple[str, str, str]], won: NDArray[np.int64]) -> Grid:
+    """How often each writer wins, loses and ties, by class and against whom."""
+    from collections import Counter
+
+    from capeval.report import Cell, Grid
+
+    found: dict[tuple[str, str, str], Counter[int]] = {}
+    for (kind, first, second), winner in zip(pairs, won.tolist(), strict=True):
+        # Which of the two came first is chance.
+        swap = first > second
+        by = (kind, second, first) if swap else (kind, first, second)
+        found.setdefault(by, Counter())[-winner if swap else winner] += 1
+    rows = tuple(
+        (*(Cell(value=name) for name in by), *(Cell(value=each[sign]) for sign in (1, -1, 0)))
+        for by, each in found.items()
+    )
+    return Grid(columns=("Class", "A", "B", "A wins", "B wins", "Ties"), rows=rows)
 
 
 def _winners(

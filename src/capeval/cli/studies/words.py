@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from capeval.cli.console import Steps, deliver, examples
+from capeval.cli.console import Steps, examples
 from capeval.cli.studies.output import Folder, show
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from capeval.report import Grid
-    from capeval.studies.word_agreement import WordAgreement
+    from capeval.studies.word_agreement import SystemAgreement, WordAgreement
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -87,7 +87,9 @@ def run(
     if scores is not None:
         ours = made[-1]
         people = dict(zip(ours.words, ours.recall.tolist(), strict=True))
-        found = study.precision_at_recall(counts, load_word_scores(scores), people, references)
+        system = study.precision_at_recall(counts, load_word_scores(scores), people, references)
+        found = dict(system.precision)
+        grids["words-with-scores"] = _scored(system, len(ours.words))
         grids["precision-at-human-recall"] = _system(found, ours, known)
 
     def draw() -> Figure:
@@ -95,12 +97,7 @@ def run(
 
         return word_agreement(made, known)
 
-    show(grids, {"word-agreement": draw}, output)
-    if output is not None:
-        # A line for each word is nothing for a terminal.
-        from capeval.report import to_csv
-
-        deliver(to_csv(_words(made, known, found)), output / "words.csv")
+    show(grids, {"word-agreement": draw}, output, files={"words": lambda: _words(made, known, found)})
 
 
 def _summary(made: Sequence[WordAgreement], known: Mapping[str, str]) -> Grid:
@@ -146,6 +143,16 @@ def _words(made: Sequence[WordAgreement], known: Mapping[str, str], found: Mappi
     precisions = (f"Precision (k={each.references})" for each in made)
     system = ("System's precision",) if found else ()
     return Grid(columns=("Word", "Class", "Recall", *precisions, *system), rows=rows)
+
+
+def _scored(system: SystemAgreement, counted: int) -> Grid:
+    """How many words are compared, and why others are not."""
+    from capeval.report import Cell, Grid
+
+    compared, ignored = len(system.precision), len(system.ignored)
+    values = (compared + ignored, compared, ignored, counted - compared)
+    columns = ("Scored", "Compared", "Too rare: ignored", "Counted, but not scored")
+    return Grid(columns=columns, rows=(tuple(Cell(value=value) for value in values),))
 
 
 def _system(found: Mapping[str, float], people: WordAgreement, known: Mapping[str, str]) -> Grid:

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Installs the Debian packages that the tests use beside the toolchains: a database server and a browser.
+# Where it can't, it says what will be left out, and the tests that need them say so again.
+set -eu
+
+needed=""
+command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || needed="$needed postgresql"
+command -v chromium >/dev/null || needed="$needed chromium fonts-dejavu-core"
+[ -n "$needed" ] || exit 0
+
+if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    echo "Installing Debian packages:$needed"
+    export DEBIAN_FRONTEND=noninteractive
+    log=$(mktemp)
+    # A list of names, which must be split.
+    # shellcheck disable=SC2086
+    if { apt-get update && apt-get install -y --no-install-recommends $needed; } >"$log" 2>&1; then
+        rm "$log"
+        exit 0
+    fi
+    tail -5 "$log" >&2
+    rm "$log"
+fi
+echo "capeval: note: the tests that need these packages will be left out:$needed" >&2

@@ -1,0 +1,63 @@
+"""Passkeys, with an authenticator that the browser plays: allauth's scripts run under the site's policy."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser.conftest import Visitor
+from tests.server.conftest import Server
+
+PASSWORD = "correct-horse-9"
+AUTHENTICATOR = {
+    "protocol": "ctap2",
+    "transport": "internal",
+    "hasResidentKey": True,
+    "hasUserVerification": True,
+    "isUserVerified": True,
+    "automaticPresenceSimulation": True,
+}
+
+
+@pytest.fixture
+def by_name(site: Server) -> Iterator[None]:
+    """The site by its name: a passkey is bound to one, which an address of numbers isn't."""
+    before = site.address
+    site.address = before.replace("127.0.0.1", "localhost")
+    yield
+    site.address = before
+
+
+@pytest.mark.usefixtures("by_name")
+def test_a_passkey_stands_for_name_and_password(
+    visitor: Visitor, site: Server, request: pytest.FixtureRequest
+) -> None:
+    name = f"keeper-{request.node.callspec.params['visitor']}"
+    command = site.command("user", name, "--email", f"{name}@example.org", "--password-stdin")
+    subprocess.run(command, env=site.env, input=PASSWORD, text=True, check=True, capture_output=True)
+    page = visitor.page
+    devices = page.context.new_cdp_session(page)
+    devices.send("WebAuthn.enable")
+    devices.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
+
+    visitor.go("/accounts/login/?next=/accounts/2fa/webauthn/add/")
+    page.get_by_label("Login").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    page.get_by_role("heading", name="Confirm Access").wait_for()
+    visitor.look()
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Confirm").click()
+    page.get_by_label("Passwordless").check()
+    visitor.look()
+    page.get_by_role("button", name="Add").click()
+    page.wait_for_url("**/2fa/recovery-codes/")
+    visitor.go("/accounts/2fa/webauthn/")
+
+    page.context.clear_cookies()
+    visitor.go("/accounts/login/?next=/tokens/")
+    page.get_by_role("button", name="Sign in with a passkey").click()
+    page.wait_for_url(site.address.removesuffix("/api") + "/tokens/")
+    visitor.look()

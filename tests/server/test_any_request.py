@@ -1,0 +1,52 @@
+"""Whatever is asked of the API, it is never the server that fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.server.conftest import Server
+
+EXAMPLES = 20
+
+
+def _found(server: Server, folder: Path, settings: str, *arguments: str) -> str:
+    """What Schemathesis says after it asked all that the API's own document describes."""
+    (folder / "schemathesis.toml").write_text(settings)
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "schemathesis.cli", "run", f"{server.address}/openapi.json"),
+            *("--checks", "not_a_server_error", "--max-examples", str(EXAMPLES), "--seed", "1"),
+            *("--no-color", "--generation-database", "none", *arguments),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+def test_no_request_makes_the_server_fail(server: Server, tmp_path: Path) -> None:
+    assert " passed" in _found(server, tmp_path, "")
+
+
+def test_no_request_of_somebody_who_takes_part_makes_the_server_fail(
+    server: Server, token: str, tmp_path: Path
+) -> None:
+    submission = server.submit(token).json()["id"]
+    server.run("worker", "--until-empty")
+    # Names that exist, so that requests come further than "not found"; and the token is not to be revoked.
+    settings = f"""
+        [parameters]
+        "path.slug" = "small"
+        "path.phase" = "open"
+        "path.submission_id" = "{submission}"
+        "query.split" = "val"
+        "query.references" = "c2"
+    """
+    arguments = ("--header", f"Authorization: Bearer {token}", "--exclude-path", "/api/token")
+    assert " passed" in _found(server, tmp_path, settings, *arguments)
+    assert server.see(token, f"/submissions/{submission}")["state"] in ("scored", "withdrawn")
