@@ -192,3 +192,12 @@ def rerun(
     except (Submission.DoesNotExist, ValidationError):
         raise OptionError(f"'ID' must be the id of a submission (got {submission!r})") from None
     print(f"{submission}: waits to be scored again")
+
+
+@app.command()
+def tidy() -> None:
+    """Deletes stored files older than a day that nothing names; workers do so every hour when idle."""
+    _set_up()
+    from capeval_server.submissions.tidying import tidy as tidied
+
+    print(f"{tidied()} files deleted")

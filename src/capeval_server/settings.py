@@ -161,6 +161,8 @@ MAX_ATTEMPTS = environment.number("MAX_ATTEMPTS", 3)
 # What scoring with one metric may take.
 METRIC_SECONDS = environment.number("METRIC_SECONDS", 600)
 MEMORY_BYTES = environment.number("MEMORY_BYTES", 4096 * MEBIBYTE)
+# How many files of references a worker keeps prepared, each in a process of its own.
+PREPARED = environment.number("PREPARED", 2)
 # Bootstrap resamples of each interval.
 BOOTSTRAP_SAMPLES = environment.number("BOOTSTRAP_SAMPLES", 1000)
 

@@ -5,23 +5,57 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import capeval
+from capeval.significance import bootstrap, resample
 from capeval_server.examples import write_example
-from capeval_server.submissions.scoring import ScoringError, score
+from capeval_server.submissions.scoring import Outcome, Scorer, ScoringError, Task
 from tests.server.conftest import results
 
 METRICS = ["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"]
 
 
+class Files:
+    """The small example's references and a file of results, and how often the references were asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        write_example("small", folder)
+        self.folder = folder
+        self.candidates = folder / "results.json"
+        self.candidates.write_bytes(results())
+        self.asked = 0
+
+    def references(self, _: Path) -> Path:
+        self.asked += 1
+        return self.folder / "references_c2.json"
+
+    def task(self, key: int = 1, **changes: Any) -> Task:
+        given = {"references": self.references, "candidates": self.candidates, "metrics": METRICS, **changes}
+        return Task(key=key, folder=self.folder, **given)
+
+
 @pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path]:
-    write_example("small", tmp_path)
-    (tmp_path / "results.json").write_bytes(results())
-    return tmp_path / "references_c2.json", tmp_path / "results.json"
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+@pytest.fixture
+def scorer() -> Iterator[Scorer]:
+    with Scorer() as made:
+        yield made
+
+
+def children() -> list[int]:
+    """The processes that score for this one."""
+    command = ["pgrep", "-P", str(os.getpid()), "-f", "submissions.child"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False)
+    return [int(process) for process in listed.stdout.split()]
 
 
 class Disturbance:
@@ -35,12 +69,13 @@ class Disturbance:
         self.calls += 1
         # The first answer says that files are read, the second that the first metric started.
         if self.calls == 2:
-            parent = str(os.getpid())
-            listed = subprocess.run(
-                ["pgrep", "-P", parent, "-f", "submissions.child"], capture_output=True, text=True, check=True
-            )
-            (child,) = listed.stdout.split()
-            os.kill(int(child), self.number)
+            (child,) = children()
+            os.kill(child, self.number)
+
+
+def scored(outcomes: list[Outcome]) -> None:
+    assert [outcome.metric for outcome in outcomes] == METRICS
+    assert all(outcome.scores and not outcome.failure for outcome in outcomes)
 
 
 @pytest.mark.parametrize(
@@ -48,16 +83,115 @@ class Disturbance:
     [(signal.SIGKILL, "was stopped by SIGKILL"), (signal.SIGSTOP, "took longer than 5 s")],
 )
 def test_a_metric_that_ends_its_process_fails_alone(
-    files: tuple[Path, Path], settings: Any, number: signal.Signals, reason: str
+    files: Files, scorer: Scorer, settings: Any, number: signal.Signals, reason: str
 ) -> None:
     settings.METRIC_SECONDS, settings.LEASE_SECONDS = 5, 4
-    outcomes = score(*files, METRICS, {}, Disturbance(number))
+    outcomes = scorer.score(files.task(), Disturbance(number))
     assert [outcome.metric for outcome in outcomes] == METRICS
     (failed,) = [outcome for outcome in outcomes if outcome.failure]
     assert failed.failure == f"{failed.metric} {reason}"
     assert all(outcome.scores for outcome in outcomes if outcome is not failed)
 
 
-def test_files_that_are_gone_are_the_systems_fault(files: tuple[Path, Path]) -> None:
+def test_files_that_are_gone_are_the_systems_fault(files: Files, scorer: Scorer) -> None:
     with pytest.raises(ScoringError, match=r"(?s)exit code 1 before its first metric.*No such file"):
-        score(files[0], files[1].with_name("gone.json"), METRICS, {}, lambda: None)
+        scorer.score(files.task(candidates=files.folder / "gone.json"), lambda: None)
+    assert not children()
+
+
+def test_scores_are_those_of_capeval(files: Files, scorer: Scorer, settings: Any) -> None:
+    images = [6, 5, 4, 3, 2, 1]
+    subsets = {"animals": [2, 1], "things": [3, 4, 5, 6]}
+    references = capeval.load_references(files.references(files.folder))
+    candidates = capeval.load_candidates(files.candidates)
+    for outcome in scorer.score(files.task(subsets=subsets, images=images), lambda: None):
+        report = capeval.evaluate(references, candidates, [outcome.metric], subsets=subsets)
+        assert list(outcome.names) == list(report.corpus)
+        assert outcome.signature == str(*report.signatures.values())
+        found = {(score["subset"], score["name"]): score for score in outcome.scores}
+        for subset, members in {"": images, **subsets}.items():
+            values = report.subsets[subset] if subset else report.corpus
+            intervals = bootstrap(report, samples=settings.BOOTSTRAP_SAMPLES, images=members)
+            for name, one in resample(report, samples=settings.BOOTSTRAP_SAMPLES, images=members).items():
+                score = found.pop((subset, name))
+                interval = intervals[name]
+                assert (score["value"], score["low"], score["high"]) == (
+                    values[name],
+                    interval.low,
+                    interval.high,
+                )
+                assert score["samples"] == one.values.astype("<f4").tobytes()
+        assert not found
+        assert outcome.images is not None
+        for i, name in enumerate(outcome.names):
+            np.testing.assert_array_equal(outcome.images[::-1, i], report.per_image[name])
+
+
+def test_prepared_references_stay_for_the_next(files: Files, scorer: Scorer) -> None:
+    first = scorer.score(files.task(), lambda: None)
+    (child,) = children()
+    second = scorer.score(files.task(), lambda: None)
+    assert children() == [child]
+    assert files.asked == 1
+    assert first == second
+    scored(second)
+    assert second[0].images is None
+
+
+def test_only_the_last_used_are_kept(files: Files, settings: Any) -> None:
+    settings.PREPARED = 2
+    with Scorer() as scorer:
+        for key, asked in ((1, 1), (2, 2), (1, 2), (3, 3), (1, 3), (2, 4)):
+            scored(scorer.score(files.task(key), lambda: None))
+            assert files.asked == asked
+            assert len(children()) == min(asked, 2)
+    assert not children()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_an_idle_process_that_ended_costs_nothing(
+    files: Files, scorer: Scorer, number: signal.Signals
+) -> None:
+    scorer.score(files.task(), lambda: None)
+    (child,) = children()
+    os.kill(child, number)
+    scored(scorer.score(files.task(), lambda: None))
+    assert files.asked == 2
+
+
+def peak(scorer: Scorer, task: Task) -> int:
+    """The most address space that a process takes for a task, in bytes."""
+    assert all(outcome.scores for outcome in scorer.score(task, lambda: None))
+    status = Path(f"/proc/{max(children())}/status").read_text()
+    (line,) = [line for line in status.splitlines() if line.startswith("VmPeak:")]
+    return int(line.split()[1]) * 1024
+
+
+def test_a_metric_that_needs_too_much_memory_fails_alone(files: Files, scorer: Scorer, settings: Any) -> None:
+    others = [metric for metric in METRICS if metric != "METEOR"]
+    before, after = peak(scorer, files.task(1, metrics=others)), peak(scorer, files.task(2))
+    # METEOR's tables are large.
+    assert after - before > 5_000_000
+    settings.MEMORY_BYTES = (before + after) // 2
+    outcomes = scorer.score(files.task(3), lambda: None)
+    assert [outcome.metric for outcome in outcomes if outcome.scores] == others, outcomes
+    assert outcomes[1].failure.startswith(("METEOR could not be computed (", "METEOR was stopped by SIGABRT"))
+    # The process in which it failed is not kept.
+    settings.MEMORY_BYTES = 2**32
+    scored(scorer.score(files.task(3), lambda: None))
+
+
+def test_scoring_that_is_given_up_leaves_no_process(files: Files, scorer: Scorer) -> None:
+    class GivenUpError(Exception):
+        pass
+
+    answers = iter(range(3))
+
+    def alive() -> None:
+        if next(answers) == 2:
+            raise GivenUpError
+
+    with pytest.raises(GivenUpError):
+        scorer.score(files.task(), alive)
+    assert not children()
+    scored(scorer.score(files.task(), lambda: None))

@@ -17,6 +17,10 @@ from capeval_server.errors import ChallengeError
 
 __all__ = ["Definition", "read_definition"]
 
+# What the addresses of pages say in the place of a challenge's name, or of a phase's.
+_PAGES = frozenset({"accounts", "admin", "api", "jobs", "static", "submissions", "tokens"})
+_CHALLENGE_PAGES = frozenset({"join", "organise", "submissions", "team"})
+
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
 
 
@@ -39,6 +43,11 @@ class About(_Part):
     description: str = ""
     rules: str = ""
     fields: list[DeclaredField] = []
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _no_page("slug", self.slug, _PAGES)
+        return self
 
 
 class References(_Part):
@@ -94,6 +103,7 @@ class Phase(_Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        _no_page("name", self.name, _CHALLENGE_PAGES)
         if self.closes <= self.opens:
             raise ValueError(f"closes must be after opens, {_shown(self.opens)} (got {_shown(self.closes)})")
         _different("splits", self.splits)
@@ -154,6 +164,11 @@ def _different(what: str, names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{what} must have different names (got {name!r} twice)")
+
+
+def _no_page(what: str, name: str, pages: frozenset[str]) -> None:
+    if name in pages:
+        raise ValueError(f"{what} must not be {', '.join(sorted(pages))} (got {name!r})")
 
 
 def _shown(time: datetime) -> str:

@@ -1,7 +1,9 @@
-"""Scores one file of results against one file of references, metric by metric, in a process of its own.
+"""Scores files of results against one file of references, metric by metric, in a process of its own.
 
-It knows nothing of the server: a job comes as a line of JSON on standard input, and what is done goes out
-as lines of JSON on standard output. When standard input ends, whoever asked is gone, and so is this.
+It knows nothing of the server. Lines of JSON on standard input say what to do: the first names the references
+and the limits, each other one a file with a job. Lines of JSON on standard output say what is done; arrays
+are left in files. References are prepared once for each metric, when it is first asked for. When standard
+input ends, whoever asked is gone, and so is this.
 """
 
 from __future__ import annotations
@@ -9,65 +11,121 @@ from __future__ import annotations
 import json
 import math
 import os
+import queue
 import resource
 import sys
 import threading
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import capeval
+    from capeval.evaluation import Evaluator, Report
 
 __all__ = ["main"]
 
 
 def main() -> None:
-    """Does the job that standard input asks for."""
-    job = json.loads(sys.stdin.readline())
+    """Does what standard input asks for."""
+    asked: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_listen, args=(asked,), daemon=True).start()
     # What is printed by mistake must not mix with the answers.
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    resource.setrlimit(resource.RLIMIT_AS, (job["memory"], job["memory"]))
+    about = json.loads(asked.get())
+    resource.setrlimit(resource.RLIMIT_AS, (about["memory"], about["memory"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    threading.Thread(target=_end_with_standard_input, daemon=True).start()
 
     def answer(**content: Any) -> None:
         os.write(answers, json.dumps(content, allow_nan=False).encode() + b"\n")
 
-    import capeval
-
-    references = capeval.load_references(Path(job["references"]))
-    candidates = capeval.load_candidates(Path(job["candidates"]))
+    scoring = _Scoring(Path(about["references"]), about["samples"])
     answer(ready=True)
-    for metric in job["metrics"]:
-        answer(started=metric)
-        try:
-            answer(finished=metric, **_scored(references, candidates, metric, job))
-        except Exception as error:
-            answer(finished=metric, failure=type(error).__name__, log=traceback.format_exc())
+    while True:
+        _do(json.loads(Path(json.loads(asked.get())).read_bytes()), scoring, answer)
 
 
-def _end_with_standard_input() -> None:
-    while os.read(0, 4096):
-        pass
+def _listen(asked: queue.Queue[str]) -> None:
+    for line in sys.stdin:
+        asked.put(line)
     os._exit(3)
 
 
-def _scored(references: Any, candidates: Any, metric: str, job: dict[str, Any]) -> dict[str, Any]:
-    from capeval.evaluation import Evaluator
-    from capeval.significance import bootstrap
+def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
+    import capeval
 
-    report = Evaluator(references, [metric]).evaluate(candidates, subsets=job["subsets"])
-    intervals = bootstrap(report, samples=job["samples"])
-    scores = [
-        {"subset": "", "name": name, "value": _finite(value)}
-        | {"low": _finite(intervals[name].low), "high": _finite(intervals[name].high)}
-        for name, value in report.corpus.items()
-    ]
-    for subset, values in report.subsets.items():
-        scores += [
-            {"subset": subset, "name": name, "value": _finite(value)} for name, value in values.items()
-        ]
-    (signature,) = report.signatures.values()
-    return {"scores": scores, "signature": str(signature)}
+    candidates = capeval.load_candidates(Path(job["candidates"]))
+    for number, metric in enumerate(job["metrics"]):
+        answer(started=metric)
+        try:
+            found, arrays = scoring.of(metric, candidates, job["subsets"], job["images"])
+        except Exception as error:
+            answer(finished=metric, failure=type(error).__name__, log=traceback.format_exc())
+            continue
+        try:
+            _save(Path(job["folder"]) / f"{number}.npz", arrays)
+        except OSError:
+            # A full disk is no fault of the metric.
+            answer(finished=metric, broken=traceback.format_exc())
+            return
+        answer(finished=metric, arrays=f"{number}.npz", **found)
+
+
+def _save(path: Path, arrays: dict[str, Any]) -> None:
+    import numpy as np
+
+    np.savez(path, **arrays)
+
+
+class _Scoring:
+    """References and their resamples, prepared as metrics need them."""
+
+    def __init__(self, references: Path, samples: int) -> None:
+        import capeval
+        from capeval.significance import Resampler
+
+        self._references = capeval.load_references(references)
+        self._resampler = Resampler(samples=samples)
+        self._evaluators: dict[str, Evaluator] = {}
+
+    def of(
+        self,
+        metric: str,
+        candidates: capeval.Candidates,
+        subsets: dict[str, list[int | str]],
+        images: list[int | str] | None,
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What a metric gives: scores, as JSON can hold them, and arrays in the same order."""
+        import numpy as np
+
+        from capeval.evaluation import Evaluator
+
+        if metric not in self._evaluators:
+            self._evaluators[metric] = Evaluator(self._references, [metric])
+        report = self._evaluators[metric].evaluate(candidates)
+        scores, samples = [], []
+        for subset, members in {"": None, **subsets}.items():
+            for name, one in self._resampler.resample(report, images=members).items():
+                interval = one.interval()
+                ends = {"low": _finite(interval.low), "high": _finite(interval.high)}
+                scores.append({"subset": subset, "name": name, "value": _finite(one.score), **ends})
+                samples.append(one.values.astype(np.float32))
+        arrays = {"samples": np.array(samples)}
+        if images is not None:
+            arrays["images"] = _per_image(report, images)
+        (signature,) = report.signatures.values()
+        found = {"scores": scores, "signature": str(signature), "names": list(report.corpus)}
+        return found, arrays
+
+
+def _per_image(report: Report, images: list[int | str]) -> Any:
+    """The score of each image by each name, images in the order asked for."""
+    import numpy as np
+
+    rows = {image: row for row, image in enumerate(report.image_ids)}
+    order = [rows[image] for image in images]
+    return np.column_stack([values[order] for values in report.per_image.values()])
 
 
 def _finite(value: float) -> float | None:

@@ -1,4 +1,8 @@
-"""Scoring in child processes: what one metric does to its process, the other metrics survive."""
+"""Scoring in child processes: what one metric does to its process, the other metrics survive.
+
+A child prepares a file of references once, and stays for the next submission. The children used last are
+kept; one in which anything went wrong is not.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +14,46 @@ import sys
 import tempfile
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, Self
 
+import numpy as np
 from django.conf import settings
 
-__all__ = ["Outcome", "ScoringError", "score"]
+from capeval.types import FloatArray
+from capeval_server.submissions.stored import packed_samples
+
+__all__ = ["Outcome", "Scorer", "ScoringError", "Task"]
 
 
 class ScoringError(Exception):
-    """Scoring could not start, through no fault of a metric; the message is for the log alone."""
+    """Scoring could not start, or go on, through no fault of a metric; the message is for the log alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A file of results to score.
+
+    Attributes:
+        key: What names the references: the same key stands for the same file.
+        references: Puts the file of references into a folder, and returns where it is.
+        candidates: The file of results.
+        folder: A folder for arrays, which the task has to itself.
+        metrics: The metrics, by name.
+        subsets: Subsets of the images to score too.
+        images: All images, in the order in which their scores are wanted; none where they are not.
+    """
+
+    key: int | str
+    references: Callable[[Path], Path]
+    candidates: Path
+    folder: Path
+    metrics: Sequence[str]
+    subsets: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
+    images: Sequence[int | str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +62,9 @@ class Outcome:
 
     Attributes:
         metric: The metric.
-        scores: Its numbers: subset, name, value, low and high.
+        scores: Its numbers: subset, name, value, low, high and samples.
+        names: The names of its scores.
+        images: The scores of each image, a column for each name; none where they are not wanted.
         signature: What they depend on.
         failure: Why there are none, for the submitter.
         log: Why there are none, in full.
@@ -39,141 +72,196 @@ class Outcome:
 
     metric: str
     scores: Sequence[Mapping[str, Any]] = field(default=())
+    names: Sequence[str] = field(default=())
+    images: FloatArray | None = None
     signature: str = ""
     failure: str = ""
     log: str = ""
 
 
-def score(
-    references: Path,
-    candidates: Path,
-    metrics: Sequence[str],
-    subsets: Mapping[str, Sequence[int | str]],
-    alive: Callable[[], None],
-) -> list[Outcome]:
-    """Scores a file of results with several metrics.
+class Scorer:
+    """Scores one file after the other, and keeps what it prepared for the next."""
 
-    Args:
-        references: The file of references.
-        candidates: The file of results.
-        metrics: The metrics, by name.
-        subsets: Subsets of the images to score too.
-        alive: Called every now and then while scoring goes on; what it raises ends the scoring.
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int | str, _Child] = OrderedDict()
 
-    Returns:
-        The outcome of each metric, in order.
+    def __enter__(self) -> Self:
+        return self
 
-    Raises:
-        ScoringError: The process could not start or read its files.
-    """
-    job = {
-        "references": str(references),
-        "candidates": str(candidates),
-        "subsets": subsets,
-        "samples": settings.BOOTSTRAP_SAMPLES,
-        "memory": settings.MEMORY_BYTES,
-    }
-    outcomes: list[Outcome] = []
-    while len(outcomes) < len(metrics):
-        # A process that ended within a metric costs that metric alone: another goes on with the next.
-        with tempfile.TemporaryFile() as errors, _child(errors) as child:
-            outcomes += _of_child(child, errors, {**job, "metrics": metrics[len(outcomes) :]}, alive)
-    return outcomes
+    def __exit__(self, *_: object) -> None:
+        while self._kept:
+            self._kept.popitem()[1].end()
+
+    def score(self, task: Task, alive: Callable[[], None]) -> list[Outcome]:
+        """Scores a file of results with several metrics.
+
+        Args:
+            task: What to score.
+            alive: Called every now and then while scoring goes on; what it raises ends the scoring.
+
+        Returns:
+            The outcome of each metric, in order.
+
+        Raises:
+            ScoringError: A process could not start, read its files or write its arrays.
+        """
+        outcomes: list[Outcome] = []
+        while len(outcomes) < len(task.metrics):
+            kept = self._kept.pop(task.key, None)
+            child = kept or _Child(task)
+            try:
+                # A process that ended within a metric costs that metric alone: another goes on with the next.
+                done = child.score(task, task.metrics[len(outcomes) :], alive)
+                outcomes += done
+                if not any(outcome.failure for outcome in done):
+                    self._keep(task.key, child)
+            except _EarlyEndError as error:
+                # One that was idle may have been ended by anything since: another is tried.
+                if kept is None:
+                    raise ScoringError(str(error)) from None
+            finally:
+                if self._kept.get(task.key) is not child:
+                    child.end()
+        return outcomes
+
+    def _keep(self, key: int | str, child: _Child) -> None:
+        self._kept[key] = child
+        while len(self._kept) > settings.PREPARED:
+            self._kept.popitem(last=False)[1].end()
 
 
-@contextmanager
-def _child(errors: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    child = subprocess.Popen(
-        [sys.executable, "-m", "capeval_server.submissions.child"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-    )
-    try:
-        yield child
-    finally:
-        child.kill()
-        child.wait()
-        for pipe in (child.stdin, child.stdout):
+class _EarlyEndError(Exception):
+    """A process ended before it began with a metric."""
+
+
+class _Child:
+    """A process that has read a file of references."""
+
+    def __init__(self, task: Task) -> None:
+        # Read once, with the first file of results.
+        references = task.references(task.folder)
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the process.
+        self._answers: queue.Queue[bytes] = queue.Queue()
+        about = {
+            "references": str(references),
+            "memory": settings.MEMORY_BYTES,
+            "samples": settings.BOOTSTRAP_SAMPLES,
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "capeval_server.submissions.child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+        )
+        threading.Thread(target=self._read, daemon=True).start()
+        self._asked = self._ask(about)
+
+    def end(self) -> None:
+        """Ends the process."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
+        self._errors.close()
 
+    def score(self, task: Task, metrics: Sequence[str], alive: Callable[[], None]) -> list[Outcome]:
+        """What the process does until it is done or ends, the metric that it ended in included.
 
-def _of_child(
-    child: subprocess.Popen[bytes], errors: IO[bytes], job: dict[str, Any], alive: Callable[[], None]
-) -> list[Outcome]:
-    """What a child did before it ended, the metric that it ended in included."""
-    outcomes: list[Outcome] = []
-    started: str | None = None
-    for line in _lines(child, job, alive):
-        if isinstance(line, str):
-            if started is None:
-                raise ScoringError(f"scoring {line} before its first metric\n{_tail(errors)}")
-            outcomes.append(Outcome(metric=started, failure=f"{started} {line}", log=_tail(errors)))
-            return outcomes
-        if "started" in line:
-            started = line["started"]
-        elif "failure" in line:
-            name = line["finished"]
-            failure = f"{name} could not be computed ({line['failure']})"
-            outcomes.append(Outcome(metric=name, failure=failure, log=line["log"]))
-        elif "finished" in line:
-            outcomes.append(
-                Outcome(metric=line["finished"], scores=line["scores"], signature=line["signature"])
-            )
-    return outcomes
+        Raises:
+            ScoringError: Its arrays could not be written.
+            _EarlyEndError: It ended, or took too long, before it began with the first metric.
+        """
+        job = {
+            "candidates": str(task.candidates),
+            "folder": str(task.folder),
+            "metrics": list(metrics),
+            "subsets": task.subsets,
+            "images": task.images,
+        }
+        outcomes: list[Outcome] = []
+        started: str | None = None
+        for answer in self._lines(job, alive):
+            if isinstance(answer, str):
+                if started is None:
+                    raise _EarlyEndError(f"scoring {answer} before its first metric\n{self._tail()}")
+                outcomes.append(Outcome(metric=started, failure=f"{started} {answer}", log=self._tail()))
+                return outcomes
+            started = answer.get("started", started)
+            if "finished" in answer:
+                outcomes.append(_outcome(answer, task.folder))
+        return outcomes
 
+    def _lines(self, job: dict[str, Any], alive: Callable[[], None]) -> Iterator[dict[str, Any] | str]:
+        """The answers until all is done; or, at last, what the process ended of."""
+        # By a file: a pipe that nobody reads takes little, and then waits for ever.
+        path = Path(job["folder"]) / "job.json"
+        path.write_text(json.dumps(job))
+        if not (self._asked and self._ask(str(path))):
+            yield _ending(self._process.wait())
+            return
+        left = len(job["metrics"])
+        deadline = time.monotonic() + settings.METRIC_SECONDS
+        while left:
+            try:
+                line = self._answers.get(timeout=settings.LEASE_SECONDS / 4)
+            except queue.Empty:
+                line = None
+            alive()
+            if line == b"":
+                yield _ending(self._process.wait())
+                return
+            if line is not None:
+                answer = json.loads(line)
+                left -= "finished" in answer
+                deadline = time.monotonic() + settings.METRIC_SECONDS
+                yield answer
+            elif time.monotonic() > deadline:
+                yield f"took longer than {settings.METRIC_SECONDS} s"
+                return
 
-def _lines(
-    child: subprocess.Popen[bytes], job: dict[str, Any], alive: Callable[[], None]
-) -> Iterator[dict[str, Any] | str]:
-    """The answers of a child until all is done; or, at last, what it ended of."""
-    lines: queue.Queue[bytes] = queue.Queue()
-    threading.Thread(target=_read, args=(child, lines), daemon=True).start()
-    assert child.stdin is not None  # noqa: S101 - it was opened as a pipe.
-    try:
-        child.stdin.write(json.dumps(job).encode() + b"\n")
-        child.stdin.flush()
-    except BrokenPipeError:
-        yield "ended"
-        return
-    left = len(job["metrics"])
-    deadline = time.monotonic() + settings.METRIC_SECONDS
-    while left:
+    def _ask(self, content: object) -> bool:
+        assert self._process.stdin is not None  # noqa: S101 - it was opened as a pipe.
         try:
-            line = lines.get(timeout=settings.LEASE_SECONDS / 4)
-        except queue.Empty:
-            line = None
-        alive()
-        if line == b"":
-            yield _ending(child.wait())
+            self._process.stdin.write(json.dumps(content).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            return False
+        return True
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None  # noqa: S101 - it was opened as a pipe.
+        try:
+            for line in self._process.stdout:
+                self._answers.put(line)
+        except ValueError:
+            # Closed while it was read: nobody listens any more.
             return
-        if line is not None:
-            answer = json.loads(line)
-            left -= "finished" in answer
-            deadline = time.monotonic() + settings.METRIC_SECONDS
-            yield answer
-        elif time.monotonic() > deadline:
-            yield f"took longer than {settings.METRIC_SECONDS} s"
-            return
+        self._answers.put(b"")
+
+    def _tail(self) -> str:
+        self._errors.seek(0, 2)
+        self._errors.seek(max(self._errors.tell() - 10_000, 0))
+        return self._errors.read().decode("utf-8", "replace")
 
 
-def _read(child: subprocess.Popen[bytes], lines: queue.Queue[bytes]) -> None:
-    assert child.stdout is not None  # noqa: S101 - it was opened as a pipe.
-    try:
-        for line in child.stdout:
-            lines.put(line)
-    except ValueError:
-        # Closed while it was read: nobody listens any more.
-        return
-    lines.put(b"")
+def _outcome(answer: dict[str, Any], folder: Path) -> Outcome:
+    metric = answer["finished"]
+    if "broken" in answer:
+        raise ScoringError(answer["broken"])
+    if "failure" in answer:
+        failure = f"{metric} could not be computed ({answer['failure']})"
+        return Outcome(metric=metric, failure=failure, log=answer["log"])
+    with np.load(folder / answer["arrays"], allow_pickle=False) as arrays:
+        samples, images = arrays["samples"], arrays.get("images")
+    scores = [
+        {**score, "samples": packed_samples(values)}
+        for score, values in zip(answer["scores"], samples, strict=True)
+    ]
+    return Outcome(
+        metric=metric, scores=scores, names=answer["names"], images=images, signature=answer["signature"]
+    )
 
 
 def _ending(code: int) -> str:
     return f"was stopped by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-
-
-def _tail(errors: IO[bytes]) -> str:
-    errors.seek(0, 2)
-    errors.seek(max(errors.tell() - 10_000, 0))
-    return errors.read().decode("utf-8", "replace")

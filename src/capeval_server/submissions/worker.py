@@ -7,7 +7,9 @@ runs out, and another takes over. One that comes back late no longer holds the l
 from __future__ import annotations
 
 import logging
+import os
 import shutil
+import socket
 import tempfile
 import time
 import uuid
@@ -18,18 +20,31 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
+from django.db.models.fields.files import FieldFile
 from django.utils import timezone
 
-from capeval_server.challenges.models import ReferenceVersion
-from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
-from capeval_server.submissions.scoring import Outcome, ScoringError, score
+from capeval_server.challenges.models import ReferenceSet, ReferenceVersion
+from capeval_server.submissions.models import (
+    ImageScores,
+    Result,
+    Score,
+    Submission,
+    SubmissionFile,
+    Worker,
+)
+from capeval_server.submissions.scoring import Outcome, Scorer, ScoringError, Task
+from capeval_server.submissions.stored import packed_image_scores
+from capeval_server.submissions.tidying import SCRATCH, tidy
 
-__all__ = ["LostLeaseError", "claim", "finish", "rerun", "run", "work_once"]
+__all__ = ["Heartbeat", "LostLeaseError", "claim", "finish", "rerun", "run", "work_once"]
 
 _log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
 _PAUSE_SECONDS = 5
+# A heartbeat is written this often at most.
+_BEAT_SECONDS = 5
+_TIDY_SECONDS = 3600
 
 
 class LostLeaseError(Exception):
@@ -45,40 +60,88 @@ class _Job:
     metrics: list[str]
 
 
+class Heartbeat:
+    """A worker's row, which says that it was there."""
+
+    def __init__(self) -> None:
+        self.name = f"{socket.gethostname()}:{os.getpid()}"
+        self._next = 0.0
+
+    def beat(self) -> None:
+        """Says that the worker is there, if that was last said some seconds ago."""
+        if time.monotonic() >= self._next:
+            Worker.objects.update_or_create(name=self.name, defaults={"seen": timezone.now()})
+            self._next = time.monotonic() + _BEAT_SECONDS
+
+    def end(self) -> None:
+        """Takes the row away."""
+        Worker.objects.filter(name=self.name).delete()
+
+
 def run(*, until_empty: bool = False) -> None:
     """Scores what waits, for ever or until nothing does.
 
     Args:
         until_empty: Whether to end when no submission waits or is being scored.
     """
+    heartbeat = Heartbeat()
+    try:
+        with Scorer() as scorer:
+            _work(scorer, heartbeat, until_empty=until_empty)
+    finally:
+        try:
+            heartbeat.end()
+        except (DatabaseError, InterfaceError):
+            # It ages.
+            _log.warning("the database did not answer")
+
+
+def _work(scorer: Scorer, heartbeat: Heartbeat, *, until_empty: bool) -> None:
+    tidied = time.monotonic()
     while True:
         try:
-            worked = work_once()
+            heartbeat.beat()
+            worked = work_once(scorer, heartbeat.beat)
             if until_empty and not worked and not _unfinished().exists():
                 return
+            if not worked and time.monotonic() > tidied + _TIDY_SECONDS:
+                tidied = time.monotonic()
+                tidy()
         except (DatabaseError, InterfaceError):
             # The database restarts, or is out of reach: what was at work is taken over when its lease ends.
             _log.exception("the database did not answer")
             connection.close()
+            worked = False
+        except OSError:
+            # Only tidying leads here, which can wait.
+            _log.exception("files could not be tidied")
             worked = False
         if not worked:
             close_old_connections()
             time.sleep(_POLL_SECONDS)
 
 
-def work_once() -> bool:
+def work_once(scorer: Scorer | None = None, beat: Callable[[], None] = lambda: None) -> bool:
     """Scores one submission, if one waits.
+
+    Args:
+        scorer: What scores, and keeps what it prepared; one of its own by default.
+        beat: Called every now and then while scoring goes on.
 
     Returns:
         Whether one did.
     """
+    if scorer is None:
+        with Scorer() as own:
+            return work_once(own, beat)
     submission = claim()
     if submission is None:
         return False
     _log.info("submission %s, attempt %d: scoring", submission.pk, submission.attempt)
+    renew = _renewal(submission, beat)
     try:
         outcomes = [
-            (job.version, outcome) for job in _jobs(submission) for outcome in _score(submission, job)
+            (job.version, outcome) for job in _jobs(submission) for outcome in _score(scorer, job, renew)
         ]
         finish(submission, outcomes)
         _log.info("submission %s: done", submission.pk)
@@ -96,7 +159,9 @@ def _unfinished() -> QuerySet[Submission]:
 
 def _available() -> QuerySet[Submission]:
     now = timezone.now()
-    return _unfinished().filter(Q(lease_until=None) | Q(lease_until__lte=now)).order_by("created")
+    available = _unfinished().filter(Q(lease_until=None) | Q(lease_until__lte=now))
+    # For a human baseline, nobody waits.
+    return available.order_by(F("baseline_of").asc(nulls_first=True), "created")
 
 
 def claim() -> Submission | None:
@@ -134,6 +199,8 @@ def _jobs(submission: Submission) -> list[_Job]:
     jobs = []
     for file in submission.files.select_related("split").order_by("pk"):
         for version in _current_versions(file.split_id):
+            if submission.baseline_of_id not in (None, version.reference_set_id):
+                continue
             metrics = [metric for metric in file.split.metrics if (version.pk, metric) not in done]
             if metrics:
                 jobs.append(_Job(file=file, version=version, metrics=metrics))
@@ -146,20 +213,37 @@ def _current_versions(split_id: int) -> list[ReferenceVersion]:
     return [version for version in versions if version.number == version.reference_set.version]
 
 
-def _score(submission: Submission, job: _Job) -> list[Outcome]:
-    with tempfile.TemporaryDirectory() as folder:
-        # Copied here from wherever files are kept, which need not be a disk of this machine. What a
-        # file of references is shows in its ending too.
-        references = Path(folder) / f"references{''.join(Path(str(job.version.file)).suffixes)}"
-        candidates = Path(folder) / "candidates.json"
-        for stored, copy in ((job.version.file, references), (job.file.file, candidates)):
-            with stored.open("rb") as source, copy.open("wb") as target:
-                shutil.copyfileobj(source, target)
-        subsets = dict(job.file.split.subsets.values_list("name", "image_ids"))
-        return score(references, candidates, job.metrics, subsets, _renewal(submission))
+def _score(scorer: Scorer, job: _Job, renew: Callable[[], None]) -> list[Outcome]:
+    split = job.file.split
+    with tempfile.TemporaryDirectory(prefix=SCRATCH) as name:
+        folder = Path(name)
+
+        def references(place: Path) -> Path:
+            # What a file of references is shows in its ending too.
+            return _copy(
+                job.version.file, place / f"references{''.join(Path(str(job.version.file)).suffixes)}"
+            )
+
+        task = Task(
+            key=job.version.pk,
+            references=references,
+            candidates=_copy(job.file.file, folder / "candidates.json"),
+            folder=folder,
+            metrics=job.metrics,
+            subsets=dict(split.subsets.values_list("name", "image_ids")),
+            images=split.image_ids if job.version.reference_set.public else None,
+        )
+        return scorer.score(task, renew)
 
 
-def _renewal(submission: Submission) -> Callable[[], None]:
+def _copy(stored: FieldFile, path: Path) -> Path:
+    """A copy of a file, from wherever files are kept, which need not be a disk of this machine."""
+    with stored.open("rb") as source, path.open("wb") as target:
+        shutil.copyfileobj(source, target)
+    return path
+
+
+def _renewal(submission: Submission, beat: Callable[[], None]) -> Callable[[], None]:
     def renew() -> None:
         until = timezone.now() + timedelta(seconds=settings.LEASE_SECONDS)
         held = Submission.objects.filter(
@@ -167,6 +251,7 @@ def _renewal(submission: Submission) -> Callable[[], None]:
         )
         if not held.update(lease_until=until):
             raise LostLeaseError
+        beat()
 
     return renew
 
@@ -190,6 +275,10 @@ def finish(submission: Submission, outcomes: list[tuple[ReferenceVersion, Outcom
         LostLeaseError: The submission is somebody else's by now.
     """
     with transaction.atomic():
+        # First, as an import does: new references, or references that are public no more, come before
+        # this or after it, and either sees what the other did.
+        sets = ReferenceSet.objects.filter(split__submissionfile__submission=submission).order_by("pk")
+        public = {found.pk for found in sets.select_for_update(of=("self",), no_key=True) if found.public}
         held = _locked(submission)
         for version, outcome in outcomes:
             result = Result.objects.create(
@@ -201,6 +290,9 @@ def finish(submission: Submission, outcomes: list[tuple[ReferenceVersion, Outcom
                 log=outcome.log,
             )
             Score.objects.bulk_create(Score(result=result, **number) for number in outcome.scores)
+            if outcome.images is not None and version.reference_set_id in public:
+                values = packed_image_scores(outcome.images)
+                ImageScores.objects.create(result=result, names=list(outcome.names), values=values)
         if _jobs(held):
             # References changed meanwhile: there is more to score.
             held.state, held.attempt = Submission.State.WAITING, 0
