@@ -9,6 +9,7 @@ from capeval.errors import CapevalError
 __all__ = [
     "ChallengeError",
     "PhaseError",
+    "QuestionError",
     "QuotaError",
     "RepeatedKeyError",
     "StandingError",
@@ -35,6 +36,10 @@ class UploadError(CapevalError, ValueError):
 
 class PhaseError(CapevalError, ValueError):
     """A phase takes no submissions now."""
+
+
+class QuestionError(CapevalError, ValueError):
+    """A leaderboard can't be shown so."""
 
 
 class QuotaError(CapevalError, ValueError):

@@ -6,7 +6,6 @@ from django.urls import include, path
 
 from capeval_server.accounts.views import urlpatterns as accounts
 from capeval_server.api.views import api
-from capeval_server.pages.urls import urlpatterns as pages
 
 __all__ = ["urlpatterns"]
 
@@ -17,5 +16,6 @@ urlpatterns = [
     path("admin/login/", secure_admin_login(admin.site.login)),
     path("admin/", admin.site.urls),
     path("api/", api.urls),
-    path("", include(pages)),
+    # Last, as there are addresses that begin with the name of a challenge.
+    path("", include("capeval_server.pages.urls")),
 ]

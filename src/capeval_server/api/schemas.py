@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated, Literal
 from uuid import UUID
 
-from ninja import Schema
+from ninja import Field, Schema
+from pydantic import AwareDatetime
 
 __all__ = [
     "ChallengeAnswer",
     "ChallengeList",
     "ChallengeName",
     "DeclaredField",
+    "HourAnswer",
     "ImageScoresAnswer",
+    "JobsAnswer",
     "LeaderboardAnswer",
+    "LeaderboardQuestion",
     "LeaderboardRow",
     "PhaseAnswer",
     "Problem",
@@ -28,6 +33,7 @@ __all__ = [
     "SubmissionWithResults",
     "TeamAnswer",
     "TeamChoice",
+    "WorkerAnswer",
 ]
 
 
@@ -196,19 +202,85 @@ class Standing(Schema):
     stands: bool
 
 
+class LeaderboardQuestion(Schema):
+    """What a leaderboard is asked for."""
+
+    split: str
+    references: str
+    version: int | None = None
+    subset: str = ""
+    sort_by: str = ""
+    order: Literal["best", "worst"] = "best"
+    as_of: AwareDatetime | None = None
+    page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    form: Annotated[Literal["json", "csv"], Field(alias="format")] = "json"
+
+
 class LeaderboardRow(Schema):
-    """A submission that stands."""
+    """A submission that stands, or a human baseline, which has no rank.
+
+    `intervals` are 95% bootstrap intervals. `p_value` is of there being no difference to the next row in the
+    score that is sorted by (paired bootstrap); below 0.05 the two differ.
+    """
 
     rank: int | None
+    submission: UUID
     team: str
     algorithm: str
     declared: dict[str, str]
+    submitted: datetime
+    baseline: bool
+    flag_reason: str
+    rescoring: bool
+    failed: list[str]
     scores: dict[str, float | None]
+    intervals: dict[str, tuple[float, float] | None]
+    p_value: float | None
+    differs_from_next: bool | None
 
 
 class LeaderboardAnswer(Schema):
-    """A leaderboard."""
+    """A leaderboard, or a page of it; `current` tells whether `version` of the references counts now."""
 
-    columns: list[str]
+    challenge: str
+    phase: str
+    split: str
+    references: str
+    version: int
+    current: bool
+    subset: str
+    as_of: datetime | None
     sort_by: str
+    order: str
+    columns: list[str]
+    total: int
+    page: int | None
+    pages: int
+    rescoring: int
     rows: list[LeaderboardRow]
+
+
+class HourAnswer(Schema):
+    """How many submissions were scored in an hour."""
+
+    begins: datetime
+    scored: int
+
+
+class WorkerAnswer(Schema):
+    """A worker seen within the last minute."""
+
+    started: datetime
+    seen: datetime
+
+
+class JobsAnswer(Schema):
+    """What waits and what is being scored; `expected_wait` is in seconds, and null if nobody can tell."""
+
+    waiting: int
+    running: int
+    workers: list[WorkerAnswer]
+    expected_wait: float | None
+    last_hour: int
+    last_day: int
+    by_hour: list[HourAnswer]

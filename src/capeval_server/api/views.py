@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -19,9 +20,12 @@ from capeval_server import errors
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
 from capeval_server.challenges.models import Challenge, Phase, Split
-from capeval_server.leaderboards.ranking import Leaderboard, leaderboard, score_names, to_csv
+from capeval_server.leaderboards.exports import to_csv
+from capeval_server.leaderboards.questions import ask, may_see
+from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
 from capeval_server.submissions import examples, intake, showing
 from capeval_server.submissions.models import Result, Submission
+from capeval_server.submissions.queue import jobs
 from capeval_server.submissions.standing import set_standing, withdraw
 from capeval_server.teams import joining
 from capeval_server.teams.models import Team
@@ -255,43 +259,55 @@ def revoke(request: HttpRequest) -> Any:
     response={200: schemas.LeaderboardAnswer, (403, 404, 422): schemas.Problem},
 )
 def show_leaderboard(
-    request: HttpRequest,
-    slug: _Slug,
-    phase: _Slug,
-    split: str,
-    references: str,
-    subset: str = "",
-    sort_by: str | None = None,
-    order: Literal["best", "worst"] = "best",
-    form: Annotated[Literal["json", "csv"], Query(alias="format")] = "json",
+    request: HttpRequest, slug: _Slug, phase: _Slug, asked: Annotated[schemas.LeaderboardQuestion, Query()]
 ) -> Any:
-    """The leaderboard of a phase, by a split's references, for all images or a subset."""
-    board = _leaderboard(_found_phase(slug, phase), split, references, subset, sort_by, order == "best")
-    if form == "csv":
+    """The leaderboard of a phase, by a split's references, for all images or a subset.
+
+    All rows, or a page of a hundred. Hidden ones are shown to organisers alone.
+    """
+    found = _found_phase(slug, phase)
+    if not may_see(_asker(request), found):
+        raise PermissionDenied(f"the leaderboard of phase {found.name!r} is hidden")
+    question = ask(found, **asked.model_dump(exclude={"page", "form"}))
+    board = leaderboard(question, page=asked.page)
+    if asked.form == "csv":
         answer = HttpResponse(to_csv(board), content_type="text/csv; charset=utf-8")
         answer["Content-Disposition"] = f'attachment; filename="{slug}-{phase}.csv"'
         return answer
-    return {"columns": board.columns, "sort_by": board.sort_by, "rows": [row.__dict__ for row in board.rows]}
+    return _board(board)
 
 
-def _leaderboard(
-    phase: Phase, split_name: str, references: str, subset: str, sort_by: str | None, best_first: bool
-) -> Leaderboard:
-    if not phase.shows_leaderboard(timezone.now()):
-        raise PermissionDenied(f"the leaderboard of phase {phase.name!r} is hidden")
-    for value in (split_name, references, subset):
-        # PostgreSQL's text has no zero character, so nothing has a name with one.
-        if "\0" in value:
-            raise Http404
-    split = get_object_or_404(phase.splits.defer("image_ids"), name=split_name)
-    reference_set = get_object_or_404(split.reference_sets, name=references)
-    if subset and not split.subsets.filter(name=subset).exists():
-        raise Http404
-    sort_by = sort_by or split.sort_by
-    if sort_by not in score_names(split):
-        names = ", ".join(score_names(split))
-        raise errors.UploadError(f"'sort_by' must be one of {names} (got {sort_by!r})")
-    return leaderboard(phase, split, reference_set, subset=subset, sort_by=sort_by, best_first=best_first)
+def _asker(request: HttpRequest) -> User | AnonymousUser:
+    """Who asks: by a token, if they sent one, or as they are logged in."""
+    kind, _, text = request.headers.get("Authorization", "").partition(" ")
+    token = Token.of_text(text) if kind.lower() == "bearer" else None
+    return request.user if token is None else token.user
+
+
+def _board(board: Leaderboard) -> dict[str, Any]:
+    question = board.question
+    return {
+        "challenge": question.phase.challenge.slug,
+        "phase": question.phase.name,
+        "split": question.split.name,
+        "references": question.reference_set.name,
+        "version": question.version.number,
+        "current": question.current,
+        "subset": question.subset,
+        "as_of": question.as_of,
+        "sort_by": question.sort_by,
+        "order": "best" if question.best_first else "worst",
+        **{name: getattr(board, name) for name in ("columns", "total", "page", "pages", "rescoring")},
+        "rows": [{**row.__dict__, "differs_from_next": row.differs_from_next} for row in board.rows],
+    }
+
+
+@api.get("/jobs", response=schemas.JobsAnswer)
+def show_jobs(request: HttpRequest) -> Any:
+    """What waits to be scored, and which workers are there."""
+    found = jobs(timezone.now())
+    by_hour = [{"begins": hour, "scored": scored} for hour, scored in found.by_hour]
+    return {**found.__dict__, "workers": [worker.__dict__ for worker in found.workers], "by_hour": by_hour}
 
 
 def _token(request: HttpRequest) -> Token:
@@ -334,6 +350,11 @@ def _result(result: Result) -> dict[str, Any]:
 @api.exception_handler(errors.UploadError)
 def _wrong_upload(request: HttpRequest, error: errors.UploadError) -> HttpResponse:
     return api.create_response(request, {"detail": str(error), "entry": error.entry}, status=422)
+
+
+@api.exception_handler(errors.QuestionError)
+def _wrong_question(request: HttpRequest, error: errors.QuestionError) -> HttpResponse:
+    return api.create_response(request, {"detail": str(error)}, status=422)
 
 
 @api.exception_handler(errors.QuotaError)

@@ -13,13 +13,11 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from capeval.errors import OptionError
 from capeval.metrics import DEFAULT, METRICS
 from capeval_server.challenges.models import ALGORITHM, IMAGE_ID
+from capeval_server.challenges.names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.errors import ChallengeError
 
 __all__ = ["Definition", "read_definition"]
 
-# What the addresses of pages say in the place of a challenge's name, or of a phase's.
-_PAGES = frozenset({"accounts", "admin", "api", "jobs", "static", "submissions", "tokens"})
-_CHALLENGE_PAGES = frozenset({"join", "organise", "submissions", "team"})
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
 
@@ -46,7 +44,7 @@ class About(_Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _no_page("slug", self.slug, _PAGES)
+        _no_page("slug", self.slug, NOT_CHALLENGES)
         return self
 
 
@@ -103,7 +101,7 @@ class Phase(_Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _no_page("name", self.name, _CHALLENGE_PAGES)
+        _no_page("name", self.name, NOT_PHASES)
         if self.closes <= self.opens:
             raise ValueError(f"closes must be after opens, {_shown(self.opens)} (got {_shown(self.closes)})")
         _different("splits", self.splits)

@@ -1,19 +1,29 @@
-"""A leaderboard: what stands in a phase, in the order of one score."""
+"""A leaderboard: what stands in a phase, in the order of one score.
+
+Pages, plots, JSON and CSV all show what `leaderboard` gives, so their ranks are the same.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
 
 from capeval.metrics import METRICS
-from capeval_server.challenges.models import Phase, ReferenceSet, Split
-from capeval_server.submissions.models import Score, Submission
+from capeval_server.leaderboards.neighbours import LEVEL, differences
+from capeval_server.leaderboards.questions import Question, score_names
+from capeval_server.submissions.models import Result, Score, Submission
 
-__all__ = ["Leaderboard", "Row", "leaderboard", "score_names", "to_csv"]
+__all__ = ["PAGE", "Leaderboard", "Row", "leaderboard"]
+
+# Rows of a page.
+PAGE = 100
+_UNFINISHED = (Submission.State.WAITING, Submission.State.RUNNING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,107 +31,211 @@ class Row:
     """A submission on a leaderboard.
 
     Attributes:
-        rank: From 1; equal scores have equal ranks. None where there is no score to rank by.
+        rank: From 1; equal scores have equal ranks. None for a human baseline, and where there is no score
+            to rank by.
+        submission: Its id.
         team: The name of the team that submitted.
         algorithm: The name of what made the captions.
         declared: What the submitter declared.
+        submitted: When.
+        baseline: Whether it is a human baseline.
+        flag_reason: Why an organiser flagged it; nothing if they did not.
+        rescoring: Whether it waits to be scored with the references that count now.
+        failed: The names of the scores that could not be computed.
         scores: Each score by its name; None where there is none.
+        intervals: The ends of each score's 95% bootstrap interval; None where there is none.
+        p_value: Of there being no difference to the next row in the score that is sorted by.
     """
 
     rank: int | None
+    submission: UUID
     team: str
     algorithm: str
     declared: Mapping[str, str]
+    submitted: datetime
+    baseline: bool
+    flag_reason: str
+    rescoring: bool
+    failed: Sequence[str]
     scores: Mapping[str, float | None]
+    intervals: Mapping[str, tuple[float, float] | None]
+    p_value: float | None
+
+    @property
+    def differs_from_next(self) -> bool | None:
+        """Whether the next row can be told apart from this one; None where that is not known."""
+        return None if self.p_value is None else self.p_value < LEVEL
 
 
 @dataclass(frozen=True, kw_only=True)
 class Leaderboard:
-    """The rows, and what they are of."""
+    """Rows, and what they are of.
 
+    Attributes:
+        question: What was asked for.
+        columns: The names of the scores.
+        rows: All rows, or those of a page.
+        total: How many rows there are in all.
+        page: The page, from 1; None if these are all rows.
+        pages: How many pages there are.
+        rescoring: How many submissions of all wait to be scored with the references that count now.
+    """
+
+    question: Question
     columns: list[str]
-    sort_by: str
     rows: list[Row]
+    total: int
+    page: int | None
+    pages: int
+    rescoring: int
 
 
-def score_names(split: Split) -> list[str]:
-    """The names of the scores of a split, in order."""
-    return [name for metric in split.metrics for name in METRICS[metric]().names]
+@dataclass(frozen=True)
+class _Place:
+    """What decides where a submission stands."""
+
+    submission: UUID
+    baseline: bool
+    entrant: str
+    score: float | None
 
 
-def leaderboard(
-    phase: Phase,
-    split: Split,
-    reference_set: ReferenceSet,
-    *,
-    subset: str = "",
-    sort_by: str,
-    best_first: bool,
-) -> Leaderboard:
-    """The submissions that stand in a phase.
+def leaderboard(question: Question, *, page: int | None = None) -> Leaderboard:
+    """The submissions that stand in a phase, and the human baselines of the references.
 
-    A submission without the score to sort by comes last, whichever way they are sorted.
+    A submission without the score to sort by comes last, whichever way they are sorted. The number of
+    queries does not depend on the number of rows.
 
     Args:
-        phase: The phase.
-        split: One of its splits.
-        reference_set: One of the split's reference sets; its current version counts.
-        subset: One of the split's subsets; all images by default.
-        sort_by: The name of a score.
-        best_first: Whether the highest score comes first.
+        question: What is asked for.
+        page: The page to give, from 1; all rows by default. Beyond the last there are no rows.
     """
-    columns = score_names(split)
-    standing = (
-        Submission.objects.filter(phase=phase, stands=True).exclude(mark="hidden").select_related("team")
+    standing = _standing(question)
+    places = _places(question, standing)
+    start, stop = (0, len(places)) if page is None else ((page - 1) * PAGE, page * PAGE)
+    return Leaderboard(
+        question=question,
+        columns=score_names(question.split),
+        rows=_rows(question, places, start, stop),
+        total=len(places),
+        page=page,
+        pages=max(1, math.ceil(len(places) / PAGE)),
+        rescoring=_rescoring(question, standing),
     )
-    found: dict[Any, dict[str, float | None]] = {}
-    for submission, name, value in Score.objects.filter(
-        result__submission__phase=phase,
-        result__submission__stands=True,
-        result__reference_version__reference_set=reference_set,
-        result__reference_version__number=reference_set.version,
-        subset=subset,
-    ).values_list("result__submission_id", "name", "value"):
-        found.setdefault(submission, {})[name] = _finite(value)
-    scored = [(found.get(submission.pk, {}), submission) for submission in standing]
-    values = [value for scores, _ in scored if (value := scores.get(sort_by)) is not None]
-    places: dict[float | None, int] = {}
-    for place, value in enumerate(sorted(values, reverse=True), start=1):
-        places.setdefault(value, place)
-    scored.sort(key=lambda pair: _order(pair[0].get(sort_by), pair[1], best_first))
-    rows = [
-        Row(
-            rank=places.get(scores.get(sort_by)),
-            team=submission.entrant,
-            algorithm=submission.algorithm,
-            declared=submission.declared,
-            scores={name: scores.get(name) for name in columns},
-        )
-        for scores, submission in scored
+
+
+def _standing(question: Question) -> QuerySet[Submission]:
+    baseline = Q(baseline_of=question.reference_set) & ~Q(
+        state__in=(Submission.State.FAILED, Submission.State.WITHDRAWN)
+    )
+    standing = Submission.objects.filter(Q(phase=question.phase, stands=True) | baseline)
+    if question.as_of is not None:
+        standing = standing.filter(created__lte=question.as_of)
+    return standing.exclude(mark=Submission.Mark.HIDDEN)
+
+
+def _places(question: Question, standing: QuerySet[Submission]) -> list[_Place]:
+    """All that stand, in order."""
+    scores = dict(
+        Score.objects.filter(
+            result__submission__in=standing,
+            result__reference_version=question.version,
+            subset=question.subset,
+            name=question.sort_by,
+        ).values_list("result__submission_id", "value")
+    )
+    places = [
+        _Place(key, team is None, team or "human", _finite(scores.get(key)))
+        for key, team in standing.values_list("pk", "team__name")
     ]
-    return Leaderboard(columns=columns, sort_by=sort_by, rows=rows)
+    sign = -1 if question.best_first else 1
+
+    def order(place: _Place) -> tuple[bool, float, bool, str, UUID]:
+        value = 0.0 if place.score is None else sign * place.score
+        return place.score is None, value, place.baseline, place.entrant, place.submission
+
+    return sorted(places, key=order)
+
+
+def _ranks(places: Sequence[_Place]) -> dict[float, int]:
+    """The rank of each score: one more than there are better ones."""
+    scores = [place.score for place in places if place.score is not None and not place.baseline]
+    ranks: dict[float, int] = {}
+    for rank, score in enumerate(sorted(scores, reverse=True), start=1):
+        ranks.setdefault(score, rank)
+    return ranks
+
+
+def _rows(question: Question, places: Sequence[_Place], start: int, stop: int) -> list[Row]:
+    shown = places[start:stop]
+    submissions = {found.pk: found for found in _of(Submission.objects, "pk", shown).select_related("team")}
+    scores = _scores(question, shown)
+    failures = _failures(question, shown)
+    # The first row of the next page too: the last one of this page has a neighbour there.
+    tests = differences(question, [place.submission for place in places[start : stop + 1]])
+    ranks = _ranks(places)
+    names = score_names(question.split)
+    rows = []
+    for place, test in zip(shown, tests, strict=False):
+        found, own = submissions[place.submission], scores.get(place.submission, {})
+        seen = place.submission in failures
+        rows.append(
+            Row(
+                rank=None if place.baseline or place.score is None else ranks[place.score],
+                submission=place.submission,
+                team=place.entrant,
+                algorithm=found.algorithm,
+                declared=found.declared,
+                submitted=found.created,
+                baseline=place.baseline,
+                flag_reason=found.mark_reason if found.mark == Submission.Mark.FLAGGED else "",
+                rescoring=question.current and not seen and found.state in _UNFINISHED,
+                failed=failures.get(place.submission, []),
+                scores={name: own[name][0] if name in own else None for name in names},
+                intervals={name: own[name][1] if name in own else None for name in names},
+                p_value=test if place.score is not None else None,
+            )
+        )
+    return rows
+
+
+def _of(manager: Any, field: str, places: Sequence[_Place]) -> Any:
+    return manager.filter(**{f"{field}__in": [place.submission for place in places]})
+
+
+def _scores(
+    question: Question, places: Sequence[_Place]
+) -> dict[UUID, dict[str, tuple[float | None, tuple[float, float] | None]]]:
+    """Each score of each submission, with its interval."""
+    found: dict[UUID, dict[str, tuple[float | None, tuple[float, float] | None]]] = {}
+    rows = _of(Score.objects, "result__submission", places).filter(
+        result__reference_version=question.version, subset=question.subset
+    )
+    for key, name, value, low, high in rows.values_list(
+        "result__submission_id", "name", "value", "low", "high"
+    ):
+        low, high = _finite(low), _finite(high)
+        interval = None if low is None or high is None else (low, high)
+        found.setdefault(key, {})[name] = _finite(value), interval
+    return found
+
+
+def _failures(question: Question, places: Sequence[_Place]) -> dict[UUID, list[str]]:
+    """The scores that could not be computed, of each submission with results."""
+    failures: dict[UUID, list[str]] = {}
+    results = _of(Result.objects, "submission", places).filter(reference_version=question.version)
+    for key, metric, failure in results.values_list("submission_id", "metric", "failure"):
+        names = failures.setdefault(key, [])
+        names += METRICS[metric]().names if failure else ()
+    return failures
+
+
+def _rescoring(question: Question, standing: QuerySet[Submission]) -> int:
+    if not question.current:
+        return 0
+    done = Result.objects.filter(reference_version=question.version).values("submission")
+    return standing.filter(state__in=_UNFINISHED).exclude(pk__in=done).count()
 
 
 def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
-
-
-def _order(value: float | None, submission: Submission, best_first: bool) -> tuple[bool, float, str]:
-    if value is None:
-        return True, 0.0, submission.entrant
-    return False, -value if best_first else value, submission.entrant
-
-
-def to_csv(board: Leaderboard) -> str:
-    """A leaderboard as CSV: numbers in full, and no text that a spreadsheet would run as a formula."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(["rank", "team", "algorithm", *board.columns])
-    for row in board.rows:
-        numbers = ["" if row.scores[name] is None else repr(row.scores[name]) for name in board.columns]
-        writer.writerow([row.rank or "", _text(row.team), _text(row.algorithm), *numbers])
-    return out.getvalue()
-
-
-def _text(value: str) -> str:
-    return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else value

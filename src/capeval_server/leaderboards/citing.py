@@ -1,0 +1,65 @@
+"""Citing a leaderboard: an address of what stands now, and a way to tell whether it still does.
+
+Teams may put another submission in place of one that is cited, or withdraw it, and organisers may hide it:
+nobody is held to a leaderboard because somebody cited it. So the address names what is needed to ask the
+same again, and a fingerprint of the answer, by which a page says whether the answer is still the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from datetime import datetime
+
+from capeval_server.leaderboards.ranking import Leaderboard
+
+__all__ = ["bibtex", "fingerprint"]
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{character: f"\\{character}" for character in "{}$&#%_"},
+}
+
+
+def fingerprint(board: Leaderboard) -> str:
+    """A fingerprint of the submissions on a leaderboard and all of their scores, in whatever order.
+
+    Args:
+        board: All rows of a leaderboard.
+    """
+    rows = {str(row.submission): dict(row.scores) for row in board.rows}
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def bibtex(board: Leaderboard, *, address: str, at: datetime, mark: str) -> str:
+    """An entry for a bibliography.
+
+    Args:
+        board: All rows of a leaderboard.
+        address: Its address.
+        at: When it was looked at.
+        mark: Its fingerprint.
+    """
+    question = board.question
+    phase = question.phase
+    key = re.sub(r"[^A-Za-z0-9]+", "-", f"{phase.challenge.slug}-{phase.name}-{at:%Y-%m-%d}")
+    what = f"split {question.split.name}, references {question.reference_set.name}"
+    what += f" (version {question.version.number})"
+    what += f", subset {question.subset}" if question.subset else ""
+    title = f"{phase.challenge.title}: leaderboard of phase {phase.name}, {what}"
+    note = f"As of {at:%Y-%m-%d %H:%M:%S} UTC; {board.total} rows; fingerprint {mark}"
+    return (
+        f"@misc{{{key},\n"
+        f"  title        = {{{{{_escaped(title)}}}}},\n"
+        f"  year         = {{{at:%Y}}},\n"
+        f"  howpublished = {{\\url{{{address}}}}},\n"
+        f"  note         = {{{_escaped(note)}. Accessed {at:%Y-%m-%d}}},\n"
+        "}\n"
+    )
+
+
+def _escaped(text: str) -> str:
+    return "".join(_SPECIAL.get(character, character) for character in text)

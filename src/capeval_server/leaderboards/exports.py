@@ -1,0 +1,55 @@
+"""Leaderboards as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from capeval_server.leaderboards.ranking import Leaderboard, Row
+
+__all__ = ["to_csv"]
+
+# What a spreadsheet may take for the beginning of a formula, as some versions do with the wide forms too.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - they are meant.
+_ABOUT = ["rank", "team", "algorithm", "submitted", "submission", "human baseline", "flagged because"]
+
+
+def to_csv(board: Leaderboard) -> str:
+    """A leaderboard as CSV: numbers in full, and no text that a spreadsheet would run as a formula."""
+    declared = [field["name"] for field in board.question.phase.challenge.fields]
+    out = io.StringIO()
+    writer = csv.writer(out)
+    scores = [text for name in board.columns for text in (name, f"{name} low", f"{name} high")]
+    writer.writerow([*_ABOUT, *declared, *scores, "p of no difference to the next row"])
+    for row in board.rows:
+        fields = [_text(str(row.declared.get(name, ""))) for name in declared]
+        writer.writerow([*_about(row), *fields, *_numbers(row, board.columns), _number(row.p_value)])
+    return out.getvalue()
+
+
+def _about(row: Row) -> list[str]:
+    return [
+        str(row.rank or ""),
+        _text(row.team),
+        _text(row.algorithm),
+        row.submitted.isoformat(),
+        str(row.submission),
+        "yes" if row.baseline else "no",
+        _text(row.flag_reason),
+    ]
+
+
+def _numbers(row: Row, columns: list[str]) -> list[str]:
+    numbers = []
+    for name in columns:
+        low, high = row.intervals[name] or (None, None)
+        numbers += [_number(row.scores[name]), _number(low), _number(high)]
+    return numbers
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else repr(value)
+
+
+def _text(value: str) -> str:
+    return f"'{value}" if value.lstrip(" ").startswith(_FORMULA) else value

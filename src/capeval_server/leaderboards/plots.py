@@ -1,0 +1,124 @@
+"""Leaderboards as plots: the best submissions, each a dot with its interval."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import threading
+import warnings
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from capeval_server.leaderboards.ranking import Leaderboard
+
+__all__ = ["TOP", "Plot", "plot"]
+
+# The most rows of a plot.
+TOP = 30
+Theme = Literal["light", "dark"]
+_THEMES: dict[Theme, dict[str, str]] = {
+    "light": {"text": "#1f1e1b", "muted": "#625e56", "line": "#e4e0d9", "dot": "#0d666a", "human": "#b45f06"},
+    "dark": {"text": "#e8e6e1", "muted": "#a9a69f", "line": "#34383b", "dot": "#68c9c4", "human": "#e6bd6c"},
+}
+_LABEL = 34
+# matplotlib's settings are those of the whole process.
+_drawing = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A row of a plot."""
+
+    label: str
+    score: float
+    low: float
+    high: float
+    baseline: bool
+
+
+@dataclass(frozen=True)
+class Plot:
+    """All that a plot shows."""
+
+    score: str
+    theme: Theme
+    dots: tuple[Dot, ...]
+
+    @property
+    def etag(self) -> str:
+        """What is the same for plots that look the same."""
+        return f'"{hashlib.sha256(repr(astuple(self)).encode()).hexdigest()[:32]}"'
+
+    def svg(self) -> bytes:
+        """The plot as SVG."""
+        return _drawn(self)
+
+
+def plot(board: Leaderboard, theme: Theme) -> Plot:
+    """The plot of the first rows of a leaderboard that have the score that is sorted by."""
+    score = board.question.sort_by
+    dots = []
+    for row in board.rows:
+        value = row.scores[score]
+        if value is not None:
+            low, high = row.intervals[score] or (value, value)
+            dots.append(Dot(_label(row.rank, row.team), value, low, high, row.baseline))
+    return Plot(score, theme, tuple(dots[:TOP]))
+
+
+def _label(rank: int | None, team: str) -> str:
+    short = team if len(team) <= _LABEL else f"{team[: _LABEL - 1]}…"
+    return short if rank is None else f"{rank}  {short}"
+
+
+@lru_cache(maxsize=64)
+def _drawn(plot: Plot) -> bytes:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from capeval.report.figures import STYLE
+
+    colours = _THEMES[plot.theme]
+    style: dict[Any, Any] = {
+        **STYLE,
+        # A name with dollars is no formula.
+        "text.parse_math": False,
+        "text.color": colours["text"],
+        "axes.labelcolor": colours["muted"],
+        "axes.edgecolor": colours["line"],
+        "xtick.color": colours["muted"],
+        "ytick.color": colours["text"],
+        "grid.color": colours["line"],
+        "svg.hashsalt": "capeval",
+    }
+    data = io.BytesIO()
+    with _drawing, mpl.rc_context(style), warnings.catch_warnings():
+        # Fonts are the reader's: it is no matter which letters those of this machine have.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        figure = Figure(figsize=(7.6, 1.0 + 0.25 * max(len(plot.dots), 1)), layout="constrained")
+        _draw(figure, plot, colours)
+        figure.savefig(data, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return data.getvalue()
+
+
+def _draw(figure: Any, plot: Plot, colours: dict[str, str]) -> None:
+    panel = figure.subplots()
+    for baseline, colour, marker in ((False, colours["dot"], "o"), (True, colours["human"], "D")):
+        places = [place for place, dot in enumerate(plot.dots) if dot.baseline == baseline]
+        dots: Sequence[Dot] = [plot.dots[place] for place in places]
+        panel.hlines(
+            places, [dot.low for dot in dots], [dot.high for dot in dots], colors=colour, lw=2.4, alpha=0.4
+        )
+        panel.plot([dot.score for dot in dots], places, marker, color=colour, markersize=5)
+        if baseline:
+            for dot in dots:
+                panel.axvline(dot.score, color=colour, lw=1, ls=(0, (4, 4)), alpha=0.7, zorder=0)
+    panel.set_yticks(range(len(plot.dots)), labels=[dot.label for dot in plot.dots])
+    panel.set_ylim(max(len(plot.dots), 1) - 0.4, -0.6)
+    panel.set_xlabel(f"{plot.score}, with its 95% interval")
+    panel.spines[["left"]].set_visible(False)
+    panel.tick_params(axis="both", length=0)
+    panel.grid(axis="x")
+    panel.set_axisbelow(True)

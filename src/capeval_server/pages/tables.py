@@ -1,0 +1,267 @@
+"""A leaderboard as the table of a page: texts and links, ready for its template."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC
+from urllib.parse import urlencode, urlsplit
+
+from django.urls import reverse
+
+from capeval_server.leaderboards.questions import Question
+from capeval_server.leaderboards.ranking import Leaderboard, Row
+
+__all__ = ["Table", "address", "safe_link", "table"]
+
+_STRIP = 132
+_METHOD = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """A choice among others."""
+
+    text: str
+    address: str
+    chosen: bool
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """The head of a column of scores."""
+
+    name: str
+    address: str
+    sort: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A score: as it is shown and in full."""
+
+    text: str
+    full: str
+    low: str
+    high: str
+    sorted: bool
+    failed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strip:
+    """Where a score and its interval lie between the lowest and the highest that are shown."""
+
+    low: str
+    score: str
+    high: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A row of the table."""
+
+    row: Row
+    method: str
+    link: str
+    host: str
+    cells: list[Cell]
+    strip: Strip | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """All that a page shows of a leaderboard."""
+
+    columns: list[Column]
+    lines: list[Line]
+    choices: list[tuple[str, list[Link]]]
+    pages: list[Link]
+    plot: str
+    cite: str
+    csv: str
+    json: str
+    current: str
+    tests: bool
+
+
+def query(question: Question, *, pinned: bool = False, **more: str) -> str:
+    """The part of an address that asks a question.
+
+    Args:
+        question: The question.
+        pinned: Whether to name what an address may leave out, so that it asks the same for ever.
+        more: More to say.
+    """
+    asked = {"split": question.split.name, "references": question.reference_set.name}
+    if pinned or not question.current:
+        asked["version"] = str(question.version.number)
+    if question.subset:
+        asked["subset"] = question.subset
+    if pinned or question.sort_by != question.split.sort_by:
+        asked["sort_by"] = question.sort_by
+    if not question.best_first:
+        asked["order"] = "worst"
+    if question.as_of is not None:
+        asked["as_of"] = f"{question.as_of.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    return urlencode(asked | more)
+
+
+def address(question: Question, *, pinned: bool = False, view: str = "leaderboard", **more: str) -> str:
+    """The address of a page of a leaderboard."""
+    phase = question.phase
+    return (
+        f"{reverse(view, args=(phase.challenge.slug, phase.name))}?{query(question, pinned=pinned, **more)}"
+    )
+
+
+def safe_link(text: str) -> str:
+    """A text if it is an address of a page that can be linked to; nothing if not."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return ""
+    shown = text.isprintable() and not any(character.isspace() for character in text)
+    return text if parts.scheme in ("http", "https") and parts.hostname and shown else ""
+
+
+def table(board: Leaderboard) -> Table:
+    """A leaderboard as a table."""
+    question = board.question
+    challenge, phase = question.phase.challenge, question.phase
+    api = reverse("api:show_leaderboard", args=(challenge.slug, phase.name))
+    asked = query(question, pinned=False)
+    return Table(
+        columns=[_column(question, name) for name in _columns(board)],
+        lines=_lines(board),
+        choices=_choices(question),
+        pages=_pages(board),
+        plot=address(question, view="leaderboard_plot"),
+        cite=address(question, view="cite"),
+        csv=f"{api}?{asked}&format=csv",
+        json=f"{api}?{asked}",
+        current=_address(question, question.split.name, question.reference_set.name, question.subset),
+        tests=any(row.p_value is not None for row in board.rows),
+    )
+
+
+def _columns(board: Leaderboard) -> list[str]:
+    """The scores in the order of their columns: what is sorted by is first, where a phone shows it too."""
+    return sorted(board.columns, key=lambda name: name != board.question.sort_by)
+
+
+def _column(question: Question, name: str) -> Column:
+    chosen = name == question.sort_by
+    sort = ("descending" if question.best_first else "ascending") if chosen else ""
+    best_first = not (chosen and question.best_first)
+    return Column(name=name, address=address(_changed(question, name, best_first)), sort=sort)
+
+
+def _changed(question: Question, sort_by: str, best_first: bool) -> Question:
+    return replace(question, sort_by=sort_by, best_first=best_first)
+
+
+def _choices(question: Question) -> list[tuple[str, list[Link]]]:
+    """What else can be seen: other splits, references and subsets, where there are any."""
+    split, references, subset = question.split, question.reference_set, question.subset
+    splits = question.phase.splits.order_by("pk").values_list("name", flat=True)
+    sets = split.reference_sets.order_by("pk").values_list("name", "public")
+    subsets = split.subsets.order_by("pk").values_list("name", flat=True)
+
+    def to(split: str, references: str = "", subset: str = "") -> str:
+        return _address(question, split, references, subset)
+
+    choices = [
+        ("Split", [_link(name, to(name), name == split.name) for name in splits]),
+        (
+            "References",
+            [
+                _link(
+                    name, to(split.name, name, subset), name == references.name, "" if public else "private"
+                )
+                for name, public in sets
+            ],
+        ),
+        (
+            "Images",
+            [
+                _link(name or "all", to(split.name, references.name, name), name == subset)
+                for name in ("", *subsets)
+            ],
+        ),
+    ]
+    return [(what, links) for what, links in choices if len(links) > 1]
+
+
+def _link(text: str, target: str, chosen: bool, note: str = "") -> Link:
+    return Link(text=text, address=target, chosen=chosen, note=note)
+
+
+def _address(question: Question, split: str, references: str, subset: str) -> str:
+    """The address of another leaderboard of the phase, sorted the same way where it has that score."""
+    asked = {"split": split, "references": references, "subset": subset}
+    if split == question.split.name and question.sort_by != question.split.sort_by:
+        asked["sort_by"] = question.sort_by
+    if not question.best_first:
+        asked["order"] = "worst"
+    names = {name: value for name, value in asked.items() if value}
+    phase = question.phase
+    return f"{reverse('leaderboard', args=(phase.challenge.slug, phase.name))}?{urlencode(names)}"
+
+
+def _pages(board: Leaderboard) -> list[Link]:
+    """Links to the first, the last, and the nearest pages."""
+    if board.pages == 1:
+        return []
+    here = board.page or 1
+    near = {1, board.pages, *range(max(1, here - 2), min(board.pages, here + 2) + 1)}
+    return [_link(str(page), address(board.question, page=str(page)), page == here) for page in sorted(near)]
+
+
+def _lines(board: Leaderboard) -> list[Line]:
+    name = board.question.sort_by
+    ends = [
+        end
+        for row in board.rows
+        if (score := row.scores[name]) is not None
+        for end in (score, *(row.intervals[name] or ()))
+    ]
+    low, high = (min(ends), max(ends)) if ends else (0.0, 0.0)
+    return [_line(row, board, low, high) for row in board.rows]
+
+
+def _line(row: Row, board: Leaderboard, low: float, high: float) -> Line:
+    texts = [str(text) for text in row.declared.values() if str(text).strip()]
+    link = next(filter(None, map(safe_link, texts)), "")
+    method = next((text for text in texts if not safe_link(text)), row.algorithm)
+    return Line(
+        row=row,
+        method=method if len(method) <= _METHOD else f"{method[: _METHOD - 1]}…",
+        link=link,
+        host=(urlsplit(link).hostname or "").removeprefix("www."),
+        cells=[_cell(row, name, board.question.sort_by) for name in _columns(board)],
+        strip=_strip(row, board.question.sort_by, low, high),
+    )
+
+
+def _cell(row: Row, name: str, sort_by: str) -> Cell:
+    value, interval = row.scores[name], row.intervals[name]
+    return Cell(
+        text="" if value is None else f"{value:.3f}",
+        full="" if value is None else repr(value),
+        low="" if interval is None else f"{interval[0]:.3f}",
+        high="" if interval is None else f"{interval[1]:.3f}",
+        sorted=name == sort_by,
+        failed=name in row.failed,
+    )
+
+
+def _strip(row: Row, name: str, low: float, high: float) -> Strip | None:
+    score, interval = row.scores[name], row.intervals[name]
+    if score is None or interval is None or high <= low:
+        return None
+
+    def place(value: float) -> str:
+        return f"{6 + (_STRIP - 12) * (value - low) / (high - low):.1f}"
+
+    return Strip(low=place(interval[0]), score=place(score), high=place(interval[1]))

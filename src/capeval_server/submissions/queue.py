@@ -1,0 +1,105 @@
+"""How much there is to score, who scores it, and how long it takes: nothing about whose it is."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from django.db.models import Count, Q
+from django.db.models.functions import TruncHour
+
+from capeval_server.submissions.models import Submission, Worker
+
+__all__ = ["Jobs", "SeenWorker", "jobs"]
+
+_SEEN = timedelta(minutes=1)
+_RECENT = 50
+_HOURS = 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeenWorker:
+    """A worker that was seen within the last minute."""
+
+    started: datetime
+    seen: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jobs:
+    """What goes on.
+
+    Attributes:
+        waiting: How many submissions wait.
+        running: How many are being scored.
+        workers: The workers seen within the last minute.
+        expected_wait: For how many seconds a submission made now would wait; None if no worker is there,
+            or nothing was scored yet.
+        last_hour: How many submissions were scored in the last hour.
+        last_day: How many were in the last 24 hours.
+        by_hour: How many were in each hour of the clock, the last one being now's.
+    """
+
+    waiting: int
+    running: int
+    workers: list[SeenWorker]
+    expected_wait: float | None
+    last_hour: int
+    last_day: int
+    by_hour: list[tuple[datetime, int]]
+
+
+def jobs(now: datetime) -> Jobs:
+    """What goes on at a time."""
+    scored = Q(state=Submission.State.SCORED)
+    counts = Submission.objects.aggregate(
+        waiting=Count("pk", filter=Q(state=Submission.State.WAITING)),
+        running=Count("pk", filter=Q(state=Submission.State.RUNNING)),
+        last_hour=Count("pk", filter=scored & Q(finished__gt=now - timedelta(hours=1))),
+        last_day=Count("pk", filter=scored & Q(finished__gt=now - timedelta(days=1))),
+    )
+    workers = Worker.objects.filter(seen__gt=now - _SEEN).order_by("started", "pk")
+    found = [SeenWorker(started=worker.started, seen=worker.seen) for worker in workers]
+    ahead = counts["waiting"] + counts["running"]
+    return Jobs(
+        **counts,
+        workers=found,
+        expected_wait=_expected_wait(ahead) if found else None,
+        by_hour=_by_hour(now),
+    )
+
+
+def _expected_wait(ahead: int) -> float | None:
+    recent = Submission.objects.filter(state=Submission.State.SCORED, finished__isnull=False)
+    times = recent.order_by("-finished").values_list("created", "finished")[:_RECENT]
+    seconds = _seconds_each([(came, done) for came, done in times if done is not None])
+    return None if seconds is None else ahead * seconds
+
+
+def _seconds_each(times: Sequence[tuple[datetime, datetime]]) -> float | None:
+    """The median time from one submission's end to the next one's, while there was something to do.
+
+    One that came after the end of the one before it was waited for, and counts from when it came. So
+    it is the time that all workers together take for one, however many they are.
+
+    Args:
+        times: When submissions came and were done, the last done first.
+    """
+    spans = [(done - max(came, before)).total_seconds() for (came, done), (_, before) in pairwise(times)]
+    if not spans:
+        spans = [(done - came).total_seconds() for came, done in times]
+    return statistics.median(spans) if spans else None
+
+
+def _by_hour(now: datetime) -> list[tuple[datetime, int]]:
+    last = now.replace(minute=0, second=0, microsecond=0)
+    first = last - timedelta(hours=_HOURS - 1)
+    counted = Submission.objects.filter(state=Submission.State.SCORED, finished__gte=first)
+    counts = dict(
+        counted.annotate(hour=TruncHour("finished")).values_list("hour").annotate(number=Count("pk"))
+    )
+    hours = (first + timedelta(hours=hour) for hour in range(_HOURS))
+    return [(hour, counts.get(hour, 0)) for hour in hours]
