@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from django.contrib.auth.models import User
+from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
@@ -44,6 +45,8 @@ def challenge(tmp_path: Path) -> Challenge:
     for captions in references.values():
         captions.append(f"{MARKER} {captions[0]}")
     (tmp_path / "references_c2.json").write_text(json.dumps(references))
+    # Without its human baseline: what is counted here is what users submit.
+    path.write_text(path.read_text().replace(', human = "human.json"', ""))
     return import_challenge(path)
 
 
@@ -485,6 +488,34 @@ def test_what_stands_is_published_with_its_leaderboard(
             page = answer.content.decode()
             assert "CIDEr-D" in page
             assert not re.search("Withdraw|files/val|Put on|Take off", page)
+
+
+def test_organisers_see_what_stands_on_leaderboards_that_they_see(ann: Someone, bob: Someone) -> None:
+    submission = ann.scored(stands=True)
+    Phase.objects.update(leaderboard="hidden")
+    path = f"/submissions/{submission.pk}/"
+    bob.see(path, 404)
+    Challenge.objects.get().organisers.add(bob.user)
+    assert "Withdraw" not in bob.see(path)
+    bob.see(f"{path}files/val/", 404)
+    Submission.objects.update(stands=False)
+    bob.see(path, 404)
+
+
+def test_the_human_baseline_is_shown_where_leaderboards_are(ann: Someone) -> None:
+    references = ReferenceSet.objects.get(name="c1")
+    baseline = Submission.objects.create(baseline_of=references, algorithm="human", state="scored")
+    file = SubmissionFile(submission=baseline, split=references.split)
+    file.file.save("human.json", ContentFile(results()))
+    path = f"/submissions/{baseline.pk}/"
+    assert "the human baseline of val c1" in ann.see(path)
+    make_public()
+    mine = ann.scored()
+    assert f'href="{path}"' in ann.see(f"/submissions/{mine.pk}/examples/")
+    assert shown_images(ann.see(f"{path}examples/")) == [1, 2, 3, 4, 5, 6]
+    Phase.objects.update(leaderboard="hidden")
+    ann.see(path, 404)
+    assert f'href="{path}"' not in ann.see(f"/submissions/{mine.pk}/examples/")
 
 
 def test_ones_own_file_comes_back_as_it_was_sent(ann: Someone) -> None:

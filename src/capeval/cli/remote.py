@@ -95,6 +95,7 @@ class Remote:
         with file.open("rb") as content:
             size = content.seek(0, 2)
             content.seek(0)
+
             def body() -> Iterator[bytes]:
                 yield head
                 while chunk := content.read(_CHUNK):
