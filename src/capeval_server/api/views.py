@@ -23,7 +23,7 @@ from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.leaderboards.exports import to_csv
 from capeval_server.leaderboards.questions import ask, may_see
 from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
-from capeval_server.submissions import intake
+from capeval_server.submissions import examples, intake, showing
 from capeval_server.submissions.models import Result, Submission
 from capeval_server.submissions.queue import jobs
 from capeval_server.submissions.standing import set_standing, withdraw
@@ -187,6 +187,30 @@ def submission(request: HttpRequest, submission_id: UUID) -> Any:
     results = found.results.select_related("reference_version__reference_set__split")
     results = results.prefetch_related("scores").order_by("pk")
     return {**_submission(found), "results": [_result(result) for result in results]}
+
+
+@api.get(
+    "/submissions/{submission_id}/images",
+    response={200: schemas.ImageScoresAnswer, 404: schemas.Problem},
+    auth=_READ,
+)
+def image_scores(
+    request: HttpRequest,
+    submission_id: UUID,
+    split: Annotated[str, Query(max_length=50, pattern="^[A-Za-z0-9_-]+$")],
+    references: Annotated[str, Query(max_length=50, pattern="^[A-Za-z0-9_-]+$")],
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+) -> Any:
+    """The scores of single images by public references: of one's own submissions, and of published ones.
+
+    There are none by private references. Of others' submissions there are only those of splits whose
+    reference sets are all public.
+    """
+    seen = showing.visible(_token(request).user, submission_id)
+    if seen is None:
+        raise Http404
+    return examples.image_answer(*seen, split, references, offset, limit)
 
 
 @api.patch(

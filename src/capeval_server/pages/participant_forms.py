@@ -46,7 +46,8 @@ class JoinForm(forms.Form):
     accept = forms.BooleanField(label="I have read the rules and accept them.")
 
     def __init__(self, challenge: Challenge, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, label_suffix="", **options)
+        super().__init__(*arguments, **options)
+        self.label_suffix = ""
         self._challenge = challenge
         if not challenge.rules.strip():
             del self.fields["accept"]

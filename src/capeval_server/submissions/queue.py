@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import TruncHour
 
 from capeval_server.submissions.models import Submission, Worker
 
-__all__ = ["Jobs", "SeenWorker", "jobs"]
+__all__ = ["Jobs", "SeenWorker", "expected_wait", "jobs"]
 
 _SEEN = timedelta(minutes=1)
 _RECENT = 50
@@ -61,7 +61,7 @@ def jobs(now: datetime) -> Jobs:
         last_hour=Count("pk", filter=scored & Q(finished__gt=now - timedelta(hours=1))),
         last_day=Count("pk", filter=scored & Q(finished__gt=now - timedelta(days=1))),
     )
-    workers = Worker.objects.filter(seen__gt=now - _SEEN).order_by("started", "pk")
+    workers = _workers(now).order_by("started", "pk")
     found = [SeenWorker(started=worker.started, seen=worker.seen) for worker in workers]
     ahead = counts["waiting"] + counts["running"]
     return Jobs(
@@ -70,6 +70,15 @@ def jobs(now: datetime) -> Jobs:
         expected_wait=_expected_wait(ahead) if found else None,
         by_hour=_by_hour(now),
     )
+
+
+def expected_wait(ahead: int, now: datetime) -> float | None:
+    """For how many seconds a submission waits that comes after some; None as in `Jobs`."""
+    return _expected_wait(ahead) if _workers(now).exists() else None
+
+
+def _workers(now: datetime) -> QuerySet[Worker]:
+    return Worker.objects.filter(seen__gt=now - _SEEN)
 
 
 def _expected_wait(ahead: int) -> float | None:
