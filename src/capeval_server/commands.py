@@ -6,11 +6,15 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from capeval.errors import OptionError
+from capeval.files import written_whole
+
+if TYPE_CHECKING:
+    from capeval_server.challenges.models import Challenge
 
 __all__ = ["app"]
 
@@ -222,3 +226,57 @@ def rerun(
     except (Submission.DoesNotExist, ValidationError):
         raise OptionError(f"'ID' must be the id of a submission (got {submission!r})") from None
     print(f"{submission}: waits to be scored again")
+
+
+@app.command()
+def organiser(
+    slug: Annotated[str, typer.Argument(help="The challenge.", show_default=False)],
+    user: User,
+    remove: Annotated[bool, typer.Option("--remove", help="They are an organiser no more.")] = False,
+) -> None:
+    """Makes a user an organiser of a challenge, who manages it by its pages."""
+    _set_up()
+    from django.contrib.auth.models import User as Users
+
+    challenge = _challenge(slug)
+    found = Users.objects.filter(username=user).first()
+    if found is None:
+        raise OptionError(f"'user' must be the name of a user (got {user!r})")
+    if remove:
+        challenge.organisers.remove(found)
+    else:
+        challenge.organisers.add(found)
+    print(f"{user}: {'no organiser' if remove else 'an organiser'} of {slug}")
+
+
+@app.command()
+def export(
+    slug: Annotated[str, typer.Argument(help="The challenge.", show_default=False)],
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The zip to write.", show_default=False)],
+) -> None:
+    """Writes everything of a challenge to a zip, but references, e-mail addresses and secrets."""
+    _set_up()
+    from capeval_server.organising.exporting import export as write
+
+    challenge = _challenge(slug)
+    with written_whole(path) as file:
+        write(challenge, file)
+    print(path)
+
+
+def _challenge(slug: str) -> Challenge:
+    from capeval_server.challenges.models import Challenge as Challenges
+
+    found = Challenges.objects.filter(slug=slug).first()
+    if found is None:
+        raise OptionError(f"'SLUG' must be the name of a challenge (got {slug!r})")
+    return found
+
+
+@app.command()
+def tidy() -> None:
+    """Deletes stored files older than a day that nothing names; workers do so every hour when idle."""
+    _set_up()
+    from capeval_server.submissions.tidying import tidy as tidied
+
+    print(f"{tidied()} files deleted")

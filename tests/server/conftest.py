@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -151,51 +152,61 @@ def postgres_programs() -> Path | None:
     return installed[-1].parent if installed else None
 
 
+class Postgres:
+    """A PostgreSQL server of the tests' own, which can be stopped and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        programs = postgres_programs()
+        if programs is None:
+            pytest.skip("LEFT OUT: PostgreSQL is not installed here (Debian: apt-get install postgresql)")
+        self.programs, self.folder = programs, folder
+        # PostgreSQL refuses to run as root.
+        self.user = "postgres" if os.geteuid() == 0 else None
+        if self.user:
+            for place in (folder, *folder.parents[:2]):
+                place.chmod(0o711)
+            shutil.chown(folder, self.user)
+        initialise = ["-D", str(folder / "data"), "-U", "capeval", "-A", "trust", "-N", "-E", "UTF8"]
+        subprocess.run(
+            [programs / "initdb", *initialise], user=self.user, cwd=folder, check=True, capture_output=True
+        )
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.address = f"postgresql://capeval@127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Starts it, and waits until it answers."""
+        options = ["-D", str(self.folder / "data"), "-p", str(self.port), "-k", str(self.folder)]
+        self.process = subprocess.Popen(
+            [self.programs / "postgres", *options, "-c", "listen_addresses=127.0.0.1"],
+            user=self.user,
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        _wait_for_postgres(f"{self.address}/postgres")
+
+    def stop(self) -> None:
+        """Ends it at once: its clients' connections break."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait()
+
+    def new_database(self) -> str:
+        """The address of a new database."""
+        name = f"test_{time.monotonic_ns()}"
+        with psycopg.connect(f"{self.address}/postgres", autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        return f"{self.address}/{name}"
+
+
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a PostgreSQL server of the tests' own."""
-    programs = postgres_programs()
-    if programs is None:
-        pytest.skip("LEFT OUT: PostgreSQL is not installed here (Debian: apt-get install postgresql)")
-    folder = tmp_path_factory.mktemp("postgres")
-    # PostgreSQL refuses to run as root.
-    user = "postgres" if os.geteuid() == 0 else None
-    if user:
-        for place in (folder, *folder.parents[:2]):
-            place.chmod(0o711)
-        shutil.chown(folder, user)
-    data = folder / "data"
-    initialise = ["initdb", "-D", str(data), "-U", "capeval", "-A", "trust", "-N", "-E", "UTF8"]
-    subprocess.run(
-        [programs / initialise[0], *initialise[1:]], user=user, cwd=folder, check=True, capture_output=True
-    )
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [
-            programs / "postgres",
-            "-D",
-            data,
-            "-p",
-            str(port),
-            "-k",
-            folder,
-            "-c",
-            "listen_addresses=127.0.0.1",
-        ],
-        user=user,
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    address = f"postgresql://capeval@127.0.0.1:{port}"
-    try:
-        _wait_for_postgres(f"{address}/postgres")
-        yield address
-    finally:
-        process.kill()
-        process.wait()
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """A PostgreSQL server that runs."""
+    made = Postgres(tmp_path_factory.mktemp("postgres"))
+    made.start()
+    yield made
+    made.stop()
 
 
 def _wait_for_postgres(address: str) -> None:
@@ -214,11 +225,8 @@ def database(request: pytest.FixtureRequest) -> str | None:
     """A new database of each kind: none stands for SQLite in the data folder."""
     if request.param == "sqlite":
         return None
-    address: str = request.getfixturevalue("postgres")
-    name = f"test_{time.monotonic_ns()}"
-    with psycopg.connect(f"{address}/postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"'.encode())
-    return f"{address}/{name}"
+    postgres: Postgres = request.getfixturevalue("postgres")
+    return postgres.new_database()
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 from django.core.files.storage import default_storage
 
+import capeval
 from capeval.errors import FormatError, OptionError
 from capeval_server.challenges.importing import import_challenge
 from capeval_server.challenges.models import Challenge, ReferenceVersion
 from capeval_server.errors import ChallengeError
 from capeval_server.examples import write_example
+from capeval_server.submissions.models import ImageScores, Submission
+from capeval_server.submissions.worker import work_once
+from tests.server.conftest import CAPTIONS, results
 
 pytestmark = pytest.mark.django_db
 
@@ -111,3 +115,109 @@ def test_examples_are_known_and_not_written_over(path: Path) -> None:
         write_example("coco", path.parent / "new")
     with pytest.raises(OptionError, match="is there already"):
         write_example("small", path.parent)
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('slug = "small"', 'slug = "jobs"', r"challenge: slug must not be accounts, .*got 'jobs'"),
+        ('name = "open"', 'name = "team"', r"phases\[0\]: name must not be join, .*got 'team'"),
+    ],
+)
+def test_names_of_pages_are_refused(path: Path, old: str, new: str, message: str) -> None:
+    edit(path, old, new)
+    with pytest.raises(ChallengeError, match=message):
+        import_challenge(path)
+
+
+def baseline() -> Submission:
+    return Submission.objects.get(baseline_of__isnull=False)
+
+
+def test_an_unchanged_human_baseline_stays(path: Path) -> None:
+    import_challenge(path)
+    made = baseline()
+    assert made.baseline_of is not None
+    assert (made.baseline_of.name, made.algorithm, made.team, made.phase) == ("c2", "human", None, None)
+    assert made.entrant == "human"
+    with made.files.get().file.open() as file:
+        assert file.read() == (path.parent / "human.json").read_bytes()
+    assert work_once()
+    import_challenge(path)
+    assert (baseline().pk, baseline().state) == (made.pk, "scored")
+
+
+def test_a_human_baseline_is_scored_against_its_references_alone(path: Path) -> None:
+    import_challenge(path)
+    assert work_once()
+    assert not work_once()
+    results = baseline().results.all()
+    assert {(r.reference_version.reference_set.name, r.metric) for r in results} == {
+        ("c2", metric) for metric in ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
+    }
+    assert not ImageScores.objects.exists()
+    # Of the other references, a new version changes nothing for it; of its own, it is scored again.
+    for name, versions in (("references_c1.json", {1}), ("references_c2.json", {1, 2})):
+        changed = json.loads((path.parent / name).read_text())
+        changed["1"] = ["A puppy plays."]
+        (path.parent / name).write_text(json.dumps(changed))
+        import_challenge(path)
+        assert work_once() == (len(versions) == 2)
+        assert set(baseline().results.values_list("reference_version__number", flat=True)) == versions
+        assert baseline().state == "scored"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_other_human_captions_replace_the_baseline(path: Path) -> None:
+    import_challenge(path)
+    assert work_once()
+    old = baseline()
+    stored = str(old.files.get().file)
+    (path.parent / "human.json").write_bytes(results({**CAPTIONS, 1: "A puppy."}))
+    import_challenge(path)
+    assert baseline().pk != old.pk
+    assert baseline().state == "waiting"
+    assert not default_storage.exists(stored)
+    edit(path, ', human = "human.json"', "")
+    import_challenge(path)
+    assert not Submission.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_baseline_follows_the_metrics(path: Path) -> None:
+    import_challenge(path)
+    assert work_once()
+    edit(path, 'metrics = ["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"]', 'metrics = ["CIDEr-D", "ROUGE-L"]')
+    import_challenge(path)
+    assert work_once()
+    assert set(baseline().results.values_list("metric", flat=True)) == {"CIDEr-D", "ROUGE-L"}
+
+
+def test_human_captions_are_checked_like_uploads(path: Path) -> None:
+    (path.parent / "human.json").write_bytes(results({1: "A dog."}))
+    with pytest.raises(ChallengeError, match=r"'human\.json': 5 images \(2, 3, 4, 5, 6\) are without a cap"):
+        import_challenge(path)
+    assert not Challenge.objects.exists()
+
+
+def test_where_images_are_seen_is_kept(path: Path) -> None:
+    edit(path, 'sort_by = "CIDEr-D"', 'sort_by = "CIDEr-D"\nimage_url = "https://images.example/{id:03}.jpg"')
+    assert import_challenge(path).splits.get().address_of(7) == "https://images.example/007.jpg"
+
+
+def test_the_coco_example_holds_out_a_human_caption_of_each_image(tmp_path: Path) -> None:
+    challenge = import_challenge(write_example("coco-captions", tmp_path / "coco"))
+    made = baseline()
+    assert made.baseline_of is not None
+    assert (made.baseline_of.name, made.baseline_of.split.name) == ("c4", "test")
+    c5, c4 = (capeval.load_references(tmp_path / "coco" / f"test_{name}.json") for name in ("c5", "c4"))
+    human = capeval.load_candidates(tmp_path / "coco" / "test_c4_human.json")
+    assert len(c5) == len(challenge.splits.get(name="test").image_ids) == 5174
+    for image, texts in c5.items():
+        assert sorted([*c4[image], *human[image]]) == sorted(texts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import uuid
 import zipfile
 from datetime import timedelta
 from pathlib import Path
@@ -13,10 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 from django.contrib.auth.models import User
+from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
+from capeval_server.accounts.models import Token
 from capeval_server.challenges.importing import import_challenge
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.examples import write_example
@@ -42,6 +45,8 @@ def challenge(tmp_path: Path) -> Challenge:
     for captions in references.values():
         captions.append(f"{MARKER} {captions[0]}")
     (tmp_path / "references_c2.json").write_text(json.dumps(references))
+    # Without its human baseline: what is counted here is what users submit.
+    path.write_text(path.read_text().replace(', human = "human.json"', ""))
     return import_challenge(path)
 
 
@@ -65,12 +70,12 @@ class Someone:
         assert answer.status_code == status, answer.content
         return answer.content.decode()
 
-    def submit(self, data: bytes | None = None, name: str = RESULTS, **fields: str) -> Any:
+    def submit(self, data: bytes | None = None, name: str = RESULTS, **fields: Any) -> Any:
         file = SimpleUploadedFile(name, results() if data is None else data)
         form = {"key": _key(self.see(SUBMIT)), "declared-method": "m", **fields}
         return self.client.post(SUBMIT, {**form, "file": file})
 
-    def submitted(self, **fields: str) -> Submission:
+    def submitted(self, **fields: Any) -> Submission:
         answer = self.submit(**fields)
         assert answer.status_code == 302, answer.content
         return Submission.objects.get(pk=answer["Location"].split("/")[2])
@@ -96,6 +101,11 @@ def ann(challenge: Challenge) -> Someone:
 @pytest.fixture
 def bob(challenge: Challenge) -> Someone:
     return Someone("bob")
+
+
+def body_of(answer: Any) -> bytes:
+    """All of an answer, sent as a stream or not."""
+    return b"".join(answer.streaming_content) if answer.streaming else answer.content
 
 
 def zipped(**entries: bytes) -> bytes:
@@ -273,10 +283,12 @@ def test_messages_are_those_of_capeval_check(ann: Someone, tmp_path: Path) -> No
 
 
 def test_what_must_be_declared(ann: Someone) -> None:
-    answer = ann.submit(**{"declared-method": " "})
+    nothing: dict[str, Any] = {"declared-method": " "}
+    answer = ann.submit(**nothing)
     assert answer.status_code == 422
     assert "This field is required." in answer.content.decode()
-    assert ann.submit(**{"declared-url": "x" * 2001}).status_code == 422
+    too_long: dict[str, Any] = {"declared-url": "x" * 2001}
+    assert ann.submit(**too_long).status_code == 422
     assert not Submission.objects.exists()
 
 
@@ -478,10 +490,38 @@ def test_what_stands_is_published_with_its_leaderboard(
             assert not re.search("Withdraw|files/val|Put on|Take off", page)
 
 
+def test_organisers_see_what_stands_on_leaderboards_that_they_see(ann: Someone, bob: Someone) -> None:
+    submission = ann.scored(stands=True)
+    Phase.objects.update(leaderboard="hidden")
+    path = f"/submissions/{submission.pk}/"
+    bob.see(path, 404)
+    Challenge.objects.get().organisers.add(bob.user)
+    assert "Withdraw" not in bob.see(path)
+    bob.see(f"{path}files/val/", 404)
+    Submission.objects.update(stands=False)
+    bob.see(path, 404)
+
+
+def test_the_human_baseline_is_shown_where_leaderboards_are(ann: Someone) -> None:
+    references = ReferenceSet.objects.get(name="c1")
+    baseline = Submission.objects.create(baseline_of=references, algorithm="human", state="scored")
+    file = SubmissionFile(submission=baseline, split=references.split)
+    file.file.save("human.json", ContentFile(results()))
+    path = f"/submissions/{baseline.pk}/"
+    assert "the human baseline of val c1" in ann.see(path)
+    make_public()
+    mine = ann.scored()
+    assert f'href="{path}"' in ann.see(f"/submissions/{mine.pk}/examples/")
+    assert shown_images(ann.see(f"{path}examples/")) == [1, 2, 3, 4, 5, 6]
+    Phase.objects.update(leaderboard="hidden")
+    ann.see(path, 404)
+    assert f'href="{path}"' not in ann.see(f"/submissions/{mine.pk}/examples/")
+
+
 def test_ones_own_file_comes_back_as_it_was_sent(ann: Someone) -> None:
     submission = ann.submitted()
     answer = ann.client.get(f"/submissions/{submission.pk}/files/val/")
-    assert b"".join(answer.streaming_content) == results()  # type: ignore[arg-type]
+    assert body_of(answer) == results()
     assert answer["Content-Disposition"] == f'attachment; filename="{RESULTS}"'
     assert ann.client.get(f"/submissions/{submission.pk}/files/other/").status_code == 404
 
@@ -550,6 +590,32 @@ def test_a_split_with_private_references_is_not_browsed(ann: Someone, bob: Someo
     assert "Browse examples" not in ann.see(f"/submissions/{mine.pk}/")
 
 
+def by_api(someone: Someone, submission: Submission, query: str) -> Any:
+    text = Token.issue(someone.user.pk, f"token {uuid.uuid4()}", "read")
+    client = Client(headers={"Authorization": f"Bearer {text}"})
+    return client.get(f"/api/submissions/{submission.pk}/images?{query}")
+
+
+def test_scores_of_images_by_api(ann: Someone, bob: Someone) -> None:
+    mine = ann.scored()
+    with_image_scores(mine, [0.3, 0.1, float("nan"), 0.2, 0.6, 0.5])
+    answer = by_api(ann, mine, "split=val&references=c1&offset=1&limit=3")
+    assert answer.status_code == 200
+    found = answer.json()
+    column = found["names"].index("CIDEr-D")
+    assert (found["image_ids"], found["images"], found["version"]) == ([2, 3, 4], 6, 1)
+    assert [row[column] for row in found["scores"]] == [0.1, None, 0.2]
+    # Kept for private references by mistake, they would still not be given.
+    assert by_api(ann, mine, "split=val&references=c2").status_code == 404
+    assert by_api(bob, mine, "split=val&references=c1").status_code == 404
+    Submission.objects.update(stands=True)
+    assert by_api(bob, mine, "split=val&references=c1").status_code == 404
+    make_public()
+    assert by_api(bob, mine, "split=val&references=c1").status_code == 200
+    assert by_api(ann, mine, "split=other&references=c1").status_code == 404
+    assert by_api(ann, mine, "split=val&references=c1&offset=99").json()["scores"] == []
+
+
 def test_images_may_come_from_their_origin_on_that_page_alone(ann: Someone) -> None:
     make_public()
     mine = ann.scored()
@@ -584,8 +650,7 @@ def test_private_references_are_on_no_page(ann: Someone, bob: Someone) -> None:
     answers.append(ann.submit(results({1: "one"})))
     seen = 0
     for answer in answers:
-        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
-        assert MARKER.lower() not in f"{body!r} {answer.headers}".lower()
+        assert MARKER.lower() not in f"{body_of(answer)!r} {answer.headers}".lower()
         seen += answer.status_code == 200
     assert seen > 20
     # The marker is there to be found.

@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+
 import numpy as np
 import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
 
+import capeval
+from capeval.significance import Resampled, compare, difference
 from capeval_server.challenges.importing import import_challenge
 from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
 from capeval_server.examples import write_example
-from capeval_server.submissions.models import ImageScores, Result, Score, Submission
+from capeval_server.submissions.intake import submit
+from capeval_server.submissions.models import ImageScores, Result, Score, Submission, Worker
+from capeval_server.submissions.scoring import Outcome
 from capeval_server.submissions.stored import (
     image_scores_of,
     packed_image_scores,
     packed_samples,
     samples_of,
 )
+from capeval_server.submissions.tidying import SCRATCH, tidy
+from capeval_server.submissions.worker import (
+    Heartbeat,
+    LostLeaseError,
+    claim,
+    finish,
+    rerun,
+    work_once,
+)
+from capeval_server.teams.joining import make_team
+from capeval_server.teams.models import Team
+from tests.server.conftest import CAPTIONS, RESULTS, results
 
 pytestmark = pytest.mark.django_db
 
@@ -46,3 +69,163 @@ def test_scores_of_images_come_back(result: Result) -> None:
     assert found is not None
     assert found[0] == ["a", "b"]
     np.testing.assert_array_equal(found[1], values)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return import_and_submit(tmp_path)
+
+
+def import_and_submit(folder: Path) -> Path:
+    path = write_example("small", folder)
+    path.write_text(path.read_text().replace(', human = "human.json"', ""))
+    challenge = import_challenge(path)
+    user = User.objects.create(username="ann")
+    make_team(user, challenge)
+    submit(user, challenge.phases.get(), RESULTS, [results()], declared={"method": "m"})
+    assert work_once()
+    return path
+
+
+@pytest.mark.usefixtures("path")
+def test_scores_have_samples_and_intervals_and_only_public_ones_have_images() -> None:
+    scores = Score.objects.filter(result__submission=Submission.objects.get())
+    assert scores.count() == 2 * 7 * 3
+    assert set(scores.values_list("subset", flat=True)) == {"", "animals", "things"}
+    for score in scores:
+        samples = samples_of(score)
+        assert samples is not None
+        assert samples.shape == (100,)
+        assert score.value is not None
+        assert score.low is not None
+        assert score.high is not None
+        assert samples.min() <= score.low + 1e-6 <= score.high + 2e-6
+    for result in Result.objects.all():
+        found = image_scores_of(result)
+        if result.reference_version.reference_set.name == "c2":
+            assert found is None
+        else:
+            assert found is not None
+            assert found[1].shape == (6, len(found[0]))
+    assert ImageScores.objects.count() == 4
+
+
+def test_samples_are_those_of_a_comparison(path: Path) -> None:
+    """The paired bootstrap of what is kept is that of `capeval.significance.compare`."""
+    team = Team.objects.get()
+    other = {**CAPTIONS, 1: "A cat.", 3: "A red bus drives down the street."}
+    user = User.objects.get()
+    submit(user, team.challenge.phases.get(), RESULTS, [results(other)], declared={"method": "n"})
+    assert work_once()
+    references = capeval.load_references(path.parent / "references_c2.json")
+    reports = [capeval.evaluate(references, captions) for captions in (CAPTIONS, other)]
+    compared = compare(*reports, samples=100)
+    first, second = Submission.objects.order_by("created")
+    for name, expected in compared.items():
+        kept = []
+        for submission in (first, second):
+            found = Score.objects.get(
+                result__submission=submission,
+                result__reference_version__reference_set__name="c2",
+                subset="",
+                name=name,
+            )
+            samples = samples_of(found)
+            assert samples is not None
+            assert found.value is not None
+            kept.append(Resampled(name=name, score=found.value, values=samples))
+        paired = difference(kept[0], kept[1])
+        assert (paired.difference, paired.p_value) == (expected.difference, expected.p_value)
+        assert (paired.low, paired.high) == pytest.approx((expected.low, expected.high), abs=1e-5)
+
+
+def test_references_that_are_public_no_more_lose_the_scores_of_images(path: Path) -> None:
+    path.write_text(path.read_text().replace("public = true", "public = false"))
+    import_challenge(path)
+    assert not ImageScores.objects.exists()
+
+
+def test_references_hidden_while_a_submission_is_scored_keep_no_scores_of_images(path: Path) -> None:
+    submission = Submission.objects.get()
+    rerun(submission)
+    held = claim()
+    assert held is not None
+    (version,) = ReferenceVersion.objects.filter(reference_set__name="c1")
+    outcome = Outcome(
+        metric="ROUGE-L",
+        names=["ROUGE-L"],
+        scores=[{"subset": "", "name": "ROUGE-L", "value": 0.5}],
+        images=np.zeros((6, 1)),
+    )
+    path.write_text(path.read_text().replace("public = true", "public = false"))
+    import_challenge(path)
+    finish(held, [(version, outcome)])
+    assert submission.results.get().scores.get().value == 0.5
+    assert not ImageScores.objects.exists()
+
+
+def test_a_job_that_is_given_twice_is_finished_once(path: Path) -> None:
+    submission = Submission.objects.get()
+    rerun(submission)
+    first = claim()
+    assert first is not None
+    assert claim() is None
+    Submission.objects.update(lease_until=timezone.now())
+    second = claim()
+    assert second is not None
+    assert (first.pk, first.attempt, second.pk, second.attempt) == (submission.pk, 1, submission.pk, 2)
+    versions = ReferenceVersion.objects.order_by("pk")
+    outcomes = [
+        (version, Outcome(metric=metric, scores=[{"subset": "", "name": metric, "value": 0.5}]))
+        for version in versions
+        for metric in ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
+    ]
+    with pytest.raises(LostLeaseError):
+        finish(first, outcomes)
+    assert not Result.objects.exists()
+    finish(second, outcomes)
+    with pytest.raises(LostLeaseError):
+        finish(second, outcomes)
+    assert Result.objects.count() == 8
+    assert Submission.objects.get().state == "scored"
+
+
+def test_a_worker_is_seen_and_leaves() -> None:
+    heartbeat = Heartbeat()
+    heartbeat.beat()
+    (seen,) = Worker.objects.values_list("seen", flat=True)
+    heartbeat.beat()
+    assert Worker.objects.get().seen == seen
+    assert Worker.objects.get().name == heartbeat.name
+    heartbeat.end()
+    assert not Worker.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_beats_while_it_scores(tmp_path: Path) -> None:
+    import_and_submit(tmp_path)
+    rerun(Submission.objects.get())
+    beats = []
+    assert work_once(beat=lambda: beats.append(Submission.objects.get().state))
+    assert set(beats) == {"running"}
+
+
+def test_rows_of_workers_that_are_gone_are_tidied() -> None:
+    for name, days in (("here:1", 0.5), ("there:2", 1.5)):
+        Worker.objects.create(name=name, seen=timezone.now() - timedelta(days=days))
+    tidy()
+    assert Worker.objects.get().name == "here:1"
+
+
+def test_scratch_of_workers_that_were_killed_is_tidied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    old, young, others = (tmp_path / name for name in (f"{SCRATCH}a", f"{SCRATCH}b", "other"))
+    for folder in (old, young, others):
+        folder.mkdir()
+        (folder / "candidates.json").touch()
+    for folder in (old, others):
+        os.utime(folder, (time.time() - 100_000,) * 2)
+    assert tidy() == 1
+    assert set(tmp_path.iterdir()) == {young, others}

@@ -95,7 +95,6 @@ class Remote:
         with file.open("rb") as content:
             size = content.seek(0, 2)
             content.seek(0)
-            request.add_header("Content-Length", str(len(head) + size + len(tail)))
 
             def body() -> Iterator[bytes]:
                 yield head
@@ -105,6 +104,8 @@ class Remote:
                 yield tail
 
             request.data = body()
+            # After the body, which takes away what is said of its size: a server may refuse one without.
+            request.add_header("Content-Length", str(len(head) + size + len(tail)))
             request.method = "POST"
             return self._answer(request)
 

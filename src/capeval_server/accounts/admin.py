@@ -1,36 +1,35 @@
-"""Tokens in the administration: staff see that they are there, and may revoke them."""
+"""Users and tokens, for the staff of the site."""
 
 from __future__ import annotations
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 
 from capeval_server.accounts.models import Token
+from capeval_server.staff import Seen
 
 __all__ = ["TokenAdmin"]
 
 
 @admin.register(Token)
-class TokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Nobody makes or changes another's token."""
+class TokenAdmin(Seen):
+    """Tokens: which there are, and an end to them; never what tells one, not even its digest."""
 
     list_display = ("name", "user", "scope", "created", "expires", "revoked")
-    list_filter = ("scope",)
+    list_filter = ("scope", ("revoked", admin.EmptyFieldListFilter), "created")
+    list_select_related = ("user",)
     search_fields = ("name", "user__username")
-    exclude = ("digest",)
+    fields = readonly_fields = list_display
     actions = ("revoke",)
 
-    @admin.action(description="Revoke", permissions=["delete"])
-    def revoke(self, request: HttpRequest, chosen: QuerySet[Token]) -> None:
-        """Revokes the chosen tokens."""
-        for token in chosen.filter(revoked=None):
-            token.revoke()
+    def has_delete_permission(self, request: HttpRequest, obj: Token | None = None) -> bool:
+        """Who may, deletes tokens: without its row, a token is worthless too."""
+        return admin.ModelAdmin.has_delete_permission(self, request, obj)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Nobody: a token's text is only for its user."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, token: Token | None = None) -> bool:
-        """Nobody: a token that changed would not be what its user made."""
-        return False
+    @admin.action(description="Revoke", permissions=["change"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> None:
+        """Makes tokens worthless from now on."""
+        number = queryset.filter(revoked=None).update(revoked=timezone.now())
+        self.message_user(request, f"{number} revoked.")

@@ -15,6 +15,7 @@ __all__ = [
     "ChallengeName",
     "DeclaredField",
     "HourAnswer",
+    "ImageScoresAnswer",
     "JobsAnswer",
     "LeaderboardAnswer",
     "LeaderboardQuestion",
@@ -181,6 +182,18 @@ class SubmissionList(Schema):
     """Submissions of one's own teams, the latest first."""
 
     submissions: list[SubmissionAnswer]
+
+
+class ImageScoresAnswer(Schema):
+    """The scores of images, in the order of the split: a row for each image, a column for each name."""
+
+    split: str
+    references: str
+    version: int
+    images: int
+    names: list[str]
+    image_ids: list[int] | list[str]
+    scores: list[list[float | None]]
 
 
 class Standing(Schema):

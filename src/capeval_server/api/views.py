@@ -12,18 +12,18 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from ninja import File, Header, NinjaAPI, Path, Query, Status, UploadedFile
-from ninja.errors import AuthorizationError
-from ninja.security import HttpBearer
 
 from capeval import __version__
 from capeval_server import errors
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
+from capeval_server.api.organising import router as organising
+from capeval_server.api.tokens import Bearer
 from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.leaderboards.exports import to_csv
 from capeval_server.leaderboards.questions import ask, may_see
 from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
-from capeval_server.submissions import intake
+from capeval_server.submissions import examples, intake, showing
 from capeval_server.submissions.models import Result, Submission
 from capeval_server.submissions.queue import jobs
 from capeval_server.submissions.standing import set_standing, withdraw
@@ -35,23 +35,10 @@ __all__ = ["api"]
 _log = logging.getLogger(__name__)
 
 
-class _Bearer(HttpBearer):
-    """Lets in who has a token with a scope, which a token to submit has all of."""
-
-    def __init__(self, scope: Token.Scope) -> None:
-        super().__init__()
-        self._scopes = {scope, Token.Scope.SUBMIT}
-
-    def authenticate(self, request: HttpRequest, token: str) -> Token | None:
-        found = Token.of_text(token)
-        if found is not None and found.scope not in self._scopes:
-            raise AuthorizationError(message="the token's scope must be 'submit'")
-        return found
-
-
-_READ, _SUBMIT = _Bearer(Token.Scope.READ), _Bearer(Token.Scope.SUBMIT)
+_READ, _SUBMIT = Bearer(Token.Scope.READ), Bearer(Token.Scope.SUBMIT)
 _Slug = Annotated[str, Path(max_length=50, pattern="^[A-Za-z0-9_-]+$")]
 api = NinjaAPI(title="capeval server", version=__version__, urls_namespace="api")
+api.add_router("/challenges/{slug}/organise", organising)
 
 
 @api.get("/challenges", response=schemas.ChallengeList)
@@ -200,6 +187,30 @@ def submission(request: HttpRequest, submission_id: UUID) -> Any:
     results = found.results.select_related("reference_version__reference_set__split")
     results = results.prefetch_related("scores").order_by("pk")
     return {**_submission(found), "results": [_result(result) for result in results]}
+
+
+@api.get(
+    "/submissions/{submission_id}/images",
+    response={200: schemas.ImageScoresAnswer, 404: schemas.Problem},
+    auth=_READ,
+)
+def image_scores(
+    request: HttpRequest,
+    submission_id: UUID,
+    split: Annotated[str, Query(max_length=50, pattern="^[A-Za-z0-9_-]+$")],
+    references: Annotated[str, Query(max_length=50, pattern="^[A-Za-z0-9_-]+$")],
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+) -> Any:
+    """The scores of single images by public references: of one's own submissions, and of published ones.
+
+    There are none by private references. Of others' submissions there are only those of splits whose
+    reference sets are all public.
+    """
+    seen = showing.visible(_token(request).user, submission_id)
+    if seen is None:
+        raise Http404
+    return examples.image_answer(*seen, split, references, offset, limit)
 
 
 @api.patch(

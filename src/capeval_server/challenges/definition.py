@@ -13,9 +13,11 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from capeval.errors import OptionError
 from capeval.metrics import DEFAULT, METRICS
 from capeval_server.challenges.models import ALGORITHM, IMAGE_ID
+from capeval_server.challenges.names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.errors import ChallengeError
 
 __all__ = ["Definition", "read_definition"]
+
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
 
@@ -39,6 +41,11 @@ class About(_Part):
     description: str = ""
     rules: str = ""
     fields: list[DeclaredField] = []
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _no_page("slug", self.slug, NOT_CHALLENGES)
+        return self
 
 
 class References(_Part):
@@ -94,6 +101,7 @@ class Phase(_Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        _no_page("name", self.name, NOT_PHASES)
         if self.closes <= self.opens:
             raise ValueError(f"closes must be after opens, {_shown(self.opens)} (got {_shown(self.closes)})")
         _different("splits", self.splits)
@@ -154,6 +162,11 @@ def _different(what: str, names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{what} must have different names (got {name!r} twice)")
+
+
+def _no_page(what: str, name: str, pages: frozenset[str]) -> None:
+    if name in pages:
+        raise ValueError(f"{what} must not be {', '.join(sorted(pages))} (got {name!r})")
 
 
 def _shown(time: datetime) -> str:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.db import transaction
+from django.db.models import QuerySet
 
 import capeval
 from capeval.formats import load_subsets
+from capeval.types import ImageId
 from capeval_server.challenges import definition
 from capeval_server.challenges.models import (
     Challenge,
@@ -21,10 +26,11 @@ from capeval_server.challenges.models import (
     Split,
     Subset,
 )
-from capeval_server.errors import ChallengeError
-from capeval_server.submissions.models import Submission
+from capeval_server.errors import ChallengeError, UploadError
+from capeval_server.submissions.models import ImageScores, Submission, SubmissionFile
+from capeval_server.submissions.uploads import check_results
 
-__all__ = ["import_challenge", "publish"]
+__all__ = ["import_challenge", "lock_references", "publish"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +39,7 @@ class _Files:
 
     image_ids: list[int] | list[str]
     references: dict[str, bytes]
+    humans: dict[str, bytes]
     subsets: dict[str, list[int | str]]
 
 
@@ -54,7 +61,7 @@ def import_challenge(path: Path) -> Challenge:
             return _import(wanted, files, stored)
     except BaseException:
         for name in stored:
-            ReferenceVersion.file.field.storage.delete(f"references/{name}")
+            default_storage.delete(name)
         raise
 
 
@@ -70,6 +77,9 @@ def _read(folder: Path, split: definition.Split) -> _Files:
             raise ChallengeError(f"{place} must have the images of {split.references[0].file}")
         references[entry.name] = place.read_bytes()
     ids = list(images or ())
+    humans = {
+        entry.name: _read_human(folder, entry.human, split, ids) for entry in split.references if entry.human
+    }
     subsets = load_subsets(folder / split.subsets) if split.subsets else {}
     for name, members in subsets.items():
         unknown = set(members) - set(ids)
@@ -78,11 +88,21 @@ def _read(folder: Path, split: definition.Split) -> _Files:
             raise ChallengeError(
                 f"{split.subsets}: subset {name!r} must have images of split {split.name!r} (got {named!r})"
             )
-    return _Files(image_ids=ids, references=references, subsets=subsets)  # type: ignore[arg-type]
+    return _Files(image_ids=ids, references=references, humans=humans, subsets=subsets)  # type: ignore[arg-type]
+
+
+def _read_human(folder: Path, name: str, split: definition.Split, images: Sequence[ImageId]) -> bytes:
+    data = (folder / name).read_bytes()
+    try:
+        check_results(name, data, split.name, images)
+    except UploadError as error:
+        raise ChallengeError(str(error)) from None
+    return data
 
 
 def _import(wanted: definition.Definition, files: dict[str, _Files], stored: list[str]) -> Challenge:
     about = wanted.challenge
+    lock_references(about.slug)
     challenge, _ = Challenge.objects.update_or_create(
         slug=about.slug,
         defaults={
@@ -107,6 +127,16 @@ def _import(wanted: definition.Definition, files: dict[str, _Files], stored: lis
     return challenge
 
 
+def lock_references(slug: str) -> None:
+    """Keeps the references of a challenge as they are, until the end of the transaction.
+
+    It comes before anything else, in one order for all: a worker that writes scores waits, or this waits
+    for it.
+    """
+    locked = ReferenceSet.objects.filter(split__challenge__slug=slug).order_by("pk")
+    list(locked.select_for_update(of=("self",), no_key=True))
+
+
 def _refuse_removal(what: str, there: object, wanted: set[str]) -> None:
     gone = set(there.values_list("name", flat=True)) - wanted  # type: ignore[attr-defined]
     if gone:
@@ -116,16 +146,21 @@ def _refuse_removal(what: str, there: object, wanted: set[str]) -> None:
 def _import_split(challenge: Challenge, wanted: definition.Split, files: _Files, stored: list[str]) -> None:
     old = challenge.splits.filter(name=wanted.name).first()
     scoring = {"metrics": wanted.metrics, "results": wanted.results, "image_ids": files.image_ids}
-    if old is not None and Submission.objects.filter(phase__splits=old).exists():
+    if old is not None:
         changed = [name for name, value in scoring.items() if getattr(old, name) != value]
         subsets = dict(old.subsets.values_list("name", "image_ids"))
         changed += ["subsets"] if subsets != files.subsets else []
-        if changed:
+        if changed and Submission.objects.filter(phase__splits=old).exists():
             raise ChallengeError(
                 f"{' and '.join(changed)} of split {wanted.name!r} can't change: there are submissions to it"
             )
+        if changed:
+            # Made again, and scored as is wanted now.
+            _delete(Submission.objects.filter(baseline_of__split=old))
     split, _ = Split.objects.update_or_create(
-        challenge=challenge, name=wanted.name, defaults={**scoring, "sort_by": wanted.sort_by}
+        challenge=challenge,
+        name=wanted.name,
+        defaults={**scoring, "sort_by": wanted.sort_by, "image_url": wanted.image_url},
     )
     split.subsets.exclude(name__in=files.subsets).delete()
     for name, members in files.subsets.items():
@@ -135,7 +170,10 @@ def _import_split(challenge: Challenge, wanted: definition.Split, files: _Files,
         reference_set, _ = ReferenceSet.objects.update_or_create(
             split=split, name=entry.name, defaults={"public": entry.public}
         )
+        if not entry.public:
+            ImageScores.objects.filter(result__reference_version__reference_set=reference_set).delete()
         _import_references(reference_set, entry.file, files.references[entry.name], stored)
+        _import_human(reference_set, files.humans.get(entry.name), stored)
 
 
 def _import_references(reference_set: ReferenceSet, name: str, data: bytes, stored: list[str]) -> None:
@@ -147,18 +185,47 @@ def _import_references(reference_set: ReferenceSet, name: str, data: bytes, stor
     version = ReferenceVersion(reference_set=reference_set, number=reference_set.version, sha256=digest)
     file_name = f"{uuid.uuid4()}{''.join(Path(name).suffixes)}"
     # Noted first, so that a file half written is taken away too.
-    stored.append(file_name)
+    stored.append(f"references/{file_name}")
     version.file.save(file_name, ContentFile(data), save=False)
     version.save()
     reference_set.save(update_fields=["version"])
     rescored = Submission.objects.filter(phase__splits=reference_set.split, state=Submission.State.SCORED)
     rescored.update(state=Submission.State.WAITING, attempt=0)
+    ended = [Submission.State.SCORED, Submission.State.FAILED]
+    reference_set.baselines.filter(state__in=ended).update(
+        state=Submission.State.WAITING, attempt=0, reason="", finished=None
+    )
+
+
+def _import_human(reference_set: ReferenceSet, data: bytes | None, stored: list[str]) -> None:
+    """Makes the human baseline what the file says now; no file, no baseline."""
+    if data is None:
+        _delete(reference_set.baselines.all())
+        return
+    digest = hashlib.sha256(data).hexdigest()
+    if reference_set.baselines.filter(sha256=digest).exists():
+        return
+    _delete(reference_set.baselines.all())
+    made = Submission.objects.create(baseline_of=reference_set, algorithm="human", sha256=digest)
+    part = SubmissionFile(submission=made, split=reference_set.split)
+    file_name = f"{made.pk}-{reference_set.split.name}.json"
+    stored.append(f"submissions/{file_name}")
+    part.file.save(file_name, ContentFile(data), save=False)
+    part.save()
+
+
+def _delete(baselines: QuerySet[Submission]) -> None:
+    """Deletes human baselines. A worker that scores one finds it gone, and writes nothing."""
+    for baseline in baselines:
+        for part in baseline.files.all():
+            transaction.on_commit(partial(default_storage.delete, str(part.file)))
+        baseline.delete()
 
 
 def publish(reference_set: ReferenceSet, name: str, data: bytes) -> None:
     """Makes references the version of their set that counts, and has what was submitted scored again.
 
-    That they are of the split's images is the caller's to check.
+    That they are of the split's images is the caller's to check, and to lock what there is.
 
     Raises:
         OSError: The file can't be stored.
@@ -169,5 +236,5 @@ def publish(reference_set: ReferenceSet, name: str, data: bytes) -> None:
             _import_references(reference_set, name, data, stored)
     except BaseException:
         for file_name in stored:
-            ReferenceVersion.file.field.storage.delete(f"references/{file_name}")
+            default_storage.delete(file_name)
         raise

@@ -1,13 +1,18 @@
-"""Who organises which challenge."""
+"""Who organises which challenge, and one change of it after the other."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.db import transaction
 from django.http import Http404
 
+from capeval_server.challenges.importing import lock_references
 from capeval_server.challenges.models import Challenge
 
-__all__ = ["makes_challenges", "organised", "organises"]
+__all__ = ["held", "makes_challenges", "organised", "organises"]
 
 
 def organises(user: AbstractBaseUser | AnonymousUser, challenge: Challenge) -> bool:
@@ -31,4 +36,16 @@ def organised(user: AbstractBaseUser | AnonymousUser, slug: str) -> Challenge:
 
 def makes_challenges(user: AbstractBaseUser | AnonymousUser) -> bool:
     """Whether a user may make new challenges: staff, and who has the permission to add them."""
-    return isinstance(user, User) and user.is_active and (user.is_staff or user.has_perm("challenges.add_challenge"))
+    return (
+        isinstance(user, User)
+        and user.is_active
+        and (user.is_staff or user.has_perm("challenges.add_challenge"))
+    )
+
+
+@contextmanager
+def held(challenge: Challenge) -> Iterator[Challenge]:
+    """The challenge as it is now, which nobody else changes until the end."""
+    with transaction.atomic():
+        lock_references(challenge.slug)
+        yield Challenge.objects.select_for_update().get(pk=challenge.pk)

@@ -22,9 +22,9 @@ Change = tuple[str, str, str]
 def describe(challenge: Challenge) -> dict[str, Any]:
     """A challenge as its definition says it. Its files have names here, and no content."""
     splits = challenge.splits.prefetch_related("reference_sets__versions", "subsets").order_by("name")
-    human = set(
-        Submission.objects.filter(baseline_of__split__challenge=challenge).values_list("baseline_of", flat=True)
-    )
+    phases = challenge.phases.prefetch_related("splits").order_by("opens", "name")
+    baselines = Submission.objects.filter(baseline_of__split__challenge=challenge)
+    human = set(baselines.values_list("baseline_of_id", flat=True))
     return {
         "challenge": {
             "slug": challenge.slug,
@@ -34,9 +34,7 @@ def describe(challenge: Challenge) -> dict[str, Any]:
             "fields": challenge.fields,
         },
         "splits": [_split(split, human) for split in splits],
-        "phases": [
-            describe_phase(phase) for phase in challenge.phases.prefetch_related("splits").order_by("opens", "name")
-        ],
+        "phases": [describe_phase(phase) for phase in phases],
     }
 
 
@@ -96,7 +94,7 @@ def fingerprint(content: object) -> str:
 
 
 def state_of(challenge: Challenge) -> dict[str, str]:
-    """All that files can change of a challenge, flat, as texts by their places; of files what tells them apart."""
+    """All that files can change of a challenge, as texts by their places; of files, what tells them apart."""
     found = dict(_flat(describe(challenge), ""))
     for split in challenge.splits.prefetch_related("reference_sets__versions", "subsets"):
         place = f"splits.{split.name}"

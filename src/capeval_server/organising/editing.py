@@ -1,19 +1,17 @@
-"""Changing a challenge by hand: its texts, fields, phases and references, with the checks of its definition."""
+"""Changing a challenge by hand: texts, fields, phases and references, with the checks of its definition."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import transaction
 from pydantic import ValidationError
 
 import capeval
@@ -22,7 +20,8 @@ from capeval_server.challenges.definition import Definition
 from capeval_server.challenges.importing import publish
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.errors import ChallengeError, ConflictError
-from capeval_server.organising.describing import describe, describe_phase, fingerprint
+from capeval_server.organising.access import held
+from capeval_server.organising.describing import describe, fingerprint
 from capeval_server.organising.models import record
 from capeval_server.submissions.models import Submission
 
@@ -71,17 +70,17 @@ def edit_about(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
         FieldsError: Something is not what it must be.
         ConflictError: It changed since the user saw it.
     """
-    with _held(challenge) as held:
-        before = describe(held)
+    with held(challenge) as now:
+        before = describe(now)
         _check_seen(before["challenge"], seen)
         after = {**before["challenge"], **wanted}
         _check({**before, "challenge": after}, ("challenge",))
         changed = [name for name in wanted if before["challenge"][name] != after[name]]
         if changed:
             for name in changed:
-                setattr(held, name, after[name])
-            held.save(update_fields=changed)
-            record(user, held, f"changed {_listed(changed)} of the challenge")
+                setattr(now, name, after[name])
+            now.save(update_fields=changed)
+            record(user, now, f"changed {_listed(changed)} of the challenge")
     return changed
 
 
@@ -102,8 +101,8 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
         ConflictError: It changed since the user saw it.
     """
     name = wanted["name"]
-    with _held(challenge) as held:
-        before = describe(held)
+    with held(challenge) as now:
+        before = describe(now)
         place = next((i for i, phase in enumerate(before["phases"]) if phase["name"] == name), None)
         if seen is None:
             if place is not None:
@@ -119,9 +118,9 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
         _check(before, ("phases", index))
         changed = [field for field in new if old.get(field) != new[field]]
         if changed:
-            _save_phase(held, new, changed)
+            _save_phase(now, new, changed)
             done = f"changed {_listed(changed)} of phase {name}" if seen else f"added phase {name}"
-            record(user, held, done)
+            record(user, now, done)
     return changed
 
 
@@ -134,15 +133,8 @@ def _save_phase(challenge: Challenge, wanted: Mapping[str, Any], changed: list[s
         phase.splits.set(challenge.splits.filter(name__in=wanted["splits"]))
 
 
-@contextmanager
-def _held(challenge: Challenge) -> Iterator[Challenge]:
-    """The challenge as it is now, which nobody else edits meanwhile."""
-    with transaction.atomic():
-        yield Challenge.objects.select_for_update().get(pk=challenge.pk)
-
-
-def _check_seen(now: object, seen: str) -> None:
-    if fingerprint(now) != seen:
+def _check_seen(there: object, seen: str) -> None:
+    if fingerprint(there) != seen:
         raise ConflictError("somebody changed this meanwhile: nothing of yours is saved yet")
 
 
@@ -262,16 +254,14 @@ def publish_references(user: User, entry: ReferenceSet, name: str, data: bytes, 
         OSError: The file can't be stored.
     """
     challenge = entry.split.challenge
-    with _held(challenge):
-        held = ReferenceSet.objects.select_for_update(of=("self",)).select_related("split").get(pk=entry.pk)
-        if held.version != seen:
-            raise ConflictError(f"version {held.version} was published meanwhile")
-        found = check_references(held, name, data)
+    with held(challenge):
+        now = ReferenceSet.objects.select_related("split").get(pk=entry.pk)
+        if now.version != seen:
+            raise ConflictError(f"version {now.version} was published meanwhile")
+        found = check_references(now, name, data)
         if found.same:
-            raise ChallengeError(f"{name}: these are the references of version {held.version}")
-        # Who is being scored now is scored again too: a worker that ends meanwhile waits here.
-        list(_rescored(held).select_for_update(of=("self",)).values_list("pk"))
-        publish(held, f"references{ending(name)}", data)
-        what = f"published version {held.version} of references {held.name} of split {held.split.name}"
+            raise ChallengeError(f"{name}: these are the references of version {now.version}")
+        publish(now, f"references{ending(name)}", data)
+        what = f"published version {now.version} of references {now.name} of split {now.split.name}"
         record(user, challenge, f"{what} (sha256 {found.sha256[:12]})")
-    return held.version
+    return seen + 1

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import shutil
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
@@ -16,14 +17,14 @@ from django.utils import timezone
 
 import capeval
 from capeval_server.challenges.models import Challenge, ReferenceVersion
-from capeval_server.spreadsheets import plain
 from capeval_server.organising.describing import to_toml
 from capeval_server.organising.managing import of_challenge
 from capeval_server.organising.models import Action
+from capeval_server.spreadsheets import plain
 from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
-from capeval_server.teams.models import Raise, Team
+from capeval_server.teams.models import Raise
 
-__all__ = ["FORMAT", "export"]
+__all__ = ["FORMAT", "export", "exported"]
 
 FORMAT = 1
 _README = """\
@@ -33,8 +34,8 @@ challenge.toml            the definition; the files of references that it names 
 references.csv, .json     each version of each reference set: its number, date and SHA-256
 teams.csv, .json          teams, members, and what they were given beyond the quotas
 submissions.csv, .json    submissions: state, what was declared, mark and reason
-results.csv, .json        what each metric gave with each version of references: its signature, or its failure
-scores.csv, .json         the numbers: of all images where no subset is named; low and high end the 95% interval
+results.csv, .json        of each metric and version of references its signature, or its failure
+scores.csv, .json         the numbers, of all images where no subset is named, with 95% intervals
 actions.csv, .json        what organisers did
 files/SUBMISSION/SPLIT.json   the results that were submitted
 
@@ -70,6 +71,18 @@ def export(challenge: Challenge, target: IO[bytes]) -> None:
             _write_csv(archive, f"{name}.csv", columns, rows(challenge))
             _write_json(archive, f"{name}.json", rows(challenge))
         _write_files(archive, challenge)
+
+
+def exported(challenge: Challenge) -> IO[bytes]:
+    """Everything of a challenge in a file without a name, which is gone when it is closed."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - whoever sends it closes it.
+    try:
+        export(challenge, file)
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 def _write_csv(archive: zipfile.ZipFile, name: str, columns: list[str], rows: Iterable[Row]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from django.contrib.auth.models import User
 from django.core.files.storage import default_storage
@@ -14,7 +15,7 @@ from django.db import DataError, IntegrityError, transaction
 
 from capeval.errors import FormatError
 from capeval_server.challenges.definition import Definition, read_definition
-from capeval_server.challenges.importing import import_challenge
+from capeval_server.challenges.importing import import_challenge, lock_references
 from capeval_server.challenges.models import Challenge, ReferenceVersion
 from capeval_server.errors import ChallengeError, ConflictError
 from capeval_server.organising.describing import Change, changes, fingerprint, state_of
@@ -49,6 +50,10 @@ class _UndoneError(Exception):
     """Not wrong: a preview changes nothing."""
 
 
+def _undo() -> NoReturn:
+    raise _UndoneError
+
+
 def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> Preview:
     """What a zip of files would change: it is applied, looked at, and undone.
 
@@ -62,13 +67,12 @@ def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> Preview
         OSError: A file can't be stored.
     """
     entries = read_archive(file)
-    found: list[Preview] = []
     try:
-        with _changing(challenge, entries) as preview:
-            found.append(preview[1])
-            raise _UndoneError
+        with _changing(challenge, entries) as (_, preview):
+            _undo()
     except _UndoneError:
-        return found[0]
+        pass
+    return preview
 
 
 def apply_files(user: User, challenge: Challenge | None, file: Iterable[bytes], *, seen: str) -> Challenge:
@@ -99,7 +103,9 @@ def apply_files(user: User, challenge: Challenge | None, file: Iterable[bytes], 
 
 
 @contextmanager
-def _changing(challenge: Challenge | None, entries: Mapping[str, bytes]) -> Iterator[tuple[Challenge, Preview]]:
+def _changing(
+    challenge: Challenge | None, entries: Mapping[str, bytes]
+) -> Iterator[tuple[Challenge, Preview]]:
     """Applies files in a transaction; when it is undone, the files that it stored go too."""
     there = _stored()
     made: set[str] = set()
@@ -108,9 +114,10 @@ def _changing(challenge: Challenge | None, entries: Mapping[str, bytes]) -> Iter
         _check_slug(challenge, wanted)
         try:
             with transaction.atomic():
-                held = _held(challenge, wanted.challenge.slug)
-                before = state_of(held) if challenge else {}
-                scored = _scored(held)
+                lock_references(wanted.challenge.slug)
+                there_now = _held(challenge, wanted.challenge.slug)
+                before = state_of(there_now) if challenge else {}
+                scored = _scored(there_now)
                 with _named(path.parent):
                     changed = import_challenge(path)
                 made = _stored() - there

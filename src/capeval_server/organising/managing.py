@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.errors import StandingError, TeamError
+from capeval_server.organising.access import held
 from capeval_server.organising.models import record
 from capeval_server.submissions import standing, worker
 from capeval_server.submissions.models import Submission
@@ -21,15 +20,19 @@ __all__ = [
     "of_challenge",
     "raise_quota",
     "remove_organiser",
+    "repeatable",
     "rerun",
     "rerun_all",
-    "repeatable",
     "take_off",
 ]
 
 _LONGEST_REASON = 500
 _MOST_PER_DAY, _MOST_TOTAL = 10_000, 1_000_000
-_DONE = {"": "took the mark off a submission", "flagged": "flagged a submission", "hidden": "hid a submission"}
+_DONE = {
+    "": "took the mark off a submission",
+    "flagged": "flagged a submission",
+    "hidden": "hid a submission",
+}
 
 
 def of_challenge(challenge: Challenge) -> QuerySet[Submission]:
@@ -38,7 +41,9 @@ def of_challenge(challenge: Challenge) -> QuerySet[Submission]:
     return Submission.objects.filter(of_it).select_related("team", "phase", "user", "baseline_of__split")
 
 
-def repeatable(challenge: Challenge, *, phase: Phase | None = None, failed: bool = False) -> QuerySet[Submission]:
+def repeatable(
+    challenge: Challenge, *, phase: Phase | None = None, failed: bool = False
+) -> QuerySet[Submission]:
     """The submissions that can be scored again.
 
     Args:
@@ -62,15 +67,14 @@ def rerun(user: User, challenge: Challenge, submission: Submission) -> None:
         StandingError: It is withdrawn.
     """
     with transaction.atomic():
-        _again(submission)
+        _again(_locked(submission))
         record(user, challenge, "had a submission scored again", submission=submission)
 
 
 def _again(submission: Submission) -> None:
-    held = Submission.objects.select_for_update().get(pk=submission.pk)
-    if held.state == Submission.State.WITHDRAWN:
+    if submission.state == Submission.State.WITHDRAWN:
         raise StandingError("a submission that is withdrawn can't be scored again")
-    worker.rerun(held)
+    worker.rerun(submission)
 
 
 def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, failed: bool = False) -> int:
@@ -79,8 +83,10 @@ def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, f
     Returns:
         How many.
     """
-    with transaction.atomic():
-        found = list(repeatable(challenge, phase=phase, failed=failed).order_by("pk"))
+    # Submissions are changed in great numbers by one at a time, which new references do too.
+    with held(challenge):
+        pks = repeatable(challenge, phase=phase, failed=failed).values("pk")
+        found = list(Submission.objects.select_for_update().filter(pk__in=pks).order_by("pk"))
         for submission in found:
             _again(submission)
         which = "failed submissions" if failed else "submissions"
@@ -100,12 +106,12 @@ def mark(user: User, challenge: Challenge, submission: Submission, wanted: str, 
     if len(reason) > _LONGEST_REASON or "\0" in reason:
         raise StandingError(f"'reason' must be text of at most {_LONGEST_REASON} characters")
     with transaction.atomic():
-        held = Submission.objects.select_for_update().get(pk=submission.pk)
-        if (held.mark, held.mark_reason) == (wanted, reason.strip() if wanted else ""):
+        now = _locked(submission)
+        if (now.mark, now.mark_reason) == (wanted, reason.strip() if wanted else ""):
             return
-        standing.mark(held, wanted, reason)
-        done = _DONE[wanted] + (f": {held.mark_reason}" if wanted else "")
-        record(user, challenge, done, submission=held)
+        standing.mark(now, wanted, reason)
+        done = _DONE[wanted] + (f": {now.mark_reason}" if wanted else "")
+        record(user, challenge, done, submission=now)
 
 
 def take_off(user: User, challenge: Challenge, submission: Submission) -> None:
@@ -126,15 +132,15 @@ def raise_quota(user: User, team: Team, phase: Phase, *, per_day: int, total: in
         raise TeamError(f"a raise must be {limits} (got {per_day:,} and {total:,})")
     with transaction.atomic():
         # The team's row is locked by who submits: a raise comes before or after a submission.
-        held = Team.objects.select_for_update().get(pk=team.pk)
+        now = Team.objects.select_for_update().get(pk=team.pk)
         if per_day or total:
             Raise.objects.update_or_create(
-                team=held, phase=phase, defaults={"per_day": per_day, "total": total}
+                team=now, phase=phase, defaults={"per_day": per_day, "total": total}
             )
         else:
-            Raise.objects.filter(team=held, phase=phase).delete()
+            Raise.objects.filter(team=now, phase=phase).delete()
         what = f"set the raise of a team in phase {phase.name} to {per_day} more a day, {total} more in all"
-        record(user, team.challenge, what, team=held)
+        record(user, team.challenge, what, team=now)
 
 
 def add_organiser(user: User, challenge: Challenge, name: str) -> User:
@@ -146,8 +152,7 @@ def add_organiser(user: User, challenge: Challenge, name: str) -> User:
     found = User.objects.filter(username=name, is_active=True).first()
     if found is None:
         raise TeamError(f"no user has the name {name!r}")
-    with transaction.atomic():
-        _held(challenge)
+    with held(challenge):
         if challenge.organisers.filter(pk=found.pk).exists():
             raise TeamError(f"{name!r} is an organiser already")
         challenge.organisers.add(found)
@@ -161,13 +166,14 @@ def remove_organiser(user: User, challenge: Challenge, organiser: User) -> None:
     Raises:
         TeamError: There would be none left, which staff alone may do.
     """
-    with transaction.atomic():
-        _held(challenge)
+    with held(challenge):
         if not user.is_staff and challenge.organisers.count() == 1:
             raise TeamError("a challenge must keep an organiser: add another first")
         challenge.organisers.remove(organiser)
         record(user, challenge, f"removed {organiser.username} from the organisers")
 
 
-def _held(challenge: Challenge) -> Any:
-    return Challenge.objects.select_for_update().get(pk=challenge.pk)
+def _locked(submission: Submission) -> Submission:
+    """The submission as it is now; its team's row first, as all do that change what teams decide of."""
+    Team.objects.select_for_update(of=("self",)).filter(submissions=submission).first()
+    return Submission.objects.select_for_update().get(pk=submission.pk)

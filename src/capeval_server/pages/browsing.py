@@ -123,15 +123,18 @@ def _page(request: HttpRequest, asked: _Asked, shown: list[Submission]) -> dict[
         number = _number(request.GET.get("page", ""), pages)
         places = [int(place) for place in order[(number - 1) * _PER_PAGE : number * _PER_PAGE]]
         context |= {"page": number, "pages": pages, "first": (number - 1) * _PER_PAGE + 1}
-    context["examples"] = service.examples(asked.split, asked.references, shown, places, image_ids)
-    context["columns"] = _columns(asked, shown)
+    columns = _columns(asked, shown)
+    context["columns"] = columns
+    context["examples"] = service.examples(asked.split, asked.references, shown, places, columns)
     context["histogram"] = _histogram(asked)
     context["base"] = _without(request.GET, "page", "image")
     return context
 
 
 def _columns(asked: _Asked, shown: list[Submission]) -> list[str]:
-    return service.score_columns(service.image_table(one, asked.references) for one in shown)
+    """The scores that are shown, the one to sort by first: on a narrow page it is seen without scrolling."""
+    names = service.score_columns(service.image_table(one, asked.references) for one in shown)
+    return sorted(names, key=lambda name: name != asked.sort_by)
 
 
 def _histogram(asked: _Asked) -> Histogram | None:

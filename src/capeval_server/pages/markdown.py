@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import nh3
@@ -14,34 +15,8 @@ from markdown_it.token import Token
 
 __all__ = ["excerpt", "to_html"]
 
-_TAGS = set(
-    [
-        "a",
-        "blockquote",
-        "br",
-        "code",
-        "del",
-        "em",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "hr",
-        "li",
-        "ol",
-        "p",
-        "pre",
-        "s",
-        "strong",
-        "table",
-        "tbody",
-        "td",
-        "th",
-        "thead",
-        "tr",
-        "ul",
-    ]
-)
+_TAGS = {"a", "blockquote", "br", "code", "em", "hr", "li", "ol", "p", "pre", "s", "strong", "ul"}
+_TAGS |= {"h3", "h4", "h5", "h6", "table", "tbody", "td", "th", "thead", "tr"}
 _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
 
@@ -79,7 +54,7 @@ def to_html(text: str) -> SafeString:
 def excerpt(text: str) -> str:
     """The first paragraph of a text, without its markup."""
     tokens = _parser().parse(text)
-    for opening, token in zip(tokens, tokens[1:], strict=False):
+    for opening, token in pairwise(tokens):
         if opening.type == "paragraph_open" and token.children:
             parts = ("\n" if child.type == "softbreak" else child.content for child in token.children)
             return " ".join("".join(parts).split())

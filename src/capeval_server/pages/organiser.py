@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, cast
@@ -11,7 +10,6 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.core.files.uploadedfile import UploadedFile
 from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch, Q, QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -26,17 +24,18 @@ from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Ref
 from capeval_server.organising import drafts, editing, managing, overview
 from capeval_server.organising.access import makes_challenges, organised
 from capeval_server.organising.describing import describe_phase, fingerprint, to_toml
-from capeval_server.organising.exporting import export
+from capeval_server.organising.exporting import exported
 from capeval_server.organising.files import apply_files, preview_files
 from capeval_server.organising.models import Action
 from capeval_server.pages import organiser_forms
 from capeval_server.submissions.models import Result, Score, Submission
-from capeval_server.teams.models import Team
 
 __all__ = ["urlpatterns"]
 
 _PAGE = 50
 _LATEST = 8
+# On how many metrics a submission failed.
+_FAILURES = Count("results", filter=Q(results__failure__gt=""))
 View = Callable[..., HttpResponseBase]
 
 
@@ -83,21 +82,22 @@ def _user(request: HttpRequest) -> User:
 
 
 def _page(
-    request: HttpRequest, challenge: Challenge, name: str, *, status: int = 200, **context: Any
+    request: HttpRequest, challenge: Challenge, page: str, *, status: int = 200, **context: Any
 ) -> HttpResponse:
     context = {"challenge": challenge, "now": timezone.now(), **context}
-    return render(request, f"pages/organiser/{name}.html", context, status=status)
+    return render(request, f"pages/organiser/{page}.html", context, status=status)
 
 
-def _form_status(form: forms.Form) -> int:
-    return 422 if form.is_bound and form.errors else 200
+def _form_status(*sent: forms.Form | forms.BaseFormSet[Any]) -> int:
+    """The status of a page with forms: of those that were sent, all are right, or the answer says so."""
+    return 422 if any(form.is_bound and not form.is_valid() for form in sent) else 200
 
 
 @_organiser
 @require_safe
 def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """How the challenge goes."""
-    failed = managing.repeatable(challenge, failed=True)
+    failed = managing.repeatable(challenge, failed=True).annotate(failures=_FAILURES)
     waiting = managing.of_challenge(challenge).filter(
         state__in=[Submission.State.WAITING, Submission.State.RUNNING]
     )
@@ -144,11 +144,10 @@ def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     fields = organiser_forms.FieldSet(request.POST or None, initial=about["fields"], prefix="fields")
     if request.method == "POST" and form.is_valid() and fields.is_valid():
         given = form.cleaned_data
-        texts = {name: given[name].replace("\r\n", "\n") for name in ("title", "description", "rules")}
+        wanted = {name: given[name].replace("\r\n", "\n") for name in ("title", "description", "rules")}
+        wanted["fields"] = organiser_forms.declared(fields)
         try:
-            changed = editing.edit_about(
-                _user(request), challenge, {**texts, "fields": fields.wanted()}, seen=given["seen"]
-            )
+            changed = editing.edit_about(_user(request), challenge, wanted, seen=given["seen"])
         except editing.FieldsError as error:
             organiser_forms.show_problems(form, error)
         except CapevalError as error:
@@ -158,7 +157,7 @@ def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
             _tell(request, f"Saved: {', '.join(changed)}." if changed else "Nothing changed.")
             return redirect("organiser_edit", challenge.slug)
     shown = {"form": form, "fields": fields, "phases": _phases(challenge)}
-    return _page(request, challenge, "edit", tab="edit", **shown, status=_form_status(form))
+    return _page(request, challenge, "edit", tab="edit", **shown, status=_form_status(form, fields))
 
 
 def _phases(challenge: Challenge) -> QuerySet[Phase]:
@@ -166,14 +165,19 @@ def _phases(challenge: Challenge) -> QuerySet[Phase]:
 
 
 def _conflict(
-    request: HttpRequest, challenge: Challenge, error: CapevalError, form: forms.Form, name: str, **context: Any
+    request: HttpRequest,
+    challenge: Challenge,
+    error: CapevalError,
+    form: forms.Form,
+    page: str,
+    **context: Any,
 ) -> HttpResponse:
     """What was sent stays in the form, beside what is there by now; sent again, it replaces that."""
     form.add_error(None, f"{error}. Look at what it is now, below; saving again replaces it.")
     data = form.data.copy()  # type: ignore[attr-defined]
     data["seen"] = fingerprint(context["current"])
     form.data = data
-    return _page(request, challenge, name, tab="edit", form=form, status=409, **context)
+    return _page(request, challenge, page, tab="edit", form=form, status=409, **context)
 
 
 def _tell(request: HttpRequest, text: str) -> None:
@@ -186,12 +190,14 @@ def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) 
     found = None if phase is None else get_object_or_404(challenge.phases, name=phase)
     initial = describe_phase(found) if found else {"quota_per_day": 5, "quota_total": 100}
     seen = fingerprint(initial) if found else ""
-    form = organiser_forms.PhaseForm(challenge, found, request.POST or None, initial={**initial, "seen": seen})
+    form = organiser_forms.PhaseForm(
+        challenge, found, request.POST or None, initial={**initial, "seen": seen}
+    )
     if request.method == "POST" and form.is_valid():
         wanted = {name: value for name, value in form.cleaned_data.items() if name != "seen"}
-        seen = form.cleaned_data["seen"] if found else None
+        given = form.cleaned_data["seen"] if found else None
         try:
-            changed = editing.edit_phase(_user(request), challenge, wanted, seen=seen)
+            changed = editing.edit_phase(_user(request), challenge, wanted, seen=given)
         except editing.FieldsError as error:
             organiser_forms.show_problems(form, error)
         except CapevalError as error:
@@ -212,7 +218,11 @@ def references(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 
 
 def _references(
-    request: HttpRequest, challenge: Challenge, *, wrong: ReferenceSet | None = None, form: forms.Form | None = None
+    request: HttpRequest,
+    challenge: Challenge,
+    *,
+    wrong: ReferenceSet | None = None,
+    form: forms.Form | None = None,
 ) -> HttpResponse:
     versions = Prefetch("reference_sets__versions", ReferenceVersion.objects.order_by("-number"))
     splits = challenge.splits.prefetch_related("reference_sets", versions).order_by("name")
@@ -242,26 +252,26 @@ def send_references(request: HttpRequest, challenge: Challenge, split: str, refe
     entry = _reference_set(challenge, split, references)
     form = organiser_forms.ReferencesForm(request.POST, request.FILES)
     if form.is_valid():
-        file: UploadedFile = form.cleaned_data["file"]
-        name, data = file.name or "", file.read()
+        name, data = form.cleaned_data["file"].name, form.cleaned_data["file"].read()
         try:
             found = editing.check_references(entry, name, data)
         except CapevalError as error:
             form.add_error("file", str(error))
         else:
             drafts.keep_draft(_user(request), challenge, f"references-{entry.pk}", data)
-            confirm = {"sha256": found.sha256, "seen": entry.version, "name": name}
-            form = organiser_forms.ConfirmForm(initial=confirm)
-            return _page(
-                request, challenge, "publish", tab="references", entry=entry, found=found, form=form, name=name
-            )
+            sent = {"sha256": found.sha256, "seen": entry.version, "name": name}
+            confirm = organiser_forms.ConfirmForm(initial=sent)
+            shown = {"entry": entry, "found": found, "form": confirm, "file_name": name}
+            return _page(request, challenge, "publish", tab="references", **shown)
     return _references(request, challenge, wrong=entry, form=form)
 
 
 @_organiser
 @require_POST
 @_storing
-def publish_references(request: HttpRequest, challenge: Challenge, split: str, references: str) -> HttpResponse:
+def publish_references(
+    request: HttpRequest, challenge: Challenge, split: str, references: str
+) -> HttpResponse:
     """Publishes the file of references that was sent before."""
     entry = _reference_set(challenge, split, references)
     form = organiser_forms.ConfirmForm(request.POST)
@@ -357,8 +367,7 @@ def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """All submissions, or some of them."""
     form = organiser_forms.FilterForm(challenge, request.GET)
     given = form.cleaned_data if form.is_valid() else {}
-    failures = Count("results", filter=Q(results__failure__gt=""))
-    listed = managing.of_challenge(challenge).annotate(failures=failures).order_by("-created", "-pk")
+    listed = managing.of_challenge(challenge).annotate(failures=_FAILURES).order_by("-created", "-pk")
     for name in ("state", "mark"):
         if given.get(name):
             listed = listed.filter(**{name: "" if given[name] == "none" else given[name]})
@@ -475,9 +484,7 @@ def rerun_many(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Says how many submissions would be scored again, and has them."""
     form = organiser_forms.RerunForm(challenge, request.POST or request.GET or None)
     if not form.is_valid():
-        return _page(
-            request, challenge, "rerun", tab="submissions", form=form, status=_form_status(form)
-        )
+        return _page(request, challenge, "rerun", tab="submissions", form=form, status=_form_status(form))
     chosen: Phase | None = challenge.phases.filter(name=form.cleaned_data["phase"]).first()
     failed = form.cleaned_data["which"] == "failed"
     if request.method == "POST":
@@ -551,7 +558,13 @@ def organisers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
             return redirect("organiser_organisers", challenge.slug)
     shown = challenge.organisers.order_by("username")
     return _page(
-        request, challenge, "organisers", tab="organisers", form=form, organisers=shown, status=_form_status(form)
+        request,
+        challenge,
+        "organisers",
+        tab="organisers",
+        form=form,
+        organisers=shown,
+        status=_form_status(form),
     )
 
 
@@ -576,16 +589,10 @@ def remove_organiser(request: HttpRequest, challenge: Challenge, pk: int) -> Htt
 @_storing
 def export_page(request: HttpRequest, challenge: Challenge) -> FileResponse:
     """Everything of the challenge, as a zip."""
-    # A file without a name, which is gone when the answer is sent.
-    file = tempfile.TemporaryFile()  # noqa: SIM115
-    try:
-        export(challenge, file)
-        file.seek(0)
-    except BaseException:
-        file.close()
-        raise
     name = f"{challenge.slug}-{timezone.now():%Y-%m-%d}.zip"
-    return FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")
+    return FileResponse(
+        exported(challenge), as_attachment=True, filename=name, content_type="application/zip"
+    )
 
 
 def _at(place: str, view: View, name: str) -> Any:

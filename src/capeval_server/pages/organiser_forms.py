@@ -23,6 +23,7 @@ __all__ = [
     "RaiseForm",
     "ReferencesForm",
     "RerunForm",
+    "declared",
     "show_problems",
 ]
 
@@ -75,16 +76,13 @@ class _DeclaredField(forms.Form):
     required = forms.BooleanField(label="Required", required=False)
 
 
-class _FieldSet(forms.BaseFormSet[_DeclaredField]):
-    """All fields that submitters declare; those without a name are left out."""
-
-    def wanted(self) -> list[dict[str, Any]]:
-        """The fields as a definition says them."""
-        filled = [form.cleaned_data for form in self.forms if form.cleaned_data.get("name")]
-        return [{"name": found["name"], "required": found["required"]} for found in filled]
+FieldSet = forms.formset_factory(_DeclaredField, extra=2, max_num=50, absolute_max=60)
 
 
-FieldSet = forms.formset_factory(_DeclaredField, formset=_FieldSet, extra=2, max_num=50, absolute_max=60)
+def declared(fields: forms.BaseFormSet[_DeclaredField]) -> list[dict[str, Any]]:
+    """The fields as a definition says them; those without a name are left out."""
+    filled = [form.cleaned_data for form in fields.forms if form.cleaned_data.get("name")]
+    return [{"name": found["name"], "required": found["required"]} for found in filled]
 
 
 class PhaseForm(forms.Form):
@@ -113,7 +111,9 @@ class PhaseForm(forms.Form):
                 {"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S"
             )
         splits = cast(forms.MultipleChoiceField, self.fields["splits"])
-        splits.choices = [(name, name) for name in challenge.splits.order_by("name").values_list("name", flat=True)]
+        splits.choices = [
+            (name, name) for name in challenge.splits.order_by("name").values_list("name", flat=True)
+        ]
         if phase is not None:
             # Disabled: its value is the initial one, whatever is sent.
             self.fields["name"].disabled = True
@@ -188,7 +188,7 @@ class FilterForm(forms.Form):
     team = forms.CharField(max_length=60, required=False, widget=forms.TextInput({"type": "search"}))
 
     def __init__(self, challenge: Challenge, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+        super().__init__(*arguments, label_suffix="", **options)
         _offer_phases(self.fields["phase"], challenge)
 
 

@@ -23,9 +23,11 @@ from django.views.decorators.http import require_GET, require_POST
 from capeval_server import errors
 from capeval_server.challenges.models import ALGORITHM, Challenge, Phase
 from capeval_server.pages.browsing import urlpatterns as browsing
+from capeval_server.pages.markdown import to_html
 from capeval_server.pages.participant_forms import JoinForm, SubmitForm
 from capeval_server.submissions import examples, intake, showing
 from capeval_server.submissions.models import Submission
+from capeval_server.submissions.queue import expected_wait
 from capeval_server.submissions.standing import set_standing, withdraw
 from capeval_server.teams import joining
 from capeval_server.teams.models import Team
@@ -60,7 +62,12 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             messages.success(request, f"You take part in {challenge.title} as {team.name}.")
             return redirect("team", slug)
-    context = {"challenge": challenge, "form": form, "invited": joining.invited(challenge, code)}
+    context = {
+        "challenge": challenge,
+        "rules": to_html(challenge.rules),
+        "form": form,
+        "invited": joining.invited(challenge, code),
+    }
     return render(request, f"{_PAGES}/join.html", context, status=422 if form.errors else 200)
 
 
@@ -83,7 +90,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         return found
     link = request.build_absolute_uri(f"{reverse('join', args=[slug])}?{urlencode({'code': found.code})}")
     now = timezone.now()
-    phases = challenge.phases.filter(closes__gt=now).order_by("opens", "name")
+    phases = challenge.phases.filter(closes__gt=now).order_by("opens", "pk")
     context = {
         "challenge": challenge,
         "team": found,
@@ -233,7 +240,7 @@ def submissions(request: HttpRequest, slug: str) -> HttpResponse:
     team = _member(request, challenge)
     if isinstance(team, HttpResponse):
         return team
-    phases = list(challenge.phases.order_by("opens", "name"))
+    phases = list(challenge.phases.order_by("opens", "pk"))
     last = team.submissions.order_by("-created").select_related("phase").first()
     phase = next((one for one in phases if one.name == request.GET.get("phase")), None)
     phase = phase or (last.phase if last else None) or (phases[0] if phases else None)
@@ -297,9 +304,18 @@ def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
         "files": files if own else [],
         "unfinished": unfinished,
         "ahead": ahead,
+        "wait": _wait(ahead) if ahead else "",
         "seen": f"{submission.state}-{submission.attempt}-{ahead}",
         "everybody_sees": phase.shows_leaderboard(timezone.now()) if phase else True,
     }
+
+
+def _wait(ahead: int) -> str:
+    """About how long a submission waits for those before it; nothing where that is not known."""
+    seconds = expected_wait(ahead, timezone.now())
+    if seconds is None:
+        return ""
+    return f"about {max(round(seconds), 1)} s" if seconds < 90 else f"about {round(seconds / 60):,} min"
 
 
 @require_GET

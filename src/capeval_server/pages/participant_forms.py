@@ -47,6 +47,7 @@ class JoinForm(forms.Form):
 
     def __init__(self, challenge: Challenge, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.label_suffix = ""
         self._challenge = challenge
         if not challenge.rules.strip():
             del self.fields["accept"]
@@ -90,12 +91,12 @@ class SubmitForm(forms.Form):
         self, challenge: Challenge, data: Any = None, files: Any = None, *, declared: Mapping[str, str]
     ) -> None:
         given = {f"{_DECLARED}{name}": value for name, value in declared.items()}
-        super().__init__(data, files, initial={"key": _new_key(), **given})
+        super().__init__(data, files, initial={"key": _new_key(), **given}, label_suffix="")
         for field in challenge.fields:
             name = field["name"]
             widget = forms.Textarea({"rows": 3}) if name.lower() in _LONG else forms.TextInput()
             self.fields[f"{_DECLARED}{name}"] = forms.CharField(
-                label=name[:1].upper() + name[1:].replace("-", " ").replace("_", " "),
+                label=_label(name),
                 required=field["required"],
                 max_length=LONGEST_FIELD,
                 widget=widget,
@@ -115,6 +116,11 @@ class SubmitForm(forms.Form):
     def renew_key(self) -> None:
         """Has the form, shown again, make another submission."""
         self.data = {**self.data.dict(), "key": _new_key()}  # type: ignore[attr-defined]
+
+
+def _label(name: str) -> str:
+    words = name.replace("-", " ").replace("_", " ")
+    return "URL" if words.lower() == "url" else words[:1].upper() + words[1:]
 
 
 def _new_key() -> str:

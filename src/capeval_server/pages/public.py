@@ -10,17 +10,19 @@ from typing import Any, Literal
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.urls import path
+from django.urls import path, register_converter
+from django.urls.converters import SlugConverter
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 
 from capeval_server.challenges.models import Challenge, Phase, Split
+from capeval_server.challenges.names import NOT_CHALLENGES
 from capeval_server.errors import QuestionError
 from capeval_server.leaderboards.citing import bibtex, fingerprint
 from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.questions import Question, ask, may_see
-from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
+from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.pages.markdown import excerpt, to_html
 from capeval_server.pages.tables import address, table
 from capeval_server.submissions.queue import jobs
@@ -153,7 +155,7 @@ def _cited(request: HttpRequest, question: Question) -> str:
     cited = request.GET.get("fingerprint", "")
     if not cited:
         return ""
-    return "same" if cited == fingerprint(leaderboard(question)) else "changed"
+    return "same" if cited == fingerprint(leaderboard(question, compared=False)) else "changed"
 
 
 def cite(request: HttpRequest, slug: str, name: str) -> HttpResponse:
@@ -165,7 +167,7 @@ def cite(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     # In whole seconds, as it is in the address.
     at = timezone.now().replace(microsecond=0) + timedelta(seconds=1)
     question = replace(question, as_of=question.as_of or at)
-    board = leaderboard(question)
+    board = leaderboard(question, compared=False)
     mark = fingerprint(board)
     permalink = request.build_absolute_uri(address(question, pinned=True, fingerprint=mark))
     context = {
@@ -185,7 +187,8 @@ def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     phase = _phase(slug, name)
     if not may_see(request.user, phase):
         return _hidden(request, phase)
-    drawn = _plot(leaderboard(replace(_question(request, phase), best_first=True), page=1), request)
+    question = replace(_question(request, phase), best_first=True)
+    drawn = plot(leaderboard(question, page=1, compared=False), _theme(request))
     tag = drawn.etag
     asked = parse_etags(request.headers.get("If-None-Match", ""))
     answer = (
@@ -199,8 +202,8 @@ def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     return answer
 
 
-def _plot(board: Leaderboard, request: HttpRequest) -> Any:
-    return plot(board, "dark" if request.GET.get("theme") == "dark" else "light")
+def _theme(request: HttpRequest) -> Literal["light", "dark"]:
+    return "dark" if request.GET.get("theme") == "dark" else "light"
 
 
 def show_jobs(request: HttpRequest) -> HttpResponse:
@@ -233,11 +236,19 @@ def _wait(seconds: float | None) -> str:
     return f"about {round(seconds / 60)} min" if seconds < 5400 else f"about {round(seconds / 3600)} h"
 
 
+class ChallengeConverter(SlugConverter):
+    """A challenge's name in an address, which is none of the words that other addresses begin with."""
+
+    regex = rf"(?!(?:{'|'.join(sorted(NOT_CHALLENGES))})(?:/|$)){SlugConverter.regex}"
+
+
+register_converter(ChallengeConverter, "challenge")
+
 urlpatterns = [
     path("", home, name="home"),
     path("jobs/", show_jobs, name="jobs"),
-    path("<slug:slug>/", challenge, name="challenge"),
-    path("<slug:slug>/<slug:name>/", show_leaderboard, name="leaderboard"),
-    path("<slug:slug>/<slug:name>/cite/", cite, name="cite"),
-    path("<slug:slug>/<slug:name>/plot.svg", show_plot, name="leaderboard_plot"),
+    path("<challenge:slug>/", challenge, name="challenge"),
+    path("<challenge:slug>/<slug:name>/", show_leaderboard, name="leaderboard"),
+    path("<challenge:slug>/<slug:name>/cite/", cite, name="cite"),
+    path("<challenge:slug>/<slug:name>/plot.svg", show_plot, name="leaderboard_plot"),
 ]

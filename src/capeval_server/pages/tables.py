@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from urllib.parse import urlencode, urlsplit
 
@@ -14,7 +14,7 @@ from capeval_server.leaderboards.ranking import Leaderboard, Row
 __all__ = ["Table", "address", "safe_link", "table"]
 
 _STRIP = 132
-_METHOD = 120
+_METHOD = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,15 +58,6 @@ class Strip:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Declared:
-    """What a submitter declared."""
-
-    name: str
-    text: str
-    link: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Line:
     """A row of the table."""
 
@@ -74,7 +65,6 @@ class Line:
     method: str
     link: str
     host: str
-    declared: list[Declared]
     cells: list[Cell]
     strip: Strip | None
 
@@ -87,7 +77,6 @@ class Table:
     lines: list[Line]
     choices: list[tuple[str, list[Link]]]
     pages: list[Link]
-    best_first: Link
     plot: str
     cite: str
     csv: str
@@ -143,11 +132,10 @@ def table(board: Leaderboard) -> Table:
     api = reverse("api:show_leaderboard", args=(challenge.slug, phase.name))
     asked = query(question, pinned=False)
     return Table(
-        columns=[_column(question, name) for name in board.columns],
+        columns=[_column(question, name) for name in _columns(board)],
         lines=_lines(board),
         choices=_choices(question),
         pages=_pages(board),
-        best_first=_order(question),
         plot=address(question, view="leaderboard_plot"),
         cite=address(question, view="cite"),
         csv=f"{api}?{asked}&format=csv",
@@ -157,6 +145,11 @@ def table(board: Leaderboard) -> Table:
     )
 
 
+def _columns(board: Leaderboard) -> list[str]:
+    """The scores in the order of their columns: what is sorted by is first, where a phone shows it too."""
+    return sorted(board.columns, key=lambda name: name != board.question.sort_by)
+
+
 def _column(question: Question, name: str) -> Column:
     chosen = name == question.sort_by
     sort = ("descending" if question.best_first else "ascending") if chosen else ""
@@ -164,34 +157,27 @@ def _column(question: Question, name: str) -> Column:
     return Column(name=name, address=address(_changed(question, name, best_first)), sort=sort)
 
 
-def _order(question: Question) -> Link:
-    other = _changed(question, question.sort_by, not question.best_first)
-    return Link(text="", address=address(other), chosen=False)
-
-
 def _changed(question: Question, sort_by: str, best_first: bool) -> Question:
-    return Question(**{**question.__dict__, "sort_by": sort_by, "best_first": best_first})
+    return replace(question, sort_by=sort_by, best_first=best_first)
 
 
 def _choices(question: Question) -> list[tuple[str, list[Link]]]:
     """What else can be seen: other splits, references and subsets, where there are any."""
-    split, references = question.split, question.reference_set
+    split, references, subset = question.split, question.reference_set, question.subset
     splits = question.phase.splits.order_by("pk").values_list("name", flat=True)
     sets = split.reference_sets.order_by("pk").values_list("name", "public")
     subsets = split.subsets.order_by("pk").values_list("name", flat=True)
+
+    def to(split: str, references: str = "", subset: str = "") -> str:
+        return _address(question, split, references, subset)
+
     choices = [
-        (
-            "Split",
-            [_link(name, _address(question, name, "", ""), name == split.name) for name in splits],
-        ),
+        ("Split", [_link(name, to(name), name == split.name) for name in splits]),
         (
             "References",
             [
                 _link(
-                    name,
-                    _address(question, split.name, name, question.subset),
-                    name == references.name,
-                    "" if public else "private",
+                    name, to(split.name, name, subset), name == references.name, "" if public else "private"
                 )
                 for name, public in sets
             ],
@@ -199,11 +185,7 @@ def _choices(question: Question) -> list[tuple[str, list[Link]]]:
         (
             "Images",
             [
-                _link(
-                    name or "all",
-                    _address(question, split.name, references.name, name),
-                    name == question.subset,
-                )
+                _link(name or "all", to(split.name, references.name, name), name == subset)
                 for name in ("", *subsets)
             ],
         ),
@@ -249,20 +231,15 @@ def _lines(board: Leaderboard) -> list[Line]:
 
 
 def _line(row: Row, board: Leaderboard, low: float, high: float) -> Line:
-    declared = [
-        Declared(name=name, text=str(text), link=safe_link(str(text)))
-        for name, text in row.declared.items()
-        if str(text).strip()
-    ]
-    link = next((field.link for field in declared if field.link), "")
-    method = next((field.text for field in declared if not field.link), row.algorithm)
+    texts = [str(text) for text in row.declared.values() if str(text).strip()]
+    link = next(filter(None, map(safe_link, texts)), "")
+    method = next((text for text in texts if not safe_link(text)), row.algorithm)
     return Line(
         row=row,
         method=method if len(method) <= _METHOD else f"{method[: _METHOD - 1]}…",
         link=link,
         host=(urlsplit(link).hostname or "").removeprefix("www."),
-        declared=declared,
-        cells=[_cell(row, name, board.question.sort_by) for name in board.columns],
+        cells=[_cell(row, name, board.question.sort_by) for name in _columns(board)],
         strip=_strip(row, board.question.sort_by, low, high),
     )
 

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from django.core.files.storage import default_storage
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.http import Http404
+from django.shortcuts import get_object_or_404
 
 import capeval
 from capeval.types import FloatArray, ImageId
@@ -58,7 +60,7 @@ class ImageTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What one method said of an image, and its scores in the order of the table's names."""
+    """What one method said of an image, and its scores in the order asked for."""
 
     submission: Submission
     captions: Sequence[str]
@@ -139,7 +141,11 @@ def methods(
 
 
 def examples(
-    split: Split, references: ReferenceSet, shown: Sequence[Submission], places: Sequence[int], image_ids: Any
+    split: Split,
+    references: ReferenceSet,
+    shown: Sequence[Submission],
+    places: Sequence[int],
+    names: Sequence[str],
 ) -> list[Example]:
     """Some images of a split, by their places, with the captions and scores of some methods.
 
@@ -148,17 +154,16 @@ def examples(
         references: One of them.
         shown: The methods.
         places: Places of images.
-        image_ids: The images of the split.
+        names: The scores to show, in order.
     """
     version = ReferenceVersion.objects.get(reference_set=references, number=references.version)
     texts = _references(version.file.name)
     files = SubmissionFile.objects.filter(split=split, submission__in=[one.pk for one in shown])
     captions = {file.submission_id: _candidates(str(file.file.name)) for file in files}
     tables = {one.pk: image_table(one, references) for one in shown}
-    names = score_columns(tables.values())
     found = []
     for place in places:
-        image = image_ids[place]
+        image = split.image_ids[place]
         rows = [
             Shown(
                 submission=one,
@@ -172,6 +177,33 @@ def examples(
             Example(image=image, address=split.address_of(image), references=texts[image], shown=rows)
         )
     return found
+
+
+def image_answer(
+    submission: Submission, own: bool, split: str, references: str, offset: int, limit: int
+) -> dict[str, Any]:
+    """Some of the scores of single images, as the API gives them.
+
+    Raises:
+        Http404: There are none, or none for whom it is not their own.
+    """
+    sets = ReferenceSet.objects.filter(split__submissionfile__submission=submission, public=True)
+    found = get_object_or_404(sets.select_related("split"), split__name=split, name=references)
+    if not own and found.split.reference_sets.filter(public=False).exists():
+        raise Http404
+    table = image_table(submission, found)
+    if table is None:
+        raise Http404
+    rows = table.values[offset : offset + limit]
+    return {
+        "split": split,
+        "references": references,
+        "version": found.version,
+        "images": len(found.split.image_ids),
+        "names": table.names,
+        "image_ids": found.split.image_ids[offset : offset + limit],
+        "scores": [[float(value) if np.isfinite(value) else None for value in row] for row in rows],
+    }
 
 
 def score_columns(tables: Iterable[ImageTable | None]) -> list[str]:

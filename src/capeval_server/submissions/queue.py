@@ -6,13 +6,14 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import TruncHour
 
 from capeval_server.submissions.models import Submission, Worker
 
-__all__ = ["Jobs", "SeenWorker", "jobs"]
+__all__ = ["Jobs", "SeenWorker", "expected_wait", "jobs"]
 
 _SEEN = timedelta(minutes=1)
 _RECENT = 50
@@ -60,7 +61,7 @@ def jobs(now: datetime) -> Jobs:
         last_hour=Count("pk", filter=scored & Q(finished__gt=now - timedelta(hours=1))),
         last_day=Count("pk", filter=scored & Q(finished__gt=now - timedelta(days=1))),
     )
-    workers = Worker.objects.filter(seen__gt=now - _SEEN).order_by("started", "pk")
+    workers = _workers(now).order_by("started", "pk")
     found = [SeenWorker(started=worker.started, seen=worker.seen) for worker in workers]
     ahead = counts["waiting"] + counts["running"]
     return Jobs(
@@ -71,10 +72,19 @@ def jobs(now: datetime) -> Jobs:
     )
 
 
+def expected_wait(ahead: int, now: datetime) -> float | None:
+    """For how many seconds a submission waits that comes after some; None as in `Jobs`."""
+    return _expected_wait(ahead) if _workers(now).exists() else None
+
+
+def _workers(now: datetime) -> QuerySet[Worker]:
+    return Worker.objects.filter(seen__gt=now - _SEEN)
+
+
 def _expected_wait(ahead: int) -> float | None:
     recent = Submission.objects.filter(state=Submission.State.SCORED, finished__isnull=False)
     times = recent.order_by("-finished").values_list("created", "finished")[:_RECENT]
-    seconds = _seconds_each(list(times))
+    seconds = _seconds_each([(came, done) for came, done in times if done is not None])
     return None if seconds is None else ahead * seconds
 
 
@@ -87,10 +97,7 @@ def _seconds_each(times: Sequence[tuple[datetime, datetime]]) -> float | None:
     Args:
         times: When submissions came and were done, the last done first.
     """
-    spans = [
-        (done - max(came, before)).total_seconds()
-        for (came, done), (_, before) in zip(times, times[1:], strict=False)
-    ]
+    spans = [(done - max(came, before)).total_seconds() for (came, done), (_, before) in pairwise(times)]
     if not spans:
         spans = [(done - came).total_seconds() for came, done in times]
     return statistics.median(spans) if spans else None

@@ -43,8 +43,11 @@ def published(now: datetime) -> QuerySet[Submission]:
         Q(leaderboard=Phase.Leaderboard.PUBLIC) | Q(leaderboard=Phase.Leaderboard.AFTER, closes__lte=now)
     )
     stands = Q(stands=True) & Exists(shown.filter(pk=OuterRef("phase_id")))
-    baseline = Q(baseline_of__isnull=False) & Exists(
-        shown.filter(splits__reference_sets=OuterRef("baseline_of_id"))
+    ended = (Submission.State.FAILED, Submission.State.WITHDRAWN)
+    baseline = (
+        Q(baseline_of__isnull=False)
+        & ~Q(state__in=ended)
+        & Exists(shown.filter(splits__reference_sets=OuterRef("baseline_of_id")))
     )
     found = Submission.objects.filter(stands | baseline).exclude(mark=Submission.Mark.HIDDEN)
     return found.select_related("phase__challenge", "team", "baseline_of__split__challenge")
@@ -55,8 +58,16 @@ def visible(user: User | AnonymousUser, pk: Any) -> tuple[Submission, bool] | No
     found = own(user).filter(pk=pk).first()
     if found is not None:
         return found, True
-    found = published(timezone.now()).filter(pk=pk).first()
+    found = published(timezone.now()).filter(pk=pk).first() or _managed(user).filter(pk=pk).first()
     return None if found is None else (found, False)
+
+
+def _managed(user: User | AnonymousUser) -> QuerySet[Submission]:
+    """What stands on leaderboards of challenges that a user manages, hidden leaderboards included."""
+    standing = Submission.objects.filter(stands=True).select_related("phase__challenge", "team")
+    if not user.is_authenticated:
+        return standing.none()
+    return standing if user.is_staff else standing.filter(phase__challenge__organisers=user)
 
 
 def ahead(submission: Submission) -> int:

@@ -24,8 +24,9 @@ _AGE = timedelta(days=1)
 def tidy() -> int:
     """Deletes what is older than a day and nothing names.
 
-    That are stored files of uploads and imports that ended between the file and its row, folders of
-    workers on this machine that were killed, and the rows of workers not seen since.
+    That are stored files of uploads and imports that ended between the file and its row, drafts that
+    nobody confirmed, folders of workers on this machine that were killed, and the rows of workers not
+    seen since.
 
     Returns:
         How many files and folders were deleted.
@@ -37,7 +38,7 @@ def tidy() -> int:
     named = {str(name) for name in SubmissionFile.objects.values_list("file", flat=True)}
     named |= {str(name) for name in ReferenceVersion.objects.values_list("file", flat=True)}
     deleted = _scratch()
-    for kind in ("references", "submissions"):
+    for kind in ("drafts", "references", "submissions"):
         for name in _stored(kind):
             if name not in named and _old(name):
                 default_storage.delete(name)

@@ -20,7 +20,7 @@ from capeval.types import ImageId
 from capeval_server.challenges.models import Split
 from capeval_server.errors import UploadError
 
-__all__ = ["Upload", "read_archive", "read_upload"]
+__all__ = ["Upload", "check_results", "read_archive", "read_upload"]
 
 _CHUNK = 2**16
 _MOST_ENTRIES = 20
@@ -65,7 +65,8 @@ def read_upload(name: str, file: Iterable[bytes], splits: Sequence[Split]) -> Up
     if len(algorithms) > 1 or len(named) > len(splits):
         raise UploadError(f"the files must be of one algorithm (got {', '.join(map(repr, algorithms))})")
     for entry, content in entries.items():
-        _check_results(entry, content, named[entry][0])
+        split = named[entry][0]
+        check_results(entry, content, split.name, split.image_ids)
     return Upload({named[entry][0].name: content for entry, content in entries.items()}, algorithms[0])
 
 
@@ -167,7 +168,18 @@ def _split_of(entry: str, splits: Sequence[Split]) -> tuple[Split, str]:
     raise UploadError(f"the file must be named {expected}", entry=entry)
 
 
-def _check_results(entry: str, data: bytes, split: Split) -> None:
+def check_results(entry: str, data: bytes, split: str, images: Sequence[ImageId]) -> None:
+    """Checks a file of results.
+
+    Args:
+        entry: Its name.
+        data: Its bytes.
+        split: The name of the split that it is of.
+        images: The split's images.
+
+    Raises:
+        UploadError: It is no file of results, or not of these images.
+    """
     if data.startswith(_ARCHIVES):
         raise UploadError("the file must be JSON itself (got another archive)", entry=entry)
     if data.lstrip()[:1] not in (b"[", b"{"):
@@ -179,11 +191,12 @@ def _check_results(entry: str, data: bytes, split: Split) -> None:
             candidates = capeval.load_candidates(path, limit=settings.UNPACKED_BYTES)
     except FormatError as error:
         raise UploadError(error.message, entry=entry) from None
-    _check_images(entry, candidates, split)
+    _check_images(entry, candidates, split, images)
 
 
-def _check_images(entry: str, candidates: capeval.Candidates, split: Split) -> None:
-    expected: list[ImageId] = split.image_ids
+def _check_images(
+    entry: str, candidates: capeval.Candidates, split: str, expected: Sequence[ImageId]
+) -> None:
     known = set(expected)
     unknown = [image for image in candidates if image not in known]
     if unknown:
@@ -191,7 +204,7 @@ def _check_images(entry: str, candidates: capeval.Candidates, split: Split) -> N
         if type(unknown[0]) is not type(expected[0]):
             kinds = {int: "integers", str: "strings"}
             hint = f"; image ids must be {kinds[type(expected[0])]} (got {kinds[type(unknown[0])]})"
-        raise UploadError(f"{_first_few(unknown)} not of split {split.name!r}{hint}", entry=entry)
+        raise UploadError(f"{_first_few(unknown)} not of split {split!r}{hint}", entry=entry)
     missing = [image for image in expected if image not in candidates]
     if missing:
         raise UploadError(f"{_first_few(missing)} without a caption", entry=entry)

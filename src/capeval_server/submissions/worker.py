@@ -20,7 +20,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.fields.files import FieldFile
 from django.utils import timezone
 
@@ -159,7 +159,9 @@ def _unfinished() -> QuerySet[Submission]:
 
 def _available() -> QuerySet[Submission]:
     now = timezone.now()
-    return _unfinished().filter(Q(lease_until=None) | Q(lease_until__lte=now)).order_by("created")
+    available = _unfinished().filter(Q(lease_until=None) | Q(lease_until__lte=now))
+    # For a human baseline, nobody waits.
+    return available.order_by(F("baseline_of").asc(nulls_first=True), "created")
 
 
 def claim() -> Submission | None:

@@ -1,0 +1,9 @@
+"""Names that a challenge or a phase can't have, as addresses of pages have them."""
+
+from __future__ import annotations
+
+__all__ = ["NOT_CHALLENGES", "NOT_PHASES"]
+
+# The first words of addresses, and the words that come after a challenge's in them.
+NOT_CHALLENGES = frozenset({"accounts", "admin", "api", "jobs", "new", "static", "submissions", "tokens"})
+NOT_PHASES = frozenset({"join", "organise", "submissions", "team"})

@@ -1,0 +1,41 @@
+"""What the administration of the site has in common: rows that are seen, and not changed by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+__all__ = ["Seen", "Shown"]
+
+
+class Seen(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Rows that nobody adds, changes or deletes; who may change rows has the actions."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nobody."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody changes a row in its form."""
+        return obj is None and super().has_change_permission(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody."""
+        return False
+
+
+class Shown(admin.TabularInline):  # type: ignore[type-arg]
+    """Rows that are shown with what they belong to, and not changed there."""
+
+    extra = 0
+    can_delete = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody."""
+        return False

@@ -1,0 +1,44 @@
+"""Teams, for the staff of the site: their names can be changed. The code that lets one in is not shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from capeval_server.staff import Shown
+from capeval_server.teams.models import Membership, Raise, Team
+
+__all__ = ["TeamAdmin"]
+
+
+class _Members(Shown):
+    model = Membership
+    fields = ("user", "joined")
+
+
+class _Raises(Shown):
+    model = Raise
+    fields = ("phase", "per_day", "total")
+
+
+@admin.register(Team)
+class TeamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """A team with its members and raises."""
+
+    list_display = ("name", "challenge", "created")
+    list_filter = ("challenge",)
+    list_select_related = ("challenge",)
+    search_fields = ("name", "memberships__user__username")
+    fields = ("name", "challenge", "created")
+    readonly_fields = ("challenge", "created")
+    inlines = (_Members, _Raises)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Users make teams."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """A team ends with its last member."""
+        return False

@@ -1,0 +1,217 @@
+"""The export of everything: what is in it, and what never is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from capeval_server.accounts.models import Token
+from capeval_server.challenges.importing import import_challenge
+from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
+from capeval_server.examples import write_example
+from capeval_server.organising import exporting, managing
+from capeval_server.submissions import worker
+from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.teams.models import Team
+from tests.server.conftest import Server, results
+from tests.server.test_organiser_pages import MARKER, Participant, Someone
+
+pytestmark = pytest.mark.django_db
+
+FORMULA = '=HYPERLINK("http://x","y")'
+NUMBERS = ["value", "low", "high"]
+TABLES = ["actions", "references", "results", "scores", "submissions", "teams"]
+
+
+@pytest.fixture
+def challenge(tmp_path: Path) -> Challenge:
+    """The small challenge with its human baseline, its private references marked."""
+    path = write_example("small", tmp_path)
+    references = json.loads((tmp_path / "references_c2.json").read_text())
+    for captions in references.values():
+        captions.append(f"{MARKER} {captions[0]}")
+    (tmp_path / "references_c2.json").write_text(json.dumps(references))
+    return import_challenge(path)
+
+
+@pytest.fixture
+def olga(challenge: Challenge) -> Someone:
+    olga = Someone("olga")
+    challenge.organisers.add(olga.user)
+    return olga
+
+
+def exported(someone: Someone) -> zipfile.ZipFile:
+    answer: Any = someone.client.get("/small/organise/export/")
+    assert answer.status_code == 200
+    assert answer.streaming
+    assert answer.headers["Content-Type"] == "application/zip"
+    data = b"".join(answer)
+    answer.close()
+    return zipfile.ZipFile(io.BytesIO(data))
+
+
+def table(archive: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(archive.read(f"{name}.json"))
+    return found
+
+
+def cells(archive: zipfile.ZipFile, name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(archive.read(f"{name}.csv").decode())))
+
+
+def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
+    ann = Participant("ann", "Team A")
+    submission = ann.scored(method="Mine")
+    while worker.work_once():
+        pass
+    managing.raise_quota(olga.user, Team.objects.get(), Phase.objects.get(), per_day=1, total=2)
+    managing.mark(olga.user, challenge, submission, "flagged", "Why")
+    archive = exported(olga)
+    assert archive.testzip() is None
+    names = {f"{name}.{form}" for name in TABLES for form in ("csv", "json")}
+    names |= {"README.txt", "challenge.toml"}
+    files = {f"files/{each.pk}/val.json" for each in Submission.objects.all()}
+    assert set(archive.namelist()) == names | files
+    assert archive.read(f"files/{submission.pk}/val.json") == results()
+    for name in TABLES:
+        wide, narrow = table(archive, name), cells(archive, name)
+        assert len(wide) == len(narrow) > 0, name
+        assert list(narrow[0]) == list(wide[0]), name
+    (team,) = table(archive, "teams")
+    assert team["members"] == ["ann"]
+    assert team["raises"] == [{"phase": "open", "per_day": 1, "total": 2}]
+    of_ann, baseline = sorted(table(archive, "submissions"), key=lambda row: str(row["team"]))
+    assert of_ann["declared"] == {"method": "Mine"}
+    assert (of_ann["mark"], of_ann["mark_reason"], of_ann["stands"]) == ("flagged", "Why", True)
+    assert baseline["baseline_of"] == "val/c2"
+    assert len(table(archive, "results")) == Result.objects.count() == 12
+    scores = {
+        (row["submission"], row["references"], row["subset"], row["score"]): (
+            row["value"],
+            row["low"],
+            row["high"],
+        )
+        for row in table(archive, "scores")
+    }
+    assert len(scores) == Score.objects.count()
+    for row in cells(archive, "scores"):
+        key = (row["submission"], row["references"], row["subset"], row["score"])
+        assert (
+            tuple(float(row[name]) if row[name] else None for name in ("value", "low", "high")) == scores[key]
+        )
+    definition = tomllib.loads(archive.read("challenge.toml").decode())
+    assert definition["challenge"]["slug"] == "small"
+    assert definition["splits"][0]["references"][1]["human"] == "human_val_c2.json"
+    assert len(table(archive, "actions")) == 2
+
+
+def test_stale_scores_are_told_apart(olga: Someone) -> None:
+    Participant("ann").scored()
+    version = ReferenceVersion.objects.get(reference_set__name="c2")
+    version.reference_set.versions.create(number=2, sha256="0" * 64, file="references/x.json")
+    type(version.reference_set).objects.filter(pk=version.reference_set_id).update(version=2)
+    archive = exported(olga)
+    stale = {(row["references"], row["version"]): row["stale"] for row in table(archive, "scores")}
+    assert stale == {("c1", 1): False, ("c2", 1): True}
+
+
+def test_nothing_secret_is_in_it(olga: Someone, challenge: Challenge) -> None:
+    ann = Participant("ann")
+    User.objects.update(email="secret@mail.example")
+    submission = ann.scored()
+    Result.objects.update(log=f"{MARKER} in a log")
+    Submission.objects.update(log=f"{MARKER} in a log", idempotency_key=None)
+    Submission.objects.filter(pk=submission.pk).update(idempotency_key="secret-key-1")
+    archive = exported(olga)
+    everything = b"".join(archive.read(name) for name in archive.namelist()).decode()
+    codes = [*Team.objects.values_list("code", flat=True), *Token.objects.values_list("digest", flat=True)]
+    stored = [str(version.file.name).split("/")[-1] for version in ReferenceVersion.objects.all()]
+    for secret in (MARKER, "secret@mail.example", "secret-key-1", "capeval_", *codes, *stored):
+        assert secret.lower() not in everything.lower(), secret
+    assert codes
+    with ReferenceVersion.objects.get(reference_set__name="c2").file.open() as file:
+        captions = json.loads(file.read())["3"]
+    assert captions
+    assert not [caption for caption in captions if caption in everything]
+
+
+def test_formulas_are_text_in_csv(olga: Someone, challenge: Challenge) -> None:
+    ann = Participant("ann", FORMULA)
+    submission = ann.submitted(method=FORMULA)
+    Submission.objects.filter(pk=submission.pk).update(algorithm="-1+1", reason="@x", mark_reason="\t=1")
+    managing.mark(olga.user, challenge, Submission.objects.get(pk=submission.pk), "hidden", "+1")
+    archive = exported(olga)
+    assert [row["name"] for row in table(archive, "teams")] == [FORMULA]
+    assert [row["name"] for row in cells(archive, "teams")] == [f"'{FORMULA}"]
+    rows = cells(archive, "submissions")
+    (row,) = [row for row in rows if row["submission"] == str(submission.pk)]
+    assert (row["entrant"], row["algorithm"], row["reason"]) == (f"'{FORMULA}", "'-1+1", "'@x")
+    assert row["mark_reason"] == "'+1"
+    for name in TABLES:
+        for found in cells(archive, name):
+            for column, text in found.items():
+                number = column in ("value", "low", "high", "version", "team")
+                assert number or not text.startswith(("=", "+", "-", "@", "\t", "\r")), (name, column, text)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
+def test_scores_that_are_no_numbers(olga: Someone, value: float | None) -> None:
+    Participant("ann").scored()
+    Score.objects.update(value=value)
+    archive = exported(olga)
+    assert {row["value"] for row in table(archive, "scores")} == {None}
+    assert {row["value"] for row in cells(archive, "scores")} == {""}
+
+
+def test_queries_do_not_grow_with_rows(
+    olga: Someone, challenge: Challenge, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(20):
+        Participant(f"user{number}").submitted()
+    with django_assert_max_num_queries(45):
+        exporting.export(challenge, io.BytesIO())
+
+
+def test_a_disk_that_is_full(olga: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(exporting, "export", full)
+    assert olga.client.get("/small/organise/export/").status_code == 503
+
+
+def test_by_token(olga: Someone) -> None:
+    ann = Participant("ann")
+    place = "/api/challenges/small/organise/export"
+    for scope, status in (("read", 403), ("submit", 403), ("organise", 200)):
+        token = Token.issue(olga.user.pk, scope, scope)
+        answer: Any = Client(headers={"Authorization": f"Bearer {token}"}).get(place)
+        assert answer.status_code == status
+        if status == 200:
+            assert zipfile.ZipFile(io.BytesIO(b"".join(answer))).testzip() is None
+        answer.close()
+    token = Token.issue(ann.user.pk, "organise", "organise")
+    assert Client(headers={"Authorization": f"Bearer {token}"}).get(place).status_code == 404
+    assert Client().get(place).status_code == 401
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    server = Server(tmp_path, None)
+    server.prepare()
+    assert server.run("organiser", "small", "user1") == "user1: an organiser of small\n"
+    assert server.run("organiser", "small", "user1", "--remove") == "user1: no organiser of small\n"
+    target = tmp_path / "small.zip"
+    assert server.run("export", "small", str(target)) == f"{target}\n"
+    with zipfile.ZipFile(target) as archive:
+        assert "challenge.toml" in archive.namelist()
+        assert len(table(archive, "teams")) == 10

@@ -1,0 +1,842 @@
+"""What organisers do by their pages: who may, what each deed does, and what nobody sees."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from capeval_server.accounts.models import Token
+from capeval_server.challenges.importing import import_challenge
+from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
+from capeval_server.examples import write_example
+from capeval_server.organising import managing
+from capeval_server.organising.models import Action
+from capeval_server.pages.organiser import urlpatterns
+from capeval_server.submissions import worker
+from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.teams.joining import make_team
+from capeval_server.teams.models import Raise, Team
+from tests.server.conftest import CAPTIONS, RESULTS, results
+from tests.server.pages import check_page
+
+pytestmark = pytest.mark.django_db
+
+MARKER = "Xylomarker"
+MARKUP = "<script>alert(1)</script>"
+BOARD = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
+ROOT = "/small/organise/"
+# Every address of organisers, by its name: whether it is only posted to, and what is posted.
+ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
+    "overview": (ROOT, None),
+    "trail": (f"{ROOT}trail/", None),
+    "edit": (f"{ROOT}edit/", None),
+    "add_phase": (f"{ROOT}phases/", None),
+    "phase": (f"{ROOT}phases/open/", None),
+    "references": (f"{ROOT}references/", None),
+    "send_references": (f"{ROOT}references/val/c2/", {}),
+    "publish_references": (f"{ROOT}references/val/c2/publish/", {}),
+    "files": (f"{ROOT}files/", None),
+    "apply": (f"{ROOT}files/apply/", {}),
+    "definition": (f"{ROOT}files/challenge.toml", None),
+    "submissions": (f"{ROOT}submissions/", None),
+    "submission": (f"{ROOT}submissions/SUBMISSION/", None),
+    "rerun_one": (f"{ROOT}submissions/SUBMISSION/rerun/", {}),
+    "mark": (f"{ROOT}submissions/SUBMISSION/mark/", {"mark": "hidden", "reason": "r"}),
+    "take_off": (f"{ROOT}submissions/SUBMISSION/off/", {}),
+    "rerun": (f"{ROOT}rerun/", None),
+    "teams": (f"{ROOT}teams/", None),
+    "team": (f"{ROOT}teams/TEAM/", None),
+    "organisers": (f"{ROOT}organisers/", None),
+    "remove_organiser": (f"{ROOT}organisers/ORGANISER/remove/", {}),
+    "export": (f"{ROOT}export/", None),
+    "new": ("/new/", None),
+    "apply_new": ("/new/apply/", {}),
+}
+
+
+class Someone:
+    """A user who is logged in."""
+
+    def __init__(self, name: str, **kind: bool) -> None:
+        self.user = User.objects.create(username=name, **kind)
+        self.client = Client()
+        self.client.force_login(self.user)
+
+    def see(self, place: str = "", status: int = 200) -> str:
+        answer: Any = self.client.get(f"{ROOT}{place}")
+        assert answer.status_code == status, answer.content
+        return str(answer.content.decode())
+
+    def do(self, place: str, status: int = 302, **form: Any) -> Any:
+        answer = self.client.post(f"{ROOT}{place}", form)
+        assert answer.status_code == status, answer.content
+        return answer
+
+
+class Participant(Someone):
+    """Somebody who takes part alone."""
+
+    def __init__(self, name: str, team: str = "") -> None:
+        super().__init__(name)
+        self.team = make_team(self.user, Challenge.objects.get(slug="small"), team)
+        token = Token.issue(self.user.pk, "t", "submit")
+        self.api = Client(headers={"Authorization": f"Bearer {token}"})
+
+    def submit(self, **declared: str) -> Any:
+        file = SimpleUploadedFile(RESULTS, results())
+        form = {"method": "m", **declared, "file": file}
+        return self.api.post("/api/challenges/small/phases/open/submissions", form)
+
+    def scored(self, *, stands: bool = True, **declared: str) -> Submission:
+        submission = self.submitted(**declared)
+        assert worker.work_once()
+        Submission.objects.filter(pk=submission.pk).update(stands=stands)
+        return Submission.objects.get(pk=submission.pk)
+
+    def submitted(self, **declared: str) -> Submission:
+        answer = self.submit(**declared)
+        assert answer.status_code == 201, answer.content
+        return Submission.objects.get(pk=answer.json()["id"])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The small challenge, its private references marked."""
+    path = write_example("small", tmp_path)
+    references = json.loads((tmp_path / "references_c2.json").read_text())
+    for captions in references.values():
+        captions.append(f"{MARKER} {captions[0]}")
+    (tmp_path / "references_c2.json").write_text(json.dumps(references))
+    # The human baseline is a submission too, which most tests here do without.
+    path.write_text(re.sub(r', human = "[^"]*"', "", path.read_text()))
+    return path
+
+
+@pytest.fixture
+def challenge(path: Path) -> Challenge:
+    return import_challenge(path)
+
+
+@pytest.fixture
+def olga(challenge: Challenge) -> Someone:
+    """The organiser."""
+    olga = Someone("olga")
+    challenge.organisers.add(olga.user)
+    return olga
+
+
+@pytest.fixture
+def ann(challenge: Challenge) -> Participant:
+    return Participant("ann")
+
+
+def actions() -> list[str]:
+    return list(Action.objects.order_by("pk").values_list("what", flat=True))
+
+
+def rows() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = Client().get(BOARD).json()["rows"]
+    return found
+
+
+def changed_references(path: Path) -> bytes:
+    references = json.loads((path.parent / "references_c2.json").read_text())
+    references["1"] = [f"{MARKER} something else entirely."]
+    return json.dumps(references).encode()
+
+
+def zipped(files: dict[str, bytes]) -> SimpleUploadedFile:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return SimpleUploadedFile("challenge.zip", out.getvalue())
+
+
+def files_of(path: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in path.parent.iterdir() if each.is_file()}
+
+
+def hidden_fields(page: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for tag in re.findall(r'<input type="hidden"[^>]*>', page):
+        name, value = (re.search(rf'{part}="([^"]*)"', tag) for part in ("name", "value"))
+        if name and value and name[1] != "csrfmiddlewaretoken":
+            found[name[1]] = value[1]
+    return found
+
+
+def _addresses(submission: Submission, organiser: User) -> dict[str, tuple[str, dict[str, str] | None]]:
+    named = {pattern.name.removeprefix("organiser_") for pattern in urlpatterns}
+    assert named == set(ADDRESSES), "say here what each address of organisers is"
+    known = {"SUBMISSION": submission.pk, "TEAM": submission.team_id, "ORGANISER": organiser.pk}
+    found = {}
+    for name, (place, form) in ADDRESSES.items():
+        for word, value in known.items():
+            place = place.replace(word, str(value))
+        found[name] = (place, form)
+    return found
+
+
+def test_nobody_else_finds_anything(olga: Someone, ann: Participant, tmp_path: Path) -> None:
+    other = write_example("small", tmp_path / "other")
+    other.write_text(other.read_text().replace('slug = "small"', 'slug = "other"'))
+    eve = Someone("eve")
+    import_challenge(other).organisers.add(eve.user)
+    locked = Someone("locked", is_staff=True)
+    User.objects.filter(pk=locked.user.pk).update(is_active=False)
+    submission = ann.submitted()
+    before = list(Submission.objects.values_list())
+    for place, form in _addresses(submission, olga.user).values():
+        for client in (Client(), ann.client, eve.client, locked.client):
+            assert client.get(place).status_code == 404, place
+            assert client.post(place, form or {}).status_code == 404, place
+    assert list(Submission.objects.values_list()) == before
+    assert not Action.objects.exists()
+
+
+def test_organisers_and_staff_find_all(olga: Someone, ann: Participant) -> None:
+    submission = ann.submitted()
+    for client in (olga.client, Someone("staff", is_staff=True).client):
+        for name, (place, form) in _addresses(submission, olga.user).items():
+            if form is None and not (client == olga.client and name == "new"):
+                answer: Any = client.get(place)
+                assert answer.status_code == 200, place
+                assert "no-store" in answer.headers["Cache-Control"], place
+                if answer.headers["Content-Type"].startswith("text/html"):
+                    check_page(answer.content.decode(), answer.headers["Content-Security-Policy"])
+                answer.close()
+
+
+def test_what_belongs_to_another_challenge_is_not_found(olga: Someone, tmp_path: Path) -> None:
+    other = write_example("small", tmp_path / "other")
+    other.write_text(other.read_text().replace('slug = "small"', 'slug = "other"'))
+    elsewhere = import_challenge(other)
+    user = User.objects.create(username="x")
+    team = make_team(user, elsewhere)
+    phase = elsewhere.phases.get()
+    submission = Submission.objects.create(team=team, user=user, phase=phase, algorithm="a", state="scored")
+    olga.see(f"submissions/{submission.pk}/", 404)
+    olga.see(f"submissions/{uuid4()}/", 404)
+    olga.see(f"teams/{team.pk}/", 404)
+    olga.see("teams/99999999999999999999/", 404)
+    for place in ("rerun/", "off/", "mark/"):
+        olga.do(f"submissions/{submission.pk}/{place}", 404, mark="hidden", reason="r")
+    olga.do(f"teams/{team.pk}/", 404, phase="open", per_day=1, total=1)
+    assert str(submission.pk) not in olga.see("submissions/")
+
+
+def test_requests_of_other_sites_are_refused(olga: Someone, ann: Participant) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(olga.user)
+    addresses = _addresses(ann.submitted(), olga.user)
+    posted = ["edit", "add_phase", "phase", "files", "rerun", "team", "organisers"]
+    posted += [name for name, (_, form) in addresses.items() if form is not None]
+    for name in posted:
+        if not name.endswith("new"):
+            assert strict.post(addresses[name][0], addresses[name][1] or {}).status_code == 403, name
+    assert not Action.objects.exists()
+
+
+def test_get_changes_nothing(olga: Someone, ann: Participant) -> None:
+    for name, (place, form) in _addresses(ann.submitted(), olga.user).items():
+        if form is not None and not name.endswith("new"):
+            assert olga.client.get(place).status_code == 405, place
+
+
+def test_the_overview(olga: Someone, ann: Participant) -> None:
+    ann.submitted()
+    page = olga.see()
+    assert "<strong>1</strong> waiting" in page
+    assert 'hx-get="/small/organise/"' in page
+    worker.work_once()
+    Submission.objects.update(state="failed", reason="the system failed 3 times")
+    page = olga.see()
+    assert "<strong>1</strong> failed" in page
+    assert "Score all failed ones again" in page
+    assert "hx-get" not in page
+
+
+def test_names_are_text(olga: Someone, challenge: Challenge) -> None:
+    bob = Participant("bob", team=MARKUP)
+    submission = bob.submitted(method=MARKUP, url="javascript:alert(1)")
+    Submission.objects.update(mark="flagged", mark_reason=MARKUP, reason=MARKUP, log=MARKUP)
+    Challenge.objects.update(title=MARKUP, description=MARKUP, rules=MARKUP)
+    Action.objects.create(challenge=challenge, who=MARKUP, what=MARKUP, submission=submission)
+    for place, form in _addresses(submission, olga.user).values():
+        if form is None and place != "/new/" and not place.endswith(("export/", ".toml")):
+            page = olga.client.get(place).content.decode()
+            assert "&lt;script&gt;" in page, place
+            assert MARKUP not in page, place
+            assert 'href="javascript' not in page, place
+
+
+# Editing
+
+
+def _about(**changes: Any) -> dict[str, Any]:
+    """The form of texts and fields, as it is shown but for some changes."""
+    return {
+        "title": "A small challenge",
+        "description": "Six images, to try the server with.",
+        "rules": "Be fair.",
+        "fields-TOTAL_FORMS": 3,
+        "fields-INITIAL_FORMS": 2,
+        "fields-0-name": "method",
+        "fields-0-required": "on",
+        "fields-1-name": "url",
+        **changes,
+    }
+
+
+def _seen(page: str) -> str:
+    return str(hidden_fields(page)["seen"])
+
+
+def test_editing_texts_and_fields(olga: Someone, challenge: Challenge) -> None:
+    seen = _seen(olga.see("edit/"))
+    form = _about(seen=seen, title="Another", rules="*Be* fair.\r\nAnd kind.")
+    form |= {"fields-1-name": "", "fields-2-name": "training-data"}
+    olga.do("edit/", **form)
+    challenge.refresh_from_db()
+    assert (challenge.title, challenge.rules) == ("Another", "*Be* fair.\nAnd kind.")
+    assert challenge.fields == [
+        {"name": "method", "required": True},
+        {"name": "training-data", "required": False},
+    ]
+    assert actions() == ["changed title, rules and fields of the challenge"]
+    olga.do("edit/", **{**form, "seen": _seen(olga.see("edit/"))})
+    assert len(actions()) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"title": ""}, "This field is required"),
+        ({"title": "a" * 201}, "at most 200 characters"),
+        ({"title": "a\0b"}, "Null characters are not allowed"),
+        ({"fields-1-name": "a b"}, "no. 2, name: String should match"),
+        ({"fields-1-name": "method"}, "fields must have different names (got &#x27;method&#x27; twice)"),
+        ({"fields-TOTAL_FORMS": "x"}, "ManagementForm data is missing"),
+    ],
+)
+def test_what_is_wrong_in_texts_is_named(
+    olga: Someone, challenge: Challenge, changes: dict[str, str], message: str
+) -> None:
+    answer = olga.do("edit/", 422, **_about(seen=_seen(olga.see("edit/")), **changes))
+    assert message in answer.content.decode()
+    after = Challenge.objects.get()
+    assert (after.title, after.fields) == (challenge.title, challenge.fields)
+    assert not actions()
+
+
+def test_an_edit_in_between_is_noticed(olga: Someone, challenge: Challenge) -> None:
+    staff = Someone("staff", is_staff=True)
+    seen = _seen(olga.see("edit/"))
+    staff.do("edit/", **_about(seen=seen, title="Of staff"))
+    answer = olga.do("edit/", 409, **_about(seen=seen, title="Of olga"))
+    page = answer.content.decode()
+    assert "somebody changed this meanwhile" in page
+    assert "Of olga" in page
+    assert "Of staff" in page
+    assert Challenge.objects.get().title == "Of staff"
+    olga.do("edit/", **_about(seen=_seen(page), title="Of olga"))
+    assert Challenge.objects.get().title == "Of olga"
+
+
+def _phase(**changes: Any) -> dict[str, Any]:
+    return {
+        "name": "open",
+        "opens": "2026-01-01T00:00:00",
+        "closes": "2036-01-01T00:00:00",
+        "splits": "val",
+        "quota_per_day": "5",
+        "quota_total": "20",
+        "leaderboard": "public",
+        **changes,
+    }
+
+
+def test_editing_a_phase(olga: Someone, ann: Participant) -> None:
+    seen = _seen(olga.see("phases/open/"))
+    changes = {"closes": "2037-02-03T04:05:06", "quota_per_day": "7", "leaderboard": "hidden"}
+    olga.do("phases/open/", **_phase(seen=seen, name="renamed", **changes))
+    phase = Phase.objects.get()
+    assert (phase.name, phase.quota_per_day, phase.leaderboard) == ("open", 7, "hidden")
+    assert phase.closes.isoformat() == "2037-02-03T04:05:06+00:00"
+    assert phase.splits.get().name == "val"
+    assert actions() == ["changed closes, quota per day and leaderboard of phase open"]
+    answer = olga.do("phases/open/", 409, **_phase(seen=seen))
+    assert "3 Feb 2037" in answer.content.decode()
+    assert Phase.objects.get().quota_per_day == 7
+    assert ann.client.get("/small/open/").status_code in (200, 403, 404)
+
+
+def test_adding_a_phase(olga: Someone) -> None:
+    olga.do("phases/", **_phase(name="final", opens="2030-01-01T00:00"))
+    assert set(Phase.objects.values_list("name", flat=True)) == {"open", "final"}
+    assert actions() == ["added phase final"]
+    again = olga.do("phases/", 422, **_phase(name="final"))
+    assert "there is a phase &#x27;final&#x27; already" in again.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"closes": "2025-01-01T00:00:00"}, "closes must be after opens"),
+        ({"closes": "tomorrow"}, "Enter a valid date/time"),
+        ({"quota_per_day": "0"}, "greater than or equal to 1"),
+        ({"quota_total": "1000001"}, "less than or equal to 1000000"),
+        ({"quota_total": "9" * 30}, "less than or equal to 1000000"),
+        ({"splits": "test"}, "test is not one of the available choices"),
+        ({"leaderboard": "open"}, "open is not one of the available choices"),
+        ({"name": "a b"}, "String should match pattern"),
+        ({"name": "organise"}, "must not be join, organise"),
+    ],
+)
+def test_what_is_wrong_in_a_phase_is_named(olga: Someone, changes: dict[str, str], message: str) -> None:
+    answer = olga.do("phases/", 422, **_phase(**{"name": "final", **changes}))
+    assert message in answer.content.decode()
+    assert Phase.objects.count() == 1
+    assert not actions()
+
+
+# References
+
+
+def _send(someone: Someone, data: bytes, status: int = 200, name: str = "c2.json") -> str:
+    file = SimpleUploadedFile(name, data)
+    return str(someone.do("references/val/c2/", status, file=file).content.decode())
+
+
+def test_publishing_references(olga: Someone, ann: Participant, path: Path) -> None:
+    submission = ann.scored()
+    old = rows()[0]["scores"]
+    page = _send(olga, changed_references(path))
+    assert "<strong>1 submission</strong> is scored again" in page
+    assert ReferenceVersion.objects.filter(reference_set__name="c2").count() == 1
+    assert rows()[0]["scores"] == old
+    olga.do("references/val/c2/publish/", **hidden_fields(page))
+    assert [row["rank"] for row in rows()] == [None]
+    assert set(rows()[0]["scores"].values()) == {None}
+    seen = ann.api.get(f"/api/submissions/{submission.pk}").json()
+    assert seen["state"] == "waiting"
+    assert {r["stale"] for r in seen["results"] if r["references"] == "c2"} == {True}
+    assert worker.work_once()
+    assert not worker.work_once()
+    versions = list(
+        Result.objects.values_list("reference_version__number", flat=True).filter(
+            reference_version__reference_set__name="c2"
+        )
+    )
+    assert sorted(versions) == [1] * 4 + [2] * 4
+    assert rows()[0]["scores"] != old
+    assert rows()[0]["rank"] == 1
+    assert actions()[0].startswith("published version 2 of references c2 of split val (sha256 ")
+    history = olga.see("references/")
+    for version in ReferenceVersion.objects.all():
+        assert version.sha256 in history
+        assert str(version.file.name) not in history
+    assert MARKER not in page + history + olga.see(f"submissions/{submission.pk}/") + olga.see("trail/")
+
+
+def test_references_published_while_a_submission_is_scored(
+    olga: Someone, ann: Participant, path: Path
+) -> None:
+    ann.submitted()
+    claimed = worker.claim()
+    assert claimed is not None
+    jobs = list(worker._jobs(claimed))
+    page = _send(olga, changed_references(path))
+    assert "<strong>1 submission</strong>" in page
+    olga.do("references/val/c2/publish/", **hidden_fields(page))
+    worker.finish(claimed, [])
+    assert jobs
+    assert Submission.objects.get().state == "waiting"
+
+
+def test_wrong_references_are_refused(olga: Someone, path: Path) -> None:
+    assert "The submitted file is empty" in _send(olga, b"", 422)
+    assert "image 2 is missing" in _send(olga, b'{"1": ["a"]}', 422)
+    more = {**json.loads(changed_references(path)), "99": ["a"]}
+    assert "image 99 is none of them" in _send(olga, json.dumps(more).encode(), 422)
+    assert "<dd>" not in _send(olga, b'{"1": ["a"', 422)
+    assert "count already" in _send(olga, (path.parent / "references_c2.json").read_bytes())
+    olga.do("references/val/none/", 404)
+    olga.do("references/none/c2/", 404)
+    assert ReferenceVersion.objects.count() == 2
+
+
+def test_two_who_publish(olga: Someone, path: Path) -> None:
+    staff = Someone("staff", is_staff=True)
+    first = hidden_fields(_send(olga, changed_references(path)))
+    second = hidden_fields(_send(staff, changed_references(path).replace(b"entirely", b"indeed")))
+    olga.do("references/val/c2/publish/", **first)
+    answer = staff.client.post(f"{ROOT}references/val/c2/publish/", second, follow=True)
+    assert "version 2 was published meanwhile" in answer.content.decode()
+    again = olga.client.post(f"{ROOT}references/val/c2/publish/", first, follow=True)
+    assert "send it again" in again.content.decode()
+    assert ReferenceVersion.objects.filter(reference_set__name="c2").count() == 2
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        {"sha256": "x", "seen": "1"},
+        {"sha256": "0" * 64, "seen": "abc"},
+        {"sha256": "0" * 64, "seen": "1"},
+    ],
+)
+def test_a_publication_that_was_not_sent(olga: Someone, form: dict[str, Any]) -> None:
+    olga.do("references/val/c2/publish/", **form)
+    assert ReferenceVersion.objects.count() == 2
+    assert not actions()
+
+
+# Files
+
+
+def test_changing_a_challenge_by_files(olga: Someone, ann: Participant, path: Path) -> None:
+    ann.scored()
+    files = files_of(path)
+    files["challenge.toml"] = files["challenge.toml"].replace(b"quota_total = 20", b"quota_total = 30")
+    files["references_c2.json"] = changed_references(path)
+    before = sorted(default_storage.listdir("references")[1])
+    page = olga.do("files/", 200, file=zipped(files)).content.decode()
+    assert "phases.open.quota_total" in page
+    assert "splits.val.references.c2.file" in page
+    assert "<strong>1 submission</strong> is scored again" in page
+    assert MARKER not in page
+    assert Phase.objects.get().quota_total == 20
+    assert Submission.objects.get().state == "scored"
+    assert sorted(default_storage.listdir("references")[1]) == before
+    olga.do("files/apply/", **hidden_fields(page))
+    assert Phase.objects.get().quota_total == 30
+    assert Submission.objects.get().state == "waiting"
+    assert len(actions()) == 1
+    assert "phases.open.quota_total" in actions()[0]
+    page = olga.do("files/", 200, file=zipped(files)).content.decode()
+    assert "nothing would change" in page
+
+
+def test_a_change_after_the_preview_is_noticed(olga: Someone, path: Path) -> None:
+    files = files_of(path)
+    files["challenge.toml"] = files["challenge.toml"].replace(b"quota_total = 20", b"quota_total = 30")
+    form = hidden_fields(olga.do("files/", 200, file=zipped(files)).content.decode())
+    Phase.objects.update(quota_per_day=6)
+    answer = olga.client.post(f"{ROOT}files/apply/", form, follow=True)
+    assert "the challenge changed meanwhile" in answer.content.decode()
+    assert Phase.objects.get().quota_total == 20
+
+
+def _replaced(old: bytes, new: bytes) -> Any:
+    return lambda files: {**files, "challenge.toml": files["challenge.toml"].replace(old, new)}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_replaced(b'slug = "small"', b'slug = "other"'), "challenge.slug must be &#x27;small&#x27;"),
+        (_replaced(b'name = "open"', b'name = "other"'), "phases can&#x27;t be taken out"),
+        (_replaced(b'"references_c1.json"', b'"/etc/passwd"'), "must have the file &#x27;/etc/passwd&#x27;"),
+        (_replaced(b'"references_c1.json"', b'"../../secret-key"'), "must have the file &#x27;../../secret"),
+        (_replaced(b'"subsets.json"', b'"none.json"'), "must have the file &#x27;none.json&#x27;"),
+        (_replaced(b'"A small challenge"', b'""'), "challenge.title: String should have at least 1"),
+        (_replaced(b"[challenge]", b"x = " + b"[" * 9000), "challenge.toml"),
+        (lambda files: {"a.json": b"{}"}, "must have the file &#x27;challenge.toml&#x27;"),
+        (lambda files: {**files, "references_c1.json": b'{"1": 5}'}, "references_c1.json"),
+        (lambda files: {**files, "../x": b"a"}, "not a path elsewhere"),
+        (lambda files: {**files, "a/x": b"a"}, "files without folders"),
+        (lambda files: {**files, "references_c1.json": b"\x1f\x8b"}, "must not be another archive"),
+        (lambda files: {**files, "a" * 250: b"a"}, "at most 200 bytes"),
+        (lambda files: {**files, "x.json": b" " * 3_000_000}, "at most"),
+    ],
+)
+def test_wrong_files_are_named_and_change_nothing(
+    olga: Someone, path: Path, change: Any, message: str
+) -> None:
+    before = sorted(default_storage.listdir("references")[1])
+    page = olga.do("files/", 422, file=zipped(change(files_of(path)))).content.decode()
+    assert message in page
+    assert "/tmp" not in page
+    assert MARKER not in page
+    assert sorted(default_storage.listdir("references")[1]) == before
+    assert not actions()
+
+
+def test_no_zip(olga: Someone) -> None:
+    page = olga.do("files/", 422, file=SimpleUploadedFile("x.zip", b"text")).content.decode()
+    assert "the upload must be a zip" in page
+    olga.do("files/apply/", sha256="0" * 64, seen="1")
+    olga.do("files/apply/")
+
+
+def test_files_that_cannot_be_stored(olga: Someone, path: Path, settings: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    default = {**settings.STORAGES["default"], "OPTIONS": {"location": tmp_path / "file" / "folder"}}
+    settings.STORAGES = {**settings.STORAGES, "default": default}
+    olga.do("files/", 503, file=zipped(files_of(path)))
+    olga.do("references/val/c2/", 503, file=SimpleUploadedFile("a.json", changed_references(path)))
+
+
+def test_making_a_challenge(challenge: Challenge, path: Path) -> None:
+    maker = Someone("maker")
+    maker.user.user_permissions.add(Permission.objects.get(codename="add_challenge"))
+    files = files_of(path)
+    assert maker.client.get("/new/").status_code == 200
+    taken = maker.client.post("/new/", {"file": zipped(files)})
+    assert taken.status_code == 422
+    assert "must be new on this server" in taken.content.decode()
+    files["challenge.toml"] = files["challenge.toml"].replace(b'slug = "small"', b'slug = "mine"')
+    page = maker.client.post("/new/", {"file": zipped(files)}).content.decode()
+    assert "Make the challenge mine?" in page
+    assert not Challenge.objects.filter(slug="mine").exists()
+    form = hidden_fields(page)
+    answer = maker.client.post("/new/apply/", form)
+    assert answer["Location"] == "/mine/organise/"
+    made = Challenge.objects.get(slug="mine")
+    assert list(made.organisers.all()) == [maker.user]
+    assert maker.client.get("/mine/organise/").status_code == 200
+    maker.see(status=404)
+    assert "send it again" in maker.client.post("/new/apply/", form, follow=True).content.decode()
+
+
+def test_the_definition_can_be_sent_back(olga: Someone, ann: Participant, path: Path) -> None:
+    text = olga.see("files/challenge.toml")
+    files = {
+        "challenge.toml": text.encode(),
+        "subsets_val.json": (path.parent / "subsets.json").read_bytes(),
+        "references_val_c1.json": (path.parent / "references_c1.json").read_bytes(),
+        "references_val_c2.json": (path.parent / "references_c2.json").read_bytes(),
+    }
+    assert "nothing would change" in olga.do("files/", 200, file=zipped(files)).content.decode()
+
+
+# Submissions
+
+
+def test_filters(olga: Someone, ann: Participant) -> None:
+    bob = Participant("bob")
+    first, second = ann.submitted(), bob.submitted()
+    Submission.objects.filter(pk=second.pk).update(state="scored", mark="flagged", mark_reason="r")
+    version = ReferenceVersion.objects.get(reference_set__name="c1")
+    Result.objects.create(submission=second, reference_version=version, metric="METEOR", failure="failed")
+
+    def listed(query: str) -> set[Submission]:
+        page = olga.see(f"submissions/?{query}")
+        return {each for each in (first, second) if str(each.pk) in page}
+
+    assert listed("") == {first, second}
+    for query in ("state=scored", "mark=flagged", "team=BO", "failures=on", "phase=open&state=scored"):
+        assert listed(query) == {second}, query
+    for query in ("state=waiting", "mark=none", "team=ann"):
+        assert listed(query) == {first}, query
+    for query in ("state=failed", "mark=hidden", "team=x"):
+        assert listed(query) == set(), query
+    for query in ("state=x", "phase=x", "team=%00", "page=x", "page=99"):
+        olga.see(f"submissions/?{query}")
+
+
+def test_failures_with_their_logs(olga: Someone, ann: Participant) -> None:
+    submission = ann.submitted()
+    Submission.objects.update(state="failed", reason="the system failed", log="Traceback: the whole of it")
+    version = ReferenceVersion.objects.get(reference_set__name="c2")
+    Result.objects.create(
+        submission=submission,
+        reference_version=version,
+        metric="METEOR",
+        failure="METEOR could not be computed (E)",
+        log="the log of the metric",
+    )
+    page = olga.see(f"submissions/{submission.pk}/")
+    for text in ("the whole of it", "the log of the metric", "could not be computed", "may quote references"):
+        assert text in page
+    theirs = ann.api.get(f"/api/submissions/{submission.pk}").content.decode()
+    assert "the whole of it" not in theirs
+    assert "the log of the metric" not in theirs
+
+
+def test_a_rerun_scores_once(olga: Someone, ann: Participant) -> None:
+    submission = ann.scored()
+    before = list(Score.objects.order_by("result__metric", "pk").values_list("name", "value", "low", "high"))
+    olga.do(f"submissions/{submission.pk}/rerun/")
+    assert not Score.objects.exists()
+    assert worker.work_once()
+    assert not worker.work_once()
+    after = list(Score.objects.order_by("result__metric", "pk").values_list("name", "value", "low", "high"))
+    assert sorted(map(str, after)) == sorted(map(str, before))
+    assert actions() == ["had a submission scored again"]
+
+
+def test_a_rerun_of_what_is_being_scored(olga: Someone, ann: Participant) -> None:
+    submission = ann.submitted()
+    claimed = worker.claim()
+    assert claimed is not None
+    olga.do(f"submissions/{submission.pk}/rerun/")
+    with pytest.raises(worker.LostLeaseError):
+        worker.finish(claimed, [])
+    assert worker.work_once()
+    assert Submission.objects.get().state == "scored"
+    assert Result.objects.count() == 8
+
+
+def test_a_withdrawn_submission_stays_so(olga: Someone, ann: Participant) -> None:
+    submission = ann.submitted()
+    assert ann.api.delete(f"/api/submissions/{submission.pk}").status_code == 200
+    answer = olga.client.post(f"{ROOT}submissions/{submission.pk}/rerun/", follow=True)
+    assert "withdrawn can&#x27;t be scored again" in answer.content.decode()
+    olga.do("rerun/", which="all")
+    assert Submission.objects.get().state == "withdrawn"
+
+
+@pytest.mark.parametrize(
+    ("form", "again"), [({"which": "all", "phase": ""}, 3), ({"which": "failed", "phase": "open"}, 2)]
+)
+def test_many_again(olga: Someone, ann: Participant, form: dict[str, Any], again: int) -> None:
+    first, second, _ = ann.submitted(), ann.submitted(), ann.submitted()
+    Submission.objects.update(state="scored")
+    Submission.objects.filter(pk=first.pk).update(state="failed", reason="x")
+    version = ReferenceVersion.objects.get(reference_set__name="c1")
+    Result.objects.create(submission=second, reference_version=version, metric="METEOR", failure="failed")
+    asked = "&".join(f"{name}={value}" for name, value in form.items())
+    assert f"<strong>{again} submissions</strong> would" in olga.see(f"rerun/?{asked}")
+    assert not Submission.objects.filter(state="waiting").exists()
+    olga.do("rerun/", **form)
+    assert Submission.objects.filter(state="waiting").count() == again
+    assert actions()[0].endswith(f"scored again ({again})")
+    olga.do("rerun/", 422, which="x")
+
+
+def test_hiding(olga: Someone, ann: Participant) -> None:
+    submission = ann.scored()
+    place = f"submissions/{submission.pk}/mark/"
+    for mark, reason in (("hidden", ""), ("hidden", " "), ("x", "r"), ("hidden", "a" * 501)):
+        olga.do(place, 422, mark=mark, reason=reason)
+    assert len(rows()) == 1
+    olga.do(place, mark="hidden", reason="Copied from the references.")
+    assert rows() == []
+    assert "ann" not in Client().get(f"{BOARD}&format=csv").content.decode()
+    assert "/submissions/" not in Client().get("/small/open/").content.decode()
+    theirs = ann.api.get(f"/api/submissions/{submission.pk}").json()
+    assert (theirs["mark"], theirs["mark_reason"]) == ("hidden", "Copied from the references.")
+    assert "Copied from the references." in ann.client.get(f"/submissions/{submission.pk}/").content.decode()
+    olga.do(place, mark="flagged", reason="Maybe copied.")
+    assert len(rows()) == 1
+    olga.do(place, mark="", reason="")
+    assert Submission.objects.get().mark_reason == ""
+    assert actions() == [
+        "hid a submission: Copied from the references.",
+        "flagged a submission: Maybe copied.",
+        "took the mark off a submission",
+    ]
+    assert "Maybe copied." in olga.see("trail/")
+
+
+def test_taking_off(olga: Someone, ann: Participant) -> None:
+    submission = ann.scored()
+    olga.do(f"submissions/{submission.pk}/off/")
+    assert rows() == []
+    assert actions() == ["took a submission off the leaderboard"]
+
+
+# Teams and organisers
+
+
+@pytest.mark.parametrize(("per_day", "total", "taken"), [(2, 0, 7), (30, 0, 20), (30, 3, 23), (0, 3, 5)])
+def test_a_raise_gives_exactly_so_many(
+    olga: Someone, ann: Participant, per_day: int, total: int, taken: int
+) -> None:
+    team = Team.objects.get()
+    olga.do(f"teams/{team.pk}/", phase="open", per_day=per_day, total=total)
+    codes = [ann.submit().status_code for _ in range(taken + 2)]
+    assert codes == [201] * taken + [429] * 2
+    page = olga.see("teams/")
+    assert f"{taken} of {5 + per_day}" in page
+    assert f"{taken} of {20 + total}" in page
+    bob = Participant("bob")
+    assert [bob.submit().status_code for _ in range(6)] == [201] * 5 + [429]
+
+
+def test_raises_are_checked_and_taken_back(olga: Someone, ann: Participant) -> None:
+    place = f"teams/{Team.objects.get().pk}/"
+    wrong: list[dict[str, Any]] = [
+        {"phase": "x", "per_day": 1, "total": 1},
+        {"phase": "open", "per_day": -1, "total": 0},
+        {"phase": "open", "per_day": 10_001, "total": 0},
+        {"phase": "open", "per_day": 1},
+    ]
+    for form in wrong:
+        olga.do(place, 422, **form)
+    assert not Raise.objects.exists()
+    olga.do(place, phase="open", per_day=1, total=2)
+    olga.do(place, phase="open", per_day=0, total=0)
+    assert not Raise.objects.exists()
+    assert len(actions()) == 2
+    assert Team.objects.get().code not in olga.see(place) + olga.see("teams/")
+
+
+def test_organisers_of_organisers(olga: Someone, ann: Participant) -> None:
+    answer = olga.do("organisers/", 422, username="nobody")
+    assert "no user has the name" in answer.content.decode()
+    olga.do("organisers/", username="ann")
+    assert ann.client.get(ROOT).status_code == 200
+    assert "is an organiser already" in olga.do("organisers/", 422, username="ann").content.decode()
+    olga.do(f"organisers/{ann.user.pk}/remove/")
+    assert ann.client.get(ROOT).status_code == 404
+    answer = olga.client.post(f"{ROOT}organisers/{olga.user.pk}/remove/", follow=True)
+    assert "must keep an organiser" in answer.content.decode()
+    olga.do(f"organisers/{ann.user.pk}/remove/", 404)
+    assert actions() == ["made ann an organiser", "removed ann from the organisers"]
+    Someone("staff", is_staff=True).do(f"organisers/{olga.user.pk}/remove/")
+    olga.see(status=404)
+
+
+def test_what_was_done_outlives_who_did_it(olga: Someone, ann: Participant, challenge: Challenge) -> None:
+    managing.rerun(olga.user, challenge, ann.submitted())
+    User.objects.filter(pk=olga.user.pk).delete()
+    assert "<strong>olga</strong>" in Someone("staff", is_staff=True).see("trail/")
+
+
+def test_queries_do_not_grow_with_rows(
+    olga: Someone, challenge: Challenge, django_assert_max_num_queries: Any
+) -> None:
+    phase = Phase.objects.get()
+    for number in range(30):
+        user = User.objects.create(username=f"user{number}")
+        team = make_team(user, challenge)
+        made = [Submission.objects.create(team=team, user=user, phase=phase) for _ in range(2)]
+        managing.mark(olga.user, challenge, made[0], "flagged", "r")
+    for place in ("", "submissions/", "teams/", "trail/"):
+        with django_assert_max_num_queries(18):
+            olga.see(place)
+
+
+def test_nothing_of_references_is_served(olga: Someone, ann: Participant, path: Path) -> None:
+    submission = ann.scored()
+    _send(olga, changed_references(path))
+    served = []
+    for place, form in _addresses(submission, olga.user).values():
+        if form is None and place != "/new/":
+            answer: Any = olga.client.get(place)
+            served.append(b"".join(answer).decode("latin-1"))
+            answer.close()
+    for kind in ("references", "drafts"):
+        for name in default_storage.listdir(kind)[1]:
+            for root in ("/", "/files/", "/static/", ROOT, f"{ROOT}references/"):
+                answer = olga.client.get(f"{root}{kind}/{name}", follow=True)
+                assert answer.status_code in (404, 405)
+    assert len(served) >= 15
+    assert not [text for text in served if MARKER.lower() in text.lower()]
+    assert CAPTIONS[1] not in "".join(served)

@@ -1,0 +1,371 @@
+"""The pages that everybody sees."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import get_resolver
+from django.utils import timezone
+
+from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
+from capeval_server.challenges.names import NOT_CHALLENGES, NOT_PHASES
+from capeval_server.leaderboards import ranking
+from capeval_server.pages.markdown import excerpt, to_html
+from capeval_server.pages.tables import safe_link
+from capeval_server.submissions.models import Score, Submission, Worker
+from tests.server.boards import MARKER, around, baseline, make_challenge, stand
+from tests.server.pages import check_page
+
+pytestmark = pytest.mark.django_db
+
+BOARD = "/small/open/?split=val&references=c2"
+CITE = "/small/open/cite/?split=val&references=c2"
+PLOT = "/small/open/plot.svg?split=val&references=c2"
+API = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
+PAGES = ("/", "/small/", BOARD, f"{BOARD}&subset=animals&sort_by=BLEU-1&order=worst", CITE, "/jobs/")
+
+
+@pytest.fixture
+def phase(tmp_path: Path) -> Phase:
+    return make_challenge(tmp_path)
+
+
+def page(path: str, status: int = 200) -> str:
+    answer = Client().get(path)
+    assert answer.status_code == status
+    html: str = answer.content.decode()
+    check_page(html, answer.headers["Content-Security-Policy"])
+    return html
+
+
+def texts(html: str) -> str:
+    """What is read of a page."""
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
+
+
+def test_pages_are_well_made(phase: Phase) -> None:
+    stand("a", 1.0, samples=around(1.0), declared={"method": "m", "url": "https://x.org/y"})
+    stand("b", 1.0, samples=around(1.0), mark="flagged", mark_reason="r")
+    stand("c", state="waiting")
+    baseline(0.5)
+    Worker.objects.create(name="w")
+    for path in PAGES:
+        page(path)
+
+
+def test_home_without_a_challenge() -> None:
+    html = page("/")
+    assert "There is no challenge yet" in html
+    assert "capeval server import demo-challenge/challenge.toml" in html
+
+
+def test_home(phase: Phase) -> None:
+    stand("a", 1.0)
+    stand("b", state="withdrawn", stands=False)
+    now = timezone.now()
+    for name, opens in (("past", -20), ("next", 20)):
+        times = {"opens": now + timedelta(days=opens), "closes": now + timedelta(days=opens + 10)}
+        Phase.objects.create(challenge=phase.challenge, name=name, quota_per_day=1, quota_total=1, **times)
+    read = texts(page("/"))
+    assert "A small challenge Six images, to try the server with. open open closes 2036-01-01" in read
+    assert "coming next opens" in read
+    assert "closed past since" in read
+    assert "1 submission " in read
+
+
+def test_a_challenge(phase: Phase) -> None:
+    html = page("/small/")
+    read = texts(html)
+    assert "Images 6" in read
+    assert "c2 private , c1 public" in read
+    assert "5 a day, 20 in all" in read
+    assert '"image_id": 1, "caption":' in read
+    assert "captions_val_<alg>_results.json" in read
+    for link in ("/small/join/", "/small/open/", "/small/open/submit/"):
+        assert f'href="{link}"' in html
+    for path in ("/nothing/", "/small/nothing/", "/small/nothing/cite/", "/small/nothing/plot.svg"):
+        assert Client().get(path).status_code == 404
+
+
+DANGEROUS = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "<iframe src=//evil.example></iframe>",
+    "<style>*{display:none}</style>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<form action=//evil.example><input name=p></form>",
+    "<details open ontoggle=alert(1)>",
+    "<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
+    "<base href=//evil.example>",
+    "<meta http-equiv=refresh content='0;url=//evil.example'>",
+    "<!--><img src=x onerror=alert(1)>-->",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x](&#106;avascript:alert(1))",
+    "[x](java\tscript:alert(1))",
+    "[x](vbscript:msgbox(1))",
+    "[x](data:text/html;base64,PHNjcmlwdD4=)",
+    "![x](https://evil.example/x.png)",
+    "![x](javascript:alert(1))",
+    '![x"onerror="alert(1)](x)',
+    '[x](https://a.example "onmouseover=alert(1)")',
+    "<https://a.example/\"onmouseover='alert(1)'>",
+    "<javascript:alert(1)>",
+    "[x]: javascript:alert(1)\n\n[x]",
+    "```<script>\n</code></pre><script>alert(1)</script>\n```",
+    "| <img src=x onerror=alert(1)> |\n|:-:|\n| `</td><script>` |",
+    '<div style="position:fixed" class="x" id="y">',
+)
+TAGS = {"a", "blockquote", "br", "code", "em", "hr", "li", "ol", "p", "pre", "strong", "ul"}
+TAGS |= {"h3", "h4", "h5", "h6", "table", "tbody", "td", "th", "thead", "tr"}
+_TAG = re.compile(r"<(/?)([a-z0-9]+)((?: [a-z]+=\"[^\"<>]*\")*)( ?/?)>")
+
+
+@pytest.mark.parametrize("text", DANGEROUS)
+def test_markdown_is_harmless(phase: Phase, text: str) -> None:
+    for source in (text, f"# {text}", f"- {text}", f"> {text}", f"a {text} b"):
+        html = to_html(source)
+        # All that looks like markup is of a few kinds, and has no attributes but those of a link.
+        for _, tag, attributes, _ in _TAG.findall(html):
+            assert tag in TAGS
+            assert not attributes or tag == "a"
+            for name, value in re.findall(r' ([a-z]+)="([^"]*)"', attributes):
+                assert name in ("href", "title", "rel")
+                assert name != "href" or unescape(value).startswith(("https://", "http://", "mailto:"))
+        assert "<" not in _TAG.sub("", html)
+        assert "evil.example/x.png" not in html
+    Challenge.objects.update(description=text, rules=text)
+    page("/")
+    page("/small/")
+
+
+def test_markdown() -> None:
+    html = to_html("# A\n\n*b* [c](https://d.example)\n\n1. e\n\n| f |\n|---|\n| g |")
+    assert "<h3>A</h3>" in html
+    assert '<a href="https://d.example" rel="nofollow noopener">c</a>' in html
+    assert "<td>g</td>" in html
+    assert excerpt("# A\n\n*b* [c](https://d.example)\n`d` ![e](f)\n\ng") == "b c d e"
+    assert excerpt("") == excerpt("# a") == ""
+
+
+def test_text_is_text(phase: Phase) -> None:
+    evil = '<script>alert("1")</script><b onclick=x>{{ 7 }}'
+    Challenge.objects.update(title=f"T{evil}")
+    about = {
+        "algorithm": evil,
+        "mark": "flagged",
+        "mark_reason": evil,
+        "declared": {"method": evil, "x": evil},
+    }
+    stand(evil, 1.0, **about)
+    for path in PAGES:
+        html = page(path)
+        assert "<script>" not in html
+        assert "onclick=x>" not in html
+    assert texts(page(BOARD)).count(evil) >= 3
+    assert b"<script>" not in Client().get(PLOT).content
+
+
+@pytest.mark.parametrize(
+    ("text", "linked"),
+    [
+        ("https://a.example/x?y=z#w", True),
+        ("http://a.example", True),
+        ("javascript:alert(1)", False),
+        ("JAVASCRIPT://a.example/%0aalert(1)", False),
+        ("data:text/html,x", False),
+        ("//a.example", False),
+        ("https:///x", False),
+        ("https://a.example/ onclick=x", False),
+        ("https://a.example/\u202e", False),
+        ("https://[::1", False),
+        ("see https://a.example", False),
+        ("/small/", False),
+        ("", False),
+    ],
+)
+def test_addresses_that_are_links(phase: Phase, text: str, linked: bool) -> None:
+    assert safe_link(text) == (text if linked else "")
+    stand("a", 1.0, declared={"url": text, "method": "A method"})
+    html = page(BOARD)
+    found = re.findall(r'<a href="([^"]*)" rel="nofollow noopener noreferrer">', html)
+    assert [unescape(link) for link in found] == ([text] if linked else [])
+    assert "A method" in html or not linked
+
+
+def test_columns_sort_both_ways(phase: Phase) -> None:
+    stand("a", 1.0)
+    html = page(BOARD)
+    assert html.count("aria-sort") == 1
+    (again,) = re.findall(r'aria-sort="descending"><a href="([^"]*)">CIDEr-D<', html)
+    html = page(unescape(again))
+    (back,) = re.findall(r'aria-sort="ascending"><a href="([^"]*)">CIDEr-D<', html)
+    assert "order" not in back
+    (other,) = re.findall(r'<a href="([^"]*)">METEOR<', html)
+    assert 'aria-sort="descending"><a' in page(unescape(other))
+
+
+def test_links_between_leaderboards(phase: Phase) -> None:
+    stand("a", 1.0)
+    html = page(f"{BOARD}&sort_by=METEOR")
+    links = [unescape(link) for link in re.findall(r'<li><a href="(/small/open/[^"]*)"', html)]
+    assert len(links) == 2 + 3
+    for link in links:
+        assert "METEOR" in re.findall(r'aria-sort="descending"><a [^>]*>([^<]*)', page(link))
+
+
+def test_pages_of_rows(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "PAGE", 2)
+    for number in range(5):
+        stand(f"team {number}", float(number))
+    first, last = page(BOARD), page(f"{BOARD}&page=3")
+    assert "team 4" in first
+    assert "team 2" not in first
+    assert re.findall(r'class="team"[^>]*>([^<]*)', last) == ["team 0"]
+    assert '<td class="rank number">5</td>' in last
+    assert 'aria-current="page">3</a>' in last
+    for link in re.findall(r'href="(/small/open/\?[^"]*page=\d+)"', first):
+        page(unescape(link))
+    assert Client().get(f"{BOARD}&page=4").status_code == 404
+
+
+def test_what_fails_or_waits_is_shown(phase: Phase) -> None:
+    stand("a", 1.0)
+    Submission.objects.update(state="running")
+    Score.objects.all().delete()
+    submission = Submission.objects.get()
+    submission.results.update(failure="CIDEr-D could not be computed")
+    assert ">failed</span>" in page(BOARD)
+    submission.results.all().delete()
+    html = page(BOARD)
+    assert "1 submission is being scored again with version 1 of the references" in html
+    assert "being scored again</span>" in html
+    assert html.count('<span class="muted">…</span>') == 7
+
+
+HIDDEN = (BOARD, f"{BOARD}&page=1", PLOT, CITE, API, f"{API}&format=csv", f"{API}&version=1")
+
+
+@pytest.mark.parametrize(("leaderboard", "opens"), [("after", True), ("hidden", False)])
+def test_hidden_leaderboards_tell_nothing(phase: Phase, leaderboard: str, opens: bool) -> None:
+    stand("Secretteam", 0.123456, algorithm="Secretalgorithm", declared={"method": "Secretmethod"})
+    baseline(0.654321)
+    cited = unescape(re.findall(r'class="permalink" href="([^"]*)"', page(CITE))[0])
+    mark = cited.rpartition("=")[2]
+    Phase.objects.update(leaderboard=leaderboard)
+    parts = urlsplit(cited)
+    for path in (*HIDDEN, f"{parts.path}?{parts.query}", f"{BOARD}&sort_by=x", "/small/open/"):
+        answer = Client().get(path)
+        assert answer.status_code == 403, path
+        text = answer.content.decode() + str(answer.headers)
+        for secret in ("Secret", "0.123", "0.654", f">{mark}<", "ETag"):
+            assert secret not in text
+    html = page(BOARD, 403)
+    assert ("2036-01-01" in html) == opens
+    assert "Leaderboard</a>" not in page("/small/")
+    for path in ("/", "/small/", "/jobs/", "/api/jobs", "/api/challenges/small"):
+        assert b"Secret" not in Client().get(path).content
+    organiser = User.objects.create(username="o")
+    phase.challenge.organisers.add(organiser)
+    client = Client()
+    client.force_login(organiser)
+    assert b"Only organisers see this leaderboard" in client.get(BOARD).content
+    for path in HIDDEN:
+        assert client.get(path).status_code == 200
+    Phase.objects.update(closes=timezone.now())
+    for path in HIDDEN:
+        assert Client().get(path).status_code == (200 if opens else 403)
+
+
+def test_references_are_never_served(phase: Phase) -> None:
+    stand("a", 1.0)
+    with ReferenceVersion.objects.get(reference_set__name="c2").file.open() as file:
+        assert MARKER in file.read().decode()
+    for path in (*PAGES, *HIDDEN, PLOT, "/api/jobs", "/api/challenges/small"):
+        answer = Client().get(path)
+        assert answer.status_code == 200
+        assert MARKER not in answer.content.decode()
+
+
+def test_plots_are_sent_once(phase: Phase) -> None:
+    stand("a", 1.0)
+    first = Client().get(PLOT)
+    assert first.headers["Content-Type"] == "image/svg+xml"
+    tag = first.headers["ETag"]
+    again = Client(headers={"If-None-Match": tag}).get(PLOT)
+    assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", tag)
+    assert Client().get(f"{PLOT}&theme=dark").headers["ETag"] != tag
+    Score.objects.update(value=2.0)
+    changed = Client(headers={"If-None-Match": tag}).get(PLOT)
+    assert (changed.status_code, changed.headers["ETag"] != tag) == (200, True)
+
+
+def test_citing(phase: Phase) -> None:
+    first, second = stand("a", 1.0), stand("b", 2.0)
+    Submission.objects.update(created=timezone.now() - timedelta(hours=1))
+    html = page(CITE)
+    permalink = unescape(re.findall(r'class="permalink" href="([^"]*)"', html)[0])
+    for part in ("split=val", "references=c2", "version=1", "sort_by=CIDEr-D", "as_of=20", "fingerprint="):
+        assert part in permalink
+    assert permalink in unescape(html).split("\\url{")[1]
+    parts = urlsplit(permalink)
+    cited = f"{parts.path}?{parts.query}"
+    assert "This is what was cited" in page(cited)
+    # What came later is not in it, so it is the same still.
+    stand("c", 3.0, created=timezone.now() + timedelta(minutes=1))
+    html = page(cited)
+    assert "This is what was cited" in html
+    assert ">c</a>" not in html
+    Submission.objects.filter(pk=first.pk).update(stands=False)
+    assert "This is not all that was cited" in page(cited)
+    Submission.objects.filter(pk=first.pk).update(stands=True)
+    assert "This is what was cited" in page(cited)
+    Score.objects.filter(result__submission=second).update(value=2.1)
+    assert "This is not all that was cited" in page(cited)
+
+
+def test_jobs(phase: Phase) -> None:
+    html = page("/jobs/")
+    assert "No worker was seen within the last minute" in html
+    Worker.objects.create(name="secret-host:1")
+    stand("Secretteam", 1.0, created=timezone.now() - timedelta(seconds=30), finished=timezone.now())
+    assert "begins at once" in page("/jobs/")
+    for _ in range(4):
+        stand(f"Secretteam {Submission.objects.count()}", state="waiting")
+    html = page("/jobs/")
+    assert "would wait about 2 min" in html
+    assert "1 in the last hour, 1 in the last 24 hours" in html
+    assert "ecret" not in html
+    answer: Any = Client(headers={"HX-Request": "true"}).get("/jobs/")
+    assert answer.content.decode().startswith('<div id="jobs" hx-get="/jobs/"')
+    assert "HX-Request" in answer.headers["Vary"]
+    assert "ecret" not in answer.content.decode()
+
+
+def test_addresses_and_names_do_not_meet() -> None:
+    first, second = set(), set()
+    for pattern in get_resolver().url_patterns:
+        for route in _routes(pattern):
+            parts = re.sub(r"<[^>]*>", "<>", route).split("/")
+            if parts[0] not in ("", "<>"):
+                first.add(parts[0])
+            elif parts[0] == "<>" and parts[1] not in ("", "<>"):
+                second.add(parts[1])
+    assert {"api", "accounts", "admin", "jobs"} <= first <= NOT_CHALLENGES
+    assert second <= NOT_PHASES
+
+
+def _routes(pattern: Any, prefix: str = "") -> list[str]:
+    route = prefix + str(pattern.pattern)
+    if hasattr(pattern, "url_patterns"):
+        return [found for part in pattern.url_patterns for found in _routes(part, route)]
+    return [route]
