@@ -127,6 +127,7 @@ def demo(
     logging.getLogger("capeval_server.submissions.worker").setLevel(logging.WARNING)
     demo.load(folder / "coco-captions", lambda line: print(line, flush=True))
     print(f"Log in as {demo.ACCOUNT!r} with the password {demo.set_password()}", flush=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     scorer = subprocess.Popen([sys.executable, "-m", "capeval_server", "worker"])
     try:
         _serve(host, port, 8)

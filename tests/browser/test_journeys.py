@@ -53,9 +53,11 @@ def test_from_signing_up_to_the_leaderboard(visitor: Visitor, name: str) -> None
     expect(visitor.page.get_by_text("Scored", exact=True).first).to_be_visible(timeout=30_000)
     assert visitor.page.evaluate("window.kept") is True
     visitor.look()
-    expect(visitor.page.get_by_role("cell", name="CIDEr-D").or_(
-        visitor.page.get_by_role("rowheader", name="CIDEr-D")
-    ).first).to_be_visible()
+    expect(
+        visitor.page.get_by_role("cell", name="CIDEr-D")
+        .or_(visitor.page.get_by_role("rowheader", name="CIDEr-D"))
+        .first
+    ).to_be_visible()
     visitor.press("Put on the leaderboard")
     visitor.go("/small/open/")
     row = visitor.page.get_by_role("row").filter(has_text=name)
@@ -67,7 +69,7 @@ def test_from_signing_up_to_the_leaderboard(visitor: Visitor, name: str) -> None
 
 
 def test_a_wrong_file_is_named(visitor: Visitor, name: str) -> None:
-    _sign_up(visitor, name)
+    visitor.enter(name)
     _join(visitor)
     visitor.go("/small/open/submit/")
     visitor.choose_file("File", RESULTS, b'[{"image_id": 1, "caption": "a"}]')
@@ -78,7 +80,7 @@ def test_a_wrong_file_is_named(visitor: Visitor, name: str) -> None:
 
 
 def test_an_organiser_scores_again(visitor: Visitor, name: str) -> None:
-    _sign_up(visitor, name)
+    visitor.enter(name)
     _join(visitor)
     _submit(visitor)
     expect(visitor.page.get_by_text("Scored", exact=True).first).to_be_visible(timeout=30_000)
@@ -89,3 +91,27 @@ def test_an_organiser_scores_again(visitor: Visitor, name: str) -> None:
     visitor.press("Score it again")
     expect(visitor.page.get_by_text("scored", exact=True).first).to_be_visible(timeout=30_000)
     visitor.look()
+
+
+def test_every_page_for_organisers_and_staff(visitor: Visitor, name: str) -> None:
+    visitor.enter(name)
+    _join(visitor)
+    _submit(visitor)
+    visitor.site.run("organiser", "small", name)
+    visitor.go("/small/organise/")
+    addresses = visitor.page.locator("a[href^='/small/organise/']").evaluate_all(
+        "links => links.map(link => link.getAttribute('href'))"
+    )
+    visited = {address for address in addresses if "export" not in address}
+    assert len(visited) >= 10
+    for address in sorted(visited):
+        visitor.go(address)
+
+
+def test_every_page_for_everybody(visitor: Visitor, name: str) -> None:
+    for address in ("/", "/small/", "/small/open/", "/jobs/", "/accounts/password/reset/"):
+        visitor.go(address)
+    visitor.enter(name)
+    _join(visitor)
+    for address in ("/small/team/", "/small/submissions/", "/tokens/", "/accounts/email/", "/accounts/2fa/"):
+        visitor.go(address)
