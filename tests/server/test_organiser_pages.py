@@ -255,6 +255,18 @@ def test_get_changes_nothing(olga: Someone, ann: Participant) -> None:
             assert olga.client.get(place).status_code == 405, place
 
 
+def test_the_ways_in(olga: Someone, ann: Participant) -> None:
+    staff = Someone("staff", is_staff=True)
+    for client, organises, makes in (
+        (olga.client, True, False),
+        (staff.client, True, True),
+        (ann.client, False, False),
+        (Client(), False, False),
+    ):
+        assert (ROOT in client.get("/small/").content.decode()) == organises
+        assert ('href="/new/"' in client.get("/").content.decode()) == makes
+
+
 def test_the_overview(olga: Someone, ann: Participant) -> None:
     ann.submitted()
     page = olga.see()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -10,7 +13,7 @@ from django.utils import timezone
 from capeval_server.accounts.models import Token
 from capeval_server.staff import Seen
 
-__all__ = ["TokenAdmin"]
+__all__ = ["FactorAdmin", "TokenAdmin"]
 
 
 @admin.register(Token)
@@ -28,8 +31,35 @@ class TokenAdmin(Seen):
         """Who may, deletes tokens: without its row, a token is worthless too."""
         return admin.ModelAdmin.has_delete_permission(self, request, obj)
 
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """Nobody searches for digests, which would tell them letter by letter."""
+        return not lookup.startswith("digest") and super().lookup_allowed(lookup, value, request)
+
     @admin.action(description="Revoke", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> None:
         """Makes tokens worthless from now on."""
         number = queryset.filter(revoked=None).update(revoked=timezone.now())
         self.message_user(request, f"{number} revoked.")
+
+
+# The package's own shows the secrets of second factors.
+admin.site.unregister(Authenticator)
+
+
+@admin.register(Authenticator)
+class FactorAdmin(Seen):
+    """Second factors: who has which; deleted for somebody who lost theirs."""
+
+    list_display = ("user", "type", "created_at", "last_used_at")
+    list_filter = ("type",)
+    list_select_related = ("user",)
+    search_fields = ("user__username",)
+    fields = readonly_fields = list_display
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Who may, deletes factors."""
+        return admin.ModelAdmin.has_delete_permission(self, request, obj)
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """Nobody searches for secrets."""
+        return not lookup.startswith("data") and super().lookup_allowed(lookup, value, request)

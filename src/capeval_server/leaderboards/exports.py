@@ -6,11 +6,10 @@ import csv
 import io
 
 from capeval_server.leaderboards.ranking import Leaderboard, Row
+from capeval_server.spreadsheets import plain
 
 __all__ = ["to_csv"]
 
-# What a spreadsheet may take for the beginning of a formula, as some versions do with the wide forms too.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - they are meant.
 _ABOUT = ["rank", "team", "algorithm", "submitted", "submission", "human baseline", "flagged because"]
 
 
@@ -22,7 +21,7 @@ def to_csv(board: Leaderboard) -> str:
     scores = [text for name in board.columns for text in (name, f"{name} low", f"{name} high")]
     writer.writerow([*_ABOUT, *declared, *scores, "p of no difference to the next row"])
     for row in board.rows:
-        fields = [_text(str(row.declared.get(name, ""))) for name in declared]
+        fields = [plain(str(row.declared.get(name, ""))) for name in declared]
         writer.writerow([*_about(row), *fields, *_numbers(row, board.columns), _number(row.p_value)])
     return out.getvalue()
 
@@ -30,12 +29,12 @@ def to_csv(board: Leaderboard) -> str:
 def _about(row: Row) -> list[str]:
     return [
         str(row.rank or ""),
-        _text(row.team),
-        _text(row.algorithm),
+        plain(row.team),
+        plain(row.algorithm),
         row.submitted.isoformat(),
         str(row.submission),
         "yes" if row.baseline else "no",
-        _text(row.flag_reason),
+        plain(row.flag_reason),
     ]
 
 
@@ -49,7 +48,3 @@ def _numbers(row: Row, columns: list[str]) -> list[str]:
 
 def _number(value: float | None) -> str:
     return "" if value is None else repr(value)
-
-
-def _text(value: str) -> str:
-    return f"'{value}" if value.lstrip(" ").startswith(_FORMULA) else value

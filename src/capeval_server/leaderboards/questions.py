@@ -13,6 +13,7 @@ from django.utils import timezone
 from capeval.metrics import METRICS
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.errors import QuestionError
+from capeval_server.organising.access import organises
 
 __all__ = ["Question", "ask", "may_see", "score_names"]
 
@@ -54,11 +55,7 @@ def score_names(split: Split) -> list[str]:
 
 def may_see(user: User | AnonymousUser, phase: Phase) -> bool:
     """Whether somebody may see the leaderboard of a phase: all may, or they manage the challenge."""
-    if phase.shows_leaderboard(timezone.now()):
-        return True
-    if not user.is_authenticated or not user.is_active:
-        return False
-    return user.is_staff or phase.challenge.organisers.filter(pk=user.pk).exists()
+    return phase.shows_leaderboard(timezone.now()) or organises(user, phase.challenge)
 
 
 def ask(

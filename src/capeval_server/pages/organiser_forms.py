@@ -188,7 +188,7 @@ class FilterForm(forms.Form):
     team = forms.CharField(max_length=60, required=False, widget=forms.TextInput({"type": "search"}))
 
     def __init__(self, challenge: Challenge, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, label_suffix="", **options)
+        super().__init__(*arguments, **{**options, "label_suffix": ""})
         _offer_phases(self.fields["phase"], challenge)
 
 

@@ -23,6 +23,7 @@ from capeval_server.leaderboards.citing import bibtex, fingerprint
 from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.questions import Question, ask, may_see
 from capeval_server.leaderboards.ranking import leaderboard
+from capeval_server.organising.access import makes_challenges, organises
 from capeval_server.pages.markdown import excerpt, to_html
 from capeval_server.pages.tables import address, table
 from capeval_server.submissions.queue import jobs
@@ -40,7 +41,8 @@ def home(request: HttpRequest) -> HttpResponse:
         {"challenge": challenge, "about": excerpt(challenge.description), "phases": _timeline(challenge, now)}
         for challenge in found.order_by("title")
     ]
-    return render(request, "pages/public/home.html", {"challenges": challenges})
+    context = {"challenges": challenges, "makes": makes_challenges(request.user)}
+    return render(request, "pages/public/home.html", context)
 
 
 def _timeline(challenge: Challenge, now: datetime) -> dict[str, list[Phase]]:
@@ -70,6 +72,7 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
             for phase in phases
         ],
         "open": any(phase.opens <= now < phase.closes for phase in phases),
+        "organises": organises(request.user, found),
     }
     return render(request, "pages/public/challenge.html", context)
 

@@ -42,3 +42,7 @@ class TeamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """A team ends with its last member."""
         return False
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """Nobody searches for codes, which would tell them letter by letter."""
+        return not lookup.startswith("code") and super().lookup_allowed(lookup, value, request)
