@@ -279,6 +279,36 @@ def _with_ann(server: Server) -> None:
     subprocess.run(made, env=server.env, input=f"{PASSWORD}\n", text=True, check=True, capture_output=True)
 
 
+def test_the_first_member_of_staff_is_made_by_a_command(fresh: Server) -> None:
+    fresh.run("migrate")
+
+    def make(name: str, email: str, password: str) -> subprocess.CompletedProcess[str]:
+        command = fresh.command("user", name, "--email", email, "--staff", "--password-stdin")
+        return subprocess.run(
+            command, env=fresh.env, input=password, capture_output=True, text=True, check=False
+        )
+
+    assert make("ann", "Ann@example.org", PASSWORD).stdout == "ann: made\n"
+    for name, email, password, said in (
+        ("bob", "bob@example.org", "weak-1", "too short"),
+        ("bob", "ANN@example.org", PASSWORD, "email address already exists"),
+        ("bob", "nowhere", PASSWORD, "valid email address"),
+        ("ann", "bob@example.org", PASSWORD, "username already exists"),
+    ):
+        done = make(name, email, password)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+        assert password not in done.stderr
+    fresh.start()
+    with httpx.Client(base_url=fresh.address.removesuffix("/api"), follow_redirects=True) as client:
+        page = client.get("/admin/")
+        found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
+        assert found is not None
+        given = {"login": "ann@example.org", "password": PASSWORD, "csrfmiddlewaretoken": found[1]}
+        answer = client.post("/accounts/login/", data={**given, "next": "/admin/"})
+        assert (answer.status_code, answer.url.path) == (200, "/admin/")
+
+
 def test_servers_share_the_limits_which_forged_headers_do_not_evade(fresh: Server) -> None:
     _with_ann(fresh)
     browsers = []

@@ -29,7 +29,7 @@ def make_user(name: str, *, email: str = "", password: str | None = None, staff:
         user.set_password(password)
     user.full_clean()
     if email and EmailAddress.objects.filter(email=email).exists():
-        raise ValidationError("A user with that e-mail address already exists.")
+        raise ValidationError("A user with that email address already exists.")
     with transaction.atomic():
         user.save()
         if email:
