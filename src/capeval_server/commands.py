@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -95,6 +96,8 @@ def worker(
     _set_up()
     from capeval_server.submissions.worker import run
 
+    # Stopped so, it gives back what it is at, and leaves at once.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     run(until_empty=until_empty)
 
 

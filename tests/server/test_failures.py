@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -30,6 +31,20 @@ SubmissionFile.save = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 user = User.objects.order_by("pk").first()
 submit(user, Phase.objects.get(), sys.argv[1], [sys.stdin.buffer.read()], declared={"method": "m"})
 """
+
+
+WORKERS = """
+import os, django
+os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
+django.setup()
+from capeval_server.submissions.models import Worker
+print(*Worker.objects.values_list("name", flat=True))
+"""
+
+
+def workers_seen(server: Server) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", WORKERS], env=server.env, capture_output=True, check=True)
+    return done.stdout.decode().split()
 
 
 def results_of(server: Server, token: str, submission: str) -> Counter[tuple[str, int, str]]:
@@ -94,6 +109,21 @@ def test_many_workers_score_each_submission_once(server: Server, token: str) -> 
     for submission in submissions:
         assert results_of(server, token, submission) == once({"c1": 1, "c2": 1})
         assert log.count(f"{submission}, attempt") == log.count(f"{submission}: done") == 1
+
+
+def test_a_worker_that_is_stopped_gives_back_what_it_was_at(server: Server, token: str) -> None:
+    submission = server.submit(token).json()["id"]
+    worker = server.spawn("worker")
+    wait_for(server, f"{submission}, attempt 1: scoring")
+    assert f"{socket.gethostname()}:{worker.pid}" in workers_seen(server)
+    worker.terminate()
+    assert worker.wait(30) == 0
+    assert f"{socket.gethostname()}:{worker.pid}" not in workers_seen(server)
+    log = (server.folder / "log").read_text()
+    assert log.count(f"{submission}: given back") + log.count(f"{submission}: done") == 1
+    server.run("worker", "--until-empty")
+    assert results_of(server, token, submission) == once({"c1": 1, "c2": 1})
+    assert "attempt 2" not in (server.folder / "log").read_text()
 
 
 def test_references_published_while_a_submission_is_scored(server: Server, token: str) -> None:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
+from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
@@ -384,6 +385,17 @@ def _not_now(request: HttpRequest, error: Exception) -> HttpResponse:
 def _no_storage(request: HttpRequest, error: OSError) -> HttpResponse:
     _log.error("files can't be stored", exc_info=error)
     answer = api.create_response(request, {"detail": "files can't be stored at the moment"}, status=503)
+    answer["Retry-After"] = "60"
+    return answer
+
+
+@api.exception_handler(OperationalError)
+def _no_database(request: HttpRequest, error: OperationalError) -> HttpResponse:
+    # It restarts, or its disk is full; what was begun is undone.
+    _log.error("the database did not answer", exc_info=error)
+    answer = api.create_response(
+        request, {"detail": "the database does not answer at the moment"}, status=503
+    )
     answer["Retry-After"] = "60"
     return answer
 

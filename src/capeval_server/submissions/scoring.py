@@ -7,6 +7,7 @@ kept; one in which anything went wrong is not.
 from __future__ import annotations
 
 import json
+import os
 import queue
 import signal
 import subprocess
@@ -27,6 +28,11 @@ from capeval.types import FloatArray
 from capeval_server.submissions.stored import packed_samples
 
 __all__ = ["Outcome", "Scorer", "ScoringError", "Task"]
+
+
+# Sums of resamples are narrow products, in which more threads only wait for each other; and with one, their
+# last bits are the same whatever number of processors a worker has.
+_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
 
 
 class ScoringError(Exception):
@@ -152,6 +158,7 @@ class _Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
+            env=os.environ | _ENVIRONMENT,
         )
         threading.Thread(target=self._read, daemon=True).start()
         self._asked = self._ask(about)

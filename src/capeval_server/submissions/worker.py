@@ -150,6 +150,10 @@ def work_once(scorer: Scorer | None = None, beat: Callable[[], None] = lambda: N
     except (ScoringError, OSError) as error:
         _log.exception("submission %s: the system failed", submission.pk)
         _release(submission, str(error))
+    except (KeyboardInterrupt, SystemExit):
+        _log.info("submission %s: given back, since the worker is stopped", submission.pk)
+        _give_back(submission)
+        raise
     return True
 
 
@@ -319,6 +323,19 @@ def _release(submission: Submission, log: str) -> None:
             held.save()
     except LostLeaseError:
         _log.warning("submission %s: taken over by another worker", submission.pk)
+
+
+def _give_back(submission: Submission) -> None:
+    """Lets a submission wait as if it had not been taken."""
+    try:
+        with transaction.atomic():
+            held = _locked(submission)
+            held.state, held.attempt = Submission.State.WAITING, held.attempt - 1
+            held.lease = held.lease_until = None
+            held.save()
+    except (DatabaseError, InterfaceError, LostLeaseError):
+        # Then its lease ends by itself, if it is not another's by now.
+        _log.warning("submission %s: not given back", submission.pk)
 
 
 def rerun(submission: Submission) -> None:

@@ -1,0 +1,153 @@
+"""Submissions scored per hour on val2014, with references prepared for each and kept between them.
+
+`python -m benchmarks.server_scoring` makes a server's database with the COCO challenge, submits one
+held-out human caption of each image again and again, and lets workers score them as `capeval server worker`
+does: one worker that prepares anew for each submission, one that keeps what it prepared, and two of those.
+CAPEVAL_SERVER_DATABASE chooses the database, which must be empty; SQLite by default.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from benchmarks.measure import machine, python, table
+
+WORKERS = {"prepared for each": 1, "prepared once, one worker": 1, "prepared once, two workers": 2}
+# What a worker was that keeps nothing: each submission has a process of its own.
+FORGETFUL = """
+import os, time, django
+os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
+django.setup()
+from capeval_server.submissions.worker import work_once
+while True:
+    work_once() or time.sleep(0.05)
+"""
+CHALLENGE = """
+[challenge]
+slug = "val2014"
+title = "val2014"
+
+[[splits]]
+name = "val2014"
+results = "captions_val2014_<alg>_results.json"
+metrics = ["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"]
+sort_by = "CIDEr-D"
+references = [{ name = "c5", file = "references.json", public = true }]
+
+[[phases]]
+name = "open"
+opens = 2020-01-01T00:00:00Z
+closes = 2100-01-01T00:00:00Z
+splits = ["val2014"]
+quota_per_day = 10000
+quota_total = 10000
+"""
+
+
+def main() -> None:
+    """Makes the challenge, has submissions scored, and prints a Markdown table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--submissions", type=int, default=10, help="how many to score in a round")
+    parser.add_argument("--rounds", type=int, default=3, help="how often to score so many")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["CAPEVAL_SERVER_DATA"] = f"{folder}/data"
+        results = _make(Path(folder))
+        rates: dict[str, list[float]] = {name: [] for name in WORKERS}
+        for _, (name, workers) in itertools.product(range(arguments.rounds), WORKERS.items()):
+            seconds = _round(results, workers, arguments.submissions, keep="once" in name)
+            rates[name].append(3600 * arguments.submissions / seconds)
+    print(f"{machine()}; medians of {arguments.rounds} rounds of {arguments.submissions} submissions\n")
+    rows = [
+        [name, f"{median(found):,.0f}", f"{3600 / median(found):.2f}", f"{min(found):,.0f}-{max(found):,.0f}"]
+        for name, found in rates.items()
+    ]
+    print(table(["val2014, 40,504 images", "submissions/hour", "seconds each", "range"], rows))
+
+
+def _make(folder: Path) -> bytes:
+    """A challenge of val2014 and a team; returns a file of results."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
+    import django
+
+    from capeval.benchmarks import coco
+    from capeval.formats import write_candidates, write_references
+
+    django.setup()
+    from django.contrib.auth.models import User
+
+    from capeval_server.challenges.importing import import_challenge
+    from capeval_server.teams.joining import make_team
+
+    subprocess.run(python("-m", "capeval_server", "migrate"), check=True)
+    references, candidates = coco.hold_out(coco.captions("val2014"), seed=0)
+    write_references(references, folder / "references.json")
+    write_candidates(candidates, folder / "results.json")
+    (folder / "challenge.toml").write_text(CHALLENGE)
+    make_team(User.objects.create(username="bench"), import_challenge(folder / "challenge.toml"))
+    return (folder / "results.json").read_bytes()
+
+
+def _round(results: bytes, workers: int, submissions: int, *, keep: bool) -> float:
+    """The seconds that scoring some submissions takes; each worker has begun with one before."""
+    from capeval_server.submissions.models import Submission
+
+    with _working(workers, keep=keep) as processes:
+        # Starting, and preparing for the first time, are no part of the rate.
+        _submit(results, workers)
+        _wait_until_scored()
+        for process in processes:
+            process.send_signal(signal.SIGSTOP)
+        _submit(results, submissions)
+        began = time.perf_counter()
+        for process in processes:
+            process.send_signal(signal.SIGCONT)
+        _wait_until_scored()
+        seconds = time.perf_counter() - began
+    if Submission.objects.exclude(state="scored").exists():
+        raise RuntimeError("submissions failed")
+    return seconds
+
+
+@contextmanager
+def _working(workers: int, *, keep: bool) -> Iterator[list[subprocess.Popen[bytes]]]:
+    command = python("-m", "capeval_server", "worker") if keep else python("-c", FORGETFUL)
+    processes = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(workers)]
+    try:
+        yield processes
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def _submit(results: bytes, number: int) -> None:
+    from django.contrib.auth.models import User
+
+    from capeval_server.challenges.models import Phase
+    from capeval_server.submissions.intake import submit
+
+    for _ in range(number):
+        name = "captions_val2014_human_results.json"
+        submit(User.objects.get(), Phase.objects.get(), name, [results], declared={})
+
+
+def _wait_until_scored() -> None:
+    from capeval_server.submissions.models import Submission
+
+    while Submission.objects.filter(state__in=["waiting", "running"]).exists():
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    main()
