@@ -31,6 +31,8 @@ def make_challenge(folder: Path) -> Phase:
         captions.append(f"{MARKER} {captions[0]}")
     (folder / "references_c2.json").write_text(json.dumps(references))
     import_challenge(path)
+    # The human baseline of the example, which waits.
+    Submission.objects.all().delete()
     return Phase.objects.select_related("challenge").get()
 
 

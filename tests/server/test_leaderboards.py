@@ -76,6 +76,14 @@ def test_ties_and_baseline(phase: Phase) -> None:
     assert seen()[0] == seen()[1] == [team for team, _ in best]
 
 
+def test_a_baseline_is_not_shown_before_it_is_scored(phase: Phase) -> None:
+    waits = Submission.objects.create(baseline_of=version().reference_set, algorithm="human")
+    assert (board(phase).rows, board(phase).rescoring) == ([], 0)
+    score(waits, {"CIDEr-D": 1.0})
+    assert order(board(phase)) == [("human", None)]
+    assert leaderboard(ask(phase, references="c1")).rows == []
+
+
 @pytest.mark.parametrize("missing", [None, float("nan"), float("inf"), float("-inf")])
 @pytest.mark.parametrize("way", ["best", "worst"])
 def test_what_is_missing_comes_last(phase: Phase, way: str, missing: float | None) -> None:

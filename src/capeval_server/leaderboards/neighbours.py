@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from uuid import UUID
@@ -18,6 +19,13 @@ __all__ = ["LEVEL", "differences"]
 
 # The p-value below which two submissions are said to differ.
 LEVEL = 0.05
+_Key = tuple[UUID, int]
+
+
+# The p-values of pairs of scores, by their keys. The resamples of a score never change: what is scored again
+# has another key.
+_known: dict[tuple[_Key, _Key], float | None] = {}
+_MOST_KNOWN = 100_000
 
 
 def differences(question: Question, submissions: Sequence[UUID]) -> list[float | None]:
@@ -34,15 +42,34 @@ def differences(question: Question, submissions: Sequence[UUID]) -> list[float |
         result__reference_version=question.version,
         subset=question.subset,
         name=question.sort_by,
-    ).select_related("result")
-    kept = {score.result.submission_id: _kept(score) for score in scores}
-    tests = [_p_value(kept.get(first), kept.get(second)) for first, second in pairwise(submissions)]
-    return [*tests, None] if submissions else []
+    )
+    keys = {key[0]: key for key in scores.values_list("result__submission_id", "pk")}
+    pairs = [(keys.get(first), keys.get(second)) for first, second in pairwise(submissions)]
+    tests = _tests([(first, second) for first, second in pairs if first and second])
+    found = [tests[first, second] if first and second else None for first, second in pairs]
+    return [*found, None] if submissions else []
+
+
+def _tests(pairs: Sequence[tuple[_Key, _Key]]) -> dict[tuple[_Key, _Key], float | None]:
+    """The p-value of each pair."""
+    known = {pair: _known[pair] for pair in pairs if pair in _known}
+    missing = [pair for pair in pairs if pair not in known]
+    if missing:
+        wanted = {key for pair in missing for _, key in pair}
+        kept = {score.pk: _kept(score) for score in Score.objects.filter(pk__in=wanted)}
+        new = {(a, b): _p_value(kept.get(a[1]), kept.get(b[1])) for a, b in missing}
+        if len(_known) + len(new) > _MOST_KNOWN:
+            _known.clear()
+        _known.update(new)
+        known |= new
+    return known
 
 
 def _kept(score: Score) -> Resampled | None:
     values = samples_of(score)
-    if score.value is None or values is None or not np.isfinite([score.value, *values]).all():
+    if score.value is None or values is None:
+        return None
+    if not (math.isfinite(score.value) and np.isfinite(values).all()):
         return None
     return Resampled(name=score.name, score=score.value, values=values)
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from capeval.metrics import METRICS
 from capeval_server.leaderboards.neighbours import LEVEL, differences
@@ -100,7 +100,7 @@ class _Place:
     score: float | None
 
 
-def leaderboard(question: Question, *, page: int | None = None) -> Leaderboard:
+def leaderboard(question: Question, *, page: int | None = None, compared: bool = True) -> Leaderboard:
     """The submissions that stand in a phase, and the human baselines of the references.
 
     A submission without the score to sort by comes last, whichever way they are sorted. The number of
@@ -109,6 +109,7 @@ def leaderboard(question: Question, *, page: int | None = None) -> Leaderboard:
     Args:
         question: What is asked for.
         page: The page to give, from 1; all rows by default. Beyond the last there are no rows.
+        compared: Whether to compare each row with the next.
     """
     standing = _standing(question)
     places = _places(question, standing)
@@ -116,7 +117,7 @@ def leaderboard(question: Question, *, page: int | None = None) -> Leaderboard:
     return Leaderboard(
         question=question,
         columns=score_names(question.split),
-        rows=_rows(question, places, start, stop),
+        rows=_rows(question, places, start, stop, compared),
         total=len(places),
         page=page,
         pages=max(1, math.ceil(len(places) / PAGE)),
@@ -125,10 +126,10 @@ def leaderboard(question: Question, *, page: int | None = None) -> Leaderboard:
 
 
 def _standing(question: Question) -> QuerySet[Submission]:
-    baseline = Q(baseline_of=question.reference_set) & ~Q(
-        state__in=(Submission.State.FAILED, Submission.State.WITHDRAWN)
-    )
-    standing = Submission.objects.filter(Q(phase=question.phase, stands=True) | baseline)
+    scored = Result.objects.filter(submission=OuterRef("pk"), reference_version=question.version)
+    baseline = Q(baseline_of=question.reference_set) & Exists(scored)
+    team = Q(phase=question.phase, stands=True)
+    standing = Submission.objects.filter(team | baseline).exclude(state=Submission.State.WITHDRAWN)
     if question.as_of is not None:
         standing = standing.filter(created__lte=question.as_of)
     return standing.exclude(mark=Submission.Mark.HIDDEN)
@@ -166,13 +167,14 @@ def _ranks(places: Sequence[_Place]) -> dict[float, int]:
     return ranks
 
 
-def _rows(question: Question, places: Sequence[_Place], start: int, stop: int) -> list[Row]:
+def _rows(question: Question, places: Sequence[_Place], start: int, stop: int, compared: bool) -> list[Row]:
     shown = places[start:stop]
     submissions = {found.pk: found for found in _of(Submission.objects, "pk", shown).select_related("team")}
     scores = _scores(question, shown)
     failures = _failures(question, shown)
     # The first row of the next page too: the last one of this page has a neighbour there.
-    tests = differences(question, [place.submission for place in places[start : stop + 1]])
+    near = [place.submission for place in places[start : stop + 1]]
+    tests = differences(question, near) if compared else [None] * len(near)
     ranks = _ranks(places)
     names = score_names(question.split)
     rows = []

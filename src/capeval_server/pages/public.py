@@ -22,7 +22,7 @@ from capeval_server.errors import QuestionError
 from capeval_server.leaderboards.citing import bibtex, fingerprint
 from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.questions import Question, ask, may_see
-from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
+from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.pages.markdown import excerpt, to_html
 from capeval_server.pages.tables import address, table
 from capeval_server.submissions.queue import jobs
@@ -155,7 +155,7 @@ def _cited(request: HttpRequest, question: Question) -> str:
     cited = request.GET.get("fingerprint", "")
     if not cited:
         return ""
-    return "same" if cited == fingerprint(leaderboard(question)) else "changed"
+    return "same" if cited == fingerprint(leaderboard(question, compared=False)) else "changed"
 
 
 def cite(request: HttpRequest, slug: str, name: str) -> HttpResponse:
@@ -167,7 +167,7 @@ def cite(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     # In whole seconds, as it is in the address.
     at = timezone.now().replace(microsecond=0) + timedelta(seconds=1)
     question = replace(question, as_of=question.as_of or at)
-    board = leaderboard(question)
+    board = leaderboard(question, compared=False)
     mark = fingerprint(board)
     permalink = request.build_absolute_uri(address(question, pinned=True, fingerprint=mark))
     context = {
@@ -187,7 +187,8 @@ def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     phase = _phase(slug, name)
     if not may_see(request.user, phase):
         return _hidden(request, phase)
-    drawn = _plot(leaderboard(replace(_question(request, phase), best_first=True), page=1), request)
+    question = replace(_question(request, phase), best_first=True)
+    drawn = plot(leaderboard(question, page=1, compared=False), _theme(request))
     tag = drawn.etag
     asked = parse_etags(request.headers.get("If-None-Match", ""))
     answer = (
@@ -201,8 +202,8 @@ def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     return answer
 
 
-def _plot(board: Leaderboard, request: HttpRequest) -> Any:
-    return plot(board, "dark" if request.GET.get("theme") == "dark" else "light")
+def _theme(request: HttpRequest) -> Literal["light", "dark"]:
+    return "dark" if request.GET.get("theme") == "dark" else "light"
 
 
 def show_jobs(request: HttpRequest) -> HttpResponse:
