@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
