@@ -13,6 +13,7 @@ import itertools
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -67,6 +68,7 @@ def main() -> None:
         for _, (name, workers) in itertools.product(range(arguments.rounds), WORKERS.items()):
             seconds = _round(results, workers, arguments.submissions, keep="once" in name)
             rates[name].append(3600 * arguments.submissions / seconds)
+            print(f"  {name}: {seconds:.1f} s", file=sys.stderr, flush=True)
     print(f"{machine()}; medians of {arguments.rounds} rounds of {arguments.submissions} submissions\n")
     rows = [
         [name, f"{median(found):,.0f}", f"{3600 / median(found):.2f}", f"{min(found):,.0f}-{max(found):,.0f}"]
