@@ -99,11 +99,12 @@ def worker(
 ) -> None:
     """Scores submissions as they come; any number of workers may run, and be stopped at any time."""
     _set_up()
-    from capeval_server.submissions.worker import run
+    from capeval_server.submissions.worker import Heartbeat, run
 
-    # Stopped so, it gives back what it is at, and leaves at once.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    run(until_empty=until_empty)
+    heartbeat = Heartbeat()
+    # Stopped so, it gives back what it is at.
+    signal.signal(signal.SIGTERM, heartbeat.stop)
+    run(heartbeat, until_empty=until_empty)
 
 
 @app.command("import")

@@ -9,8 +9,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -163,8 +165,6 @@ class Postgres:
         # PostgreSQL refuses to run as root.
         self.user = "postgres" if os.geteuid() == 0 else None
         if self.user:
-            for place in (folder, *folder.parents[:2]):
-                place.chmod(0o711)
             shutil.chown(folder, self.user)
         initialise = ["-D", str(folder / "data"), "-U", "capeval", "-A", "trust", "-N", "-E", "UTF8"]
         subprocess.run(
@@ -188,8 +188,8 @@ class Postgres:
         _wait_for_postgres(f"{self.address}/postgres")
 
     def stop(self) -> None:
-        """Ends it at once: its clients' connections break."""
-        self.process.send_signal(signal.SIGQUIT)
+        """Ends it: its clients' connections break."""
+        self.process.send_signal(signal.SIGINT)
         self.process.wait()
 
     def new_database(self) -> str:
@@ -200,17 +200,27 @@ class Postgres:
         return f"{self.address}/{name}"
 
 
+@contextmanager
+def running_postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server that runs, in a folder that its user can reach, as those of pytest are not."""
+    with tempfile.TemporaryDirectory(prefix="capeval-postgres-") as folder:
+        made = Postgres(Path(folder))
+        made.start()
+        try:
+            yield made
+        finally:
+            made.stop()
+
+
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    """A PostgreSQL server that runs."""
-    made = Postgres(tmp_path_factory.mktemp("postgres"))
-    made.start()
-    yield made
-    made.stop()
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server for all tests."""
+    with running_postgres() as made:
+        yield made
 
 
 def _wait_for_postgres(address: str) -> None:
-    for _ in range(200):
+    for _ in range(600):
         try:
             psycopg.connect(address).close()
         except psycopg.OperationalError:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.conftest import Postgres, Server
+from tests.server.conftest import Postgres, Server, running_postgres
 
 METRICS = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
 # Submits as the server does, and is killed when the file is stored and its row is not.
@@ -66,11 +66,9 @@ def wait_for(server: Server, text: str, seconds: float = 60) -> None:
 
 
 @pytest.fixture
-def restartable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    made = Postgres(tmp_path_factory.mktemp("postgres"))
-    made.start()
-    yield made
-    made.stop()
+def restartable() -> Iterator[Postgres]:
+    with running_postgres() as made:
+        yield made
 
 
 @pytest.mark.parametrize("away", [0.0, 1.5])
@@ -118,7 +116,9 @@ def test_a_worker_that_is_stopped_gives_back_what_it_was_at(server: Server, toke
     assert f"{socket.gethostname()}:{worker.pid}" in workers_seen(server)
     worker.terminate()
     assert worker.wait(30) == 0
-    assert f"{socket.gethostname()}:{worker.pid}" not in workers_seen(server)
+    assert f"{socket.gethostname()}:{worker.pid}" not in workers_seen(server), (
+        server.folder / "log"
+    ).read_text()
     log = (server.folder / "log").read_text()
     assert log.count(f"{submission}: given back") + log.count(f"{submission}: done") == 1
     server.run("worker", "--until-empty")

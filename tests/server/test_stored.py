@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceV
 from capeval_server.examples import write_example
 from capeval_server.submissions.intake import submit
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission, Worker
-from capeval_server.submissions.scoring import Outcome
+from capeval_server.submissions.scoring import Outcome, Scorer, Task
 from capeval_server.submissions.stored import (
     image_scores_of,
     packed_image_scores,
@@ -208,6 +210,29 @@ def test_a_worker_beats_while_it_scores(tmp_path: Path) -> None:
     beats = []
     assert work_once(beat=lambda: beats.append(Submission.objects.get().state))
     assert set(beats) == {"running"}
+
+
+def test_what_is_prepared_is_scored_with_first(
+    path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.PREPARED = 1
+    prepared, original = [], Scorer.score
+
+    def noted(self: Scorer, task: Task, alive: Callable[[], None]) -> list[Outcome]:
+        prepared.append((task.key, task.key in self))
+        return original(self, task, alive)
+
+    monkeypatch.setattr(Scorer, "score", noted)
+    submission = Submission.objects.get()
+    c2, c1 = ReferenceVersion.objects.order_by("pk").values_list("pk", flat=True)
+    with Scorer() as scorer:
+        for _ in range(2):
+            rerun(submission)
+            assert work_once(scorer)
+            # Written in one order all the same.
+            written = submission.results.order_by("pk").values_list("reference_version", flat=True)
+            assert list(written) == [c2] * 4 + [c1] * 4
+    assert prepared == [(c2, False), (c1, False), (c1, True), (c2, False)]
 
 
 def test_rows_of_workers_that_are_gone_are_tidied() -> None:

@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from capeval_server.challenges.models import ReferenceSet, Split
 from capeval_server.pages.histograms import Histogram, histogram
@@ -58,7 +58,7 @@ def _named(among: list[Any], name: str | None) -> Any:
     return next((one for one in among if one.name == name), among[0])
 
 
-@require_GET
+@require_safe
 @never_cache
 def examples(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The images of a split, sorted by a score, with references and the captions of methods side by side."""

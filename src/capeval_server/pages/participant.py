@@ -18,7 +18,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from capeval_server import errors
 from capeval_server.challenges.models import ALGORITHM, Challenge, Phase
@@ -275,7 +275,7 @@ def _not_found(request: HttpRequest) -> HttpResponse:
     return render(request, f"{_PAGES}/not_found.html", status=404)
 
 
-@require_GET
+@require_safe
 @never_cache
 def submission(request: HttpRequest, pk: UUID) -> HttpResponse:
     """A submission: all of it for its team, and what is published for everybody."""
@@ -318,7 +318,7 @@ def _wait(ahead: int) -> str:
     return f"about {max(round(seconds), 1)} s" if seconds < 90 else f"about {round(seconds / 60):,} min"
 
 
-@require_GET
+@require_safe
 @never_cache
 def state(request: HttpRequest, pk: UUID) -> HttpResponse:
     """How far a submission is: the part of its page that changes while it is scored."""
@@ -365,7 +365,7 @@ def take_back(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @login_required
-@require_GET
+@require_safe
 @never_cache
 def download(request: HttpRequest, pk: UUID, split: str) -> HttpResponseBase:
     """A file of one's own, as it was uploaded."""

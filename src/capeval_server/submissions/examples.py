@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -60,11 +60,11 @@ class ImageTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What one method said of an image, and its scores in the order asked for."""
+    """What one method said of an image, and its scores by name, in the order asked for."""
 
     submission: Submission
     captions: Sequence[str]
-    scores: Sequence[float | None]
+    scores: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,18 +100,22 @@ def image_table(submission: Submission, references: ReferenceSet) -> ImageTable 
         failure="",
     )
     order = {metric: place for place, metric in enumerate(references.split.metrics)}
-    keys = sorted(results.values_list("pk", "metric"), key=lambda pair: order.get(pair[1], len(order)))
-    parts = [part for pk, _ in keys if (part := _image_scores((pk, str(submission.pk)))) is not None]
+    found = results.values_list("metric", "pk", "image_scores")
+    keys = sorted(found, key=lambda key: order.get(key[0], len(order)))
+    parts = [part for _, *key in keys if (part := _image_scores(*key, str(submission.pk))) is not None]
     if not parts:
         return None
     names = [name for part_names, _ in parts for name in part_names]
     return ImageTable(names=names, values=np.concatenate([values for _, values in parts], axis=1))
 
 
-# The submission is part of the key for databases that give the number of a deleted row again.
 @lru_cache(maxsize=64)
-def _image_scores(key: tuple[int, str]) -> tuple[list[str], FloatArray] | None:
-    return image_scores_of(Result.objects.get(pk=key[0]))
+def _image_scores(result: int, *_: int | str) -> tuple[list[str], FloatArray] | None:
+    """The scores of the images of a result.
+
+    The other arguments only make the key one that is never given again, as the number of a deleted row may.
+    """
+    return image_scores_of(Result.objects.get(pk=result))
 
 
 def ordered(table: ImageTable | None, sort_by: str, best_first: bool, images: int) -> np.ndarray[Any, Any]:
@@ -211,11 +215,11 @@ def score_columns(tables: Iterable[ImageTable | None]) -> list[str]:
     return list(dict.fromkeys(name for table in tables if table is not None for name in table.names))
 
 
-def _row(table: ImageTable | None, names: Sequence[str], place: int) -> list[float | None]:
+def _row(table: ImageTable | None, names: Sequence[str], place: int) -> dict[str, float | None]:
     if table is None:
-        return [None] * len(names)
+        return dict.fromkeys(names)
     at = {name: float(table.values[place, column]) for column, name in enumerate(table.names)}
-    return [value if (value := at.get(name)) is not None and np.isfinite(value) else None for name in names]
+    return {name: value if np.isfinite(value := at.get(name, np.nan)) else None for name in names}
 
 
 @contextmanager

@@ -30,6 +30,8 @@ from capeval_server.submissions.stored import packed_samples
 __all__ = ["Outcome", "Scorer", "ScoringError", "Task"]
 
 
+# How often it is asked whether to go on.
+_ALIVE_SECONDS = 0.5
 # Sums of resamples are narrow products, in which more threads only wait for each other; and with one, their
 # last bits are the same whatever number of processors a worker has.
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
@@ -97,6 +99,10 @@ class Scorer:
     def __exit__(self, *_: object) -> None:
         while self._kept:
             self._kept.popitem()[1].end()
+
+    def __contains__(self, key: object) -> bool:
+        """Whether references are prepared."""
+        return key in self._kept
 
     def score(self, task: Task, alive: Callable[[], None]) -> list[Outcome]:
         """Scores a file of results with several metrics.
@@ -211,7 +217,7 @@ class _Child:
         deadline = time.monotonic() + settings.METRIC_SECONDS
         while left:
             try:
-                line = self._answers.get(timeout=settings.LEASE_SECONDS / 4)
+                line = self._answers.get(timeout=min(_ALIVE_SECONDS, settings.LEASE_SECONDS / 4))
             except queue.Empty:
                 line = None
             alive()

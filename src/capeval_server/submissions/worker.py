@@ -37,7 +37,7 @@ from capeval_server.submissions.scoring import Outcome, Scorer, ScoringError, Ta
 from capeval_server.submissions.stored import packed_image_scores
 from capeval_server.submissions.tidying import SCRATCH, tidy
 
-__all__ = ["Heartbeat", "LostLeaseError", "claim", "finish", "rerun", "run", "work_once"]
+__all__ = ["Heartbeat", "LostLeaseError", "StoppedError", "claim", "finish", "rerun", "run", "work_once"]
 
 _log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
@@ -49,6 +49,10 @@ _TIDY_SECONDS = 3600
 
 class LostLeaseError(Exception):
     """The submission is somebody else's by now."""
+
+
+class StoppedError(Exception):
+    """The worker was asked to stop."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +70,20 @@ class Heartbeat:
     def __init__(self) -> None:
         self.name = f"{socket.gethostname()}:{os.getpid()}"
         self._next = 0.0
+        self._stopped = False
+
+    def stop(self, *_: object) -> None:
+        """Has the worker stop at its next beat; it may be called by a signal, between any two steps."""
+        self._stopped = True
 
     def beat(self) -> None:
-        """Says that the worker is there, if that was last said some seconds ago."""
+        """Says that the worker is there, if that was last said some seconds ago.
+
+        Raises:
+            StoppedError: The worker was asked to stop.
+        """
+        if self._stopped:
+            raise StoppedError
         if time.monotonic() >= self._next:
             Worker.objects.update_or_create(name=self.name, defaults={"seen": timezone.now()})
             self._next = time.monotonic() + _BEAT_SECONDS
@@ -78,16 +93,19 @@ class Heartbeat:
         Worker.objects.filter(name=self.name).delete()
 
 
-def run(*, until_empty: bool = False) -> None:
-    """Scores what waits, for ever or until nothing does.
+def run(heartbeat: Heartbeat | None = None, *, until_empty: bool = False) -> None:
+    """Scores what waits, until it is stopped or nothing does.
 
     Args:
+        heartbeat: What says that the worker is there, and stops it; one of its own by default.
         until_empty: Whether to end when no submission waits or is being scored.
     """
-    heartbeat = Heartbeat()
+    heartbeat = heartbeat or Heartbeat()
     try:
         with Scorer() as scorer:
             _work(scorer, heartbeat, until_empty=until_empty)
+    except StoppedError:
+        _log.info("stopped")
     finally:
         try:
             heartbeat.end()
@@ -140,9 +158,12 @@ def work_once(scorer: Scorer | None = None, beat: Callable[[], None] = lambda: N
     _log.info("submission %s, attempt %d: scoring", submission.pk, submission.attempt)
     renew = _renewal(submission, beat)
     try:
-        outcomes = [
-            (job.version, outcome) for job in _jobs(submission) for outcome in _score(scorer, job, renew)
-        ]
+        jobs = _jobs(submission)
+        found: dict[int, list[Outcome]] = {}
+        # First with what is prepared, before anything else takes its place.
+        for number in sorted(range(len(jobs)), key=lambda number: jobs[number].version.pk not in scorer):
+            found[number] = _score(scorer, jobs[number], renew)
+        outcomes = [(job.version, outcome) for number, job in enumerate(jobs) for outcome in found[number]]
         finish(submission, outcomes)
         _log.info("submission %s: done", submission.pk)
     except LostLeaseError:
@@ -150,7 +171,7 @@ def work_once(scorer: Scorer | None = None, beat: Callable[[], None] = lambda: N
     except (ScoringError, OSError) as error:
         _log.exception("submission %s: the system failed", submission.pk)
         _release(submission, str(error))
-    except (KeyboardInterrupt, SystemExit):
+    except StoppedError:
         _log.info("submission %s: given back, since the worker is stopped", submission.pk)
         _give_back(submission)
         raise
@@ -248,14 +269,21 @@ def _copy(stored: FieldFile, path: Path) -> Path:
 
 
 def _renewal(submission: Submission, beat: Callable[[], None]) -> Callable[[], None]:
+    often = settings.LEASE_SECONDS / 8
+    renewed = time.monotonic()
+
     def renew() -> None:
+        nonlocal renewed
+        beat()
+        if time.monotonic() < renewed + often:
+            return
         until = timezone.now() + timedelta(seconds=settings.LEASE_SECONDS)
         held = Submission.objects.filter(
             pk=submission.pk, lease=submission.lease, state=Submission.State.RUNNING
         )
         if not held.update(lease_until=until):
             raise LostLeaseError
-        beat()
+        renewed = time.monotonic()
 
     return renew
 
