@@ -294,7 +294,7 @@ def test_csv_has_full_numbers_and_no_formulas(challenge: Path) -> None:
 def test_queries_do_not_grow_with_rows(challenge: Path, django_assert_max_num_queries: Any) -> None:
     for number in range(30):
         scored(f"user{number}", number)
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         assert len(Client().get(BOARD).json()["rows"]) == 30
 
 

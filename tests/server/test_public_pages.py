@@ -317,6 +317,8 @@ def test_citing(phase: Phase) -> None:
     for part in ("split=val", "references=c2", "version=1", "sort_by=CIDEr-D", "as_of=20", "fingerprint="):
         assert part in permalink
     assert permalink in unescape(html).split("\\url{")[1]
+    as_of = re.findall(r"as_of=(\d{8})T(\d\d)(\d\d)(\d\d)Z", permalink)[0]
+    assert f"{as_of[1]}:{as_of[2]}:{as_of[3]} UTC; 2 rows" in html
     parts = urlsplit(permalink)
     cited = f"{parts.path}?{parts.query}"
     assert "This is what was cited" in page(cited)

@@ -50,7 +50,7 @@ def bibtex(board: Leaderboard, *, address: str, at: datetime, mark: str) -> str:
     what += f" (version {question.version.number})"
     what += f", subset {question.subset}" if question.subset else ""
     title = f"{phase.challenge.title}: leaderboard of phase {phase.name}, {what}"
-    note = f"As of {at:%Y-%m-%d %H:%M:%S} UTC; {board.total} rows; fingerprint {mark}"
+    note = f"As of {question.as_of or at:%Y-%m-%d %H:%M:%S} UTC; {board.total} rows; fingerprint {mark}"
     return (
         f"@misc{{{key},\n"
         f"  title        = {{{{{_escaped(title)}}}}},\n"
