@@ -4,15 +4,21 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounts', '0001_initial'),
+        ("accounts", "0001_initial"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='token',
-            name='scope',
-            field=models.CharField(choices=[('read', 'see own submissions'), ('submit', 'see own submissions, submit, and change what stands on the leaderboard'), ('organise', 'all of that, and manage the challenges that one organises')], max_length=10),
+            model_name="token",
+            name="scope",
+            field=models.CharField(
+                choices=[
+                    ("read", "see own submissions"),
+                    ("submit", "see own submissions, submit, and change what stands on the leaderboard"),
+                    ("organise", "all of that, and manage the challenges that one organises"),
+                ],
+                max_length=10,
+            ),
         ),
     ]
