@@ -9,6 +9,8 @@ from django.http import HttpRequest
 
 __all__ = ["Seen", "Shown"]
 
+admin.site.site_header = admin.site.site_title = "capeval administration"
+
 
 class Seen(admin.ModelAdmin):  # type: ignore[type-arg]
     """Rows that nobody adds, changes or deletes; who may change rows has the actions."""

@@ -56,7 +56,6 @@ def exported(someone: Someone) -> zipfile.ZipFile:
     assert answer.streaming
     assert answer.headers["Content-Type"] == "application/zip"
     data = b"".join(answer)
-    answer.close()
     return zipfile.ZipFile(io.BytesIO(data))
 
 
@@ -199,7 +198,6 @@ def test_by_token(olga: Someone) -> None:
         assert answer.status_code == status
         if status == 200:
             assert zipfile.ZipFile(io.BytesIO(b"".join(answer))).testzip() is None
-        answer.close()
     token = Token.issue(ann.user.pk, "organise", "organise")
     assert Client(headers={"Authorization": f"Bearer {token}"}).get(place).status_code == 404
     assert Client().get(place).status_code == 401

@@ -216,7 +216,8 @@ def test_organisers_and_staff_find_all(olga: Someone, ann: Participant) -> None:
                 assert "no-store" in answer.headers["Cache-Control"], place
                 if answer.headers["Content-Type"].startswith("text/html"):
                     check_page(answer.content.decode(), answer.headers["Content-Security-Policy"])
-                answer.close()
+                else:
+                    assert b"".join(answer), place
 
 
 def test_what_belongs_to_another_challenge_is_not_found(olga: Someone, tmp_path: Path) -> None:
@@ -572,6 +573,7 @@ def _replaced(old: bytes, new: bytes) -> Any:
         (lambda files: {**files, "../x": b"a"}, "not a path elsewhere"),
         (lambda files: {**files, "a/x": b"a"}, "files without folders"),
         (lambda files: {**files, "references_c1.json": b"\x1f\x8b"}, "must not be another archive"),
+        (lambda files: {**files, "references_c1.json": b"PAR1"}, "must be JSON or JSON lines"),
         (lambda files: {**files, "a" * 250: b"a"}, "at most 200 bytes"),
         (lambda files: {**files, "x.json": b" " * 3_000_000}, "at most"),
     ],
@@ -843,7 +845,6 @@ def test_nothing_of_references_is_served(olga: Someone, ann: Participant, path: 
         if form is None and place != "/new/":
             answer: Any = olga.client.get(place)
             served.append(b"".join(answer).decode("latin-1"))
-            answer.close()
     for kind in ("references", "drafts"):
         for name in default_storage.listdir(kind)[1]:
             for root in ("/", "/files/", "/static/", ROOT, f"{ROOT}references/"):

@@ -28,6 +28,9 @@ class Challenge(models.Model):
     # Who manages it; staff manage all.
     organisers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="challenges", blank=True)
 
+    def __str__(self) -> str:
+        return self.slug
+
 
 class Split(models.Model):
     """A set of images to caption, and how captions of it are scored."""
@@ -116,6 +119,9 @@ class Phase(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="phase_once")]
+
+    def __str__(self) -> str:
+        return self.name
 
     def shows_leaderboard(self, now: datetime) -> bool:
         """Whether everybody may see the leaderboard."""

@@ -193,6 +193,8 @@ def check_references(entry: ReferenceSet, name: str, data: bytes) -> Publication
     Raises:
         ChallengeError: The file is wrong, or has other images than the split.
     """
+    if len(data) > settings.UPLOAD_BYTES:
+        raise ChallengeError(f"{name}: the file must have at most {settings.UPLOAD_BYTES:,} bytes (got more)")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"references{ending(name)}"
         path.write_bytes(data)

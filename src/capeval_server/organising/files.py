@@ -174,9 +174,12 @@ def _written(entries: Mapping[str, bytes], folder: Path) -> tuple[Path, Definiti
     named = {split.subsets for split in wanted.splits}
     for references in (references for split in wanted.splits for references in split.references):
         named |= {references.file, references.human}
-    missing = sorted(name for name in named if name is not None and name not in entries)
-    if missing:
-        raise ChallengeError(f"{_DEFINITION}: the zip must have the file {missing[0]!r}")
+    for name in sorted(name for name in named if name is not None):
+        if name not in entries:
+            raise ChallengeError(f"{_DEFINITION}: the zip must have the file {name!r}")
+        # Other forms can unpack to much more than there is room for.
+        if entries[name].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"["):
+            raise ChallengeError(f"{name}: the file must be JSON or JSON lines")
     return path, wanted
 
 

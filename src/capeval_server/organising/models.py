@@ -29,6 +29,9 @@ class Action(models.Model):
     class Meta:
         indexes = [models.Index(fields=["challenge", "-time"], name="action_latest")]
 
+    def __str__(self) -> str:
+        return f"{self.who} {self.what}"
+
 
 def record(
     user: User,

@@ -36,7 +36,7 @@ class _Results(Shown):
 class SubmissionAdmin(Seen):
     """A submission and its results."""
 
-    list_display = ("id", "entrant", "phase_name", "state", "mark", "stands", "created", "attempt")
+    list_display = ("id", "entrant", "phase_name", "state", "marked", "stands", "created", "attempt")
     list_filter = ("state", "mark", "stands", "phase__challenge", "created")
     list_select_related = ("team", "phase")
     search_fields = ("id__exact", "team__name", "user__username", "algorithm")
@@ -49,6 +49,11 @@ class SubmissionAdmin(Seen):
     readonly_fields = fields
     inlines = (_Results,)
     actions = ("rerun",)
+
+    @admin.display(description="Mark", ordering="mark")
+    def marked(self, submission: Submission) -> str:
+        """The mark, in a word."""
+        return submission.mark
 
     @admin.display(description="Phase")
     def phase_name(self, submission: Submission) -> str:

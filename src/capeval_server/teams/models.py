@@ -29,6 +29,9 @@ class Team(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="team_name_once")]
 
+    def __str__(self) -> str:
+        return self.name
+
 
 class Membership(models.Model):
     """That a user is in a team. A user is in one team of a challenge, so quotas can't be added up."""
