@@ -47,5 +47,6 @@ def makes_challenges(user: AbstractBaseUser | AnonymousUser) -> bool:
 def held(challenge: Challenge) -> Iterator[Challenge]:
     """The challenge as it is now, which nobody else changes until the end."""
     with transaction.atomic():
+        # Without its key: rows that point to it can be written meanwhile, and none waits for the other.
         lock_references(challenge.slug)
-        yield Challenge.objects.select_for_update().get(pk=challenge.pk)
+        yield Challenge.objects.select_for_update(no_key=True).get(pk=challenge.pk)

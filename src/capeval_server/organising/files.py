@@ -152,7 +152,7 @@ def _check_slug(challenge: Challenge | None, wanted: Definition) -> None:
 
 def _held(challenge: Challenge | None, slug: str) -> Challenge:
     if challenge is not None:
-        return Challenge.objects.select_for_update().get(pk=challenge.pk)
+        return Challenge.objects.select_for_update(no_key=True).get(pk=challenge.pk)
     try:
         with transaction.atomic():
             return Challenge.objects.create(slug=slug)

@@ -86,7 +86,7 @@ def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, f
     # Submissions are changed in great numbers by one at a time, which new references do too.
     with held(challenge):
         pks = repeatable(challenge, phase=phase, failed=failed).values("pk")
-        found = list(Submission.objects.select_for_update().filter(pk__in=pks).order_by("pk"))
+        found = list(Submission.objects.select_for_update(no_key=True).filter(pk__in=pks).order_by("pk"))
         for submission in found:
             _again(submission)
         which = "failed submissions" if failed else "submissions"
@@ -132,7 +132,7 @@ def raise_quota(user: User, team: Team, phase: Phase, *, per_day: int, total: in
         raise TeamError(f"a raise must be {limits} (got {per_day:,} and {total:,})")
     with transaction.atomic():
         # The team's row is locked by who submits: a raise comes before or after a submission.
-        now = Team.objects.select_for_update().get(pk=team.pk)
+        now = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
         if per_day or total:
             Raise.objects.update_or_create(
                 team=now, phase=phase, defaults={"per_day": per_day, "total": total}
@@ -175,5 +175,5 @@ def remove_organiser(user: User, challenge: Challenge, organiser: User) -> None:
 
 def _locked(submission: Submission) -> Submission:
     """The submission as it is now; its team's row first, as all do that change what teams decide of."""
-    Team.objects.select_for_update(of=("self",)).filter(submissions=submission).first()
-    return Submission.objects.select_for_update().get(pk=submission.pk)
+    Team.objects.select_for_update(of=("self",), no_key=True).filter(submissions=submission).first()
+    return Submission.objects.select_for_update(no_key=True).get(pk=submission.pk)
