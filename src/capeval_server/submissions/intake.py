@@ -135,7 +135,9 @@ def submit(
 
 def _lock(team: Team, user: User) -> None:
     """Of a team that submits twice at once, one waits here: counting and adding are then one step."""
-    locked = Team.objects.select_for_update(of=("self",)).filter(pk=team.pk, memberships__user=user)
+    locked = Team.objects.select_for_update(of=("self",), no_key=True).filter(
+        pk=team.pk, memberships__user=user
+    )
     if locked.first() is None:
         raise TeamError(f"{user.username!r} left team {team.name!r} meanwhile")
 

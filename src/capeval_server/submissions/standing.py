@@ -60,5 +60,5 @@ def mark(submission: Submission, mark: str, reason: str) -> None:
 
 def _held(submission: Submission) -> Submission:
     """The submission as it is now, with its team's row locked: one change of a team comes after the other."""
-    Team.objects.select_for_update(of=("self",)).filter(submissions=submission).first()
-    return Submission.objects.select_for_update().get(pk=submission.pk)
+    Team.objects.select_for_update(of=("self",), no_key=True).filter(submissions=submission).first()
+    return Submission.objects.select_for_update(no_key=True).get(pk=submission.pk)

@@ -194,7 +194,7 @@ def claim() -> Submission | None:
     if not _available().exists():
         return None
     with transaction.atomic():
-        submission = _available().select_for_update(skip_locked=True).first()
+        submission = _available().select_for_update(skip_locked=True, no_key=True).first()
         if submission is None:
             return None
         if submission.attempt >= settings.MAX_ATTEMPTS:
@@ -294,7 +294,7 @@ def _locked(submission: Submission) -> Submission:
     Raises:
         LostLeaseError: It is somebody else's by now.
     """
-    now = Submission.objects.select_for_update().filter(pk=submission.pk).first()
+    now = Submission.objects.select_for_update(no_key=True).filter(pk=submission.pk).first()
     if now is None or now.state != Submission.State.RUNNING or now.lease != submission.lease:
         raise LostLeaseError
     return now
@@ -369,7 +369,7 @@ def _give_back(submission: Submission) -> None:
 def rerun(submission: Submission) -> None:
     """Has a submission scored again against the references that count now, as if it never was."""
     with transaction.atomic():
-        held = Submission.objects.select_for_update().get(pk=submission.pk)
+        held = Submission.objects.select_for_update(no_key=True).get(pk=submission.pk)
         for file in held.files.all():
             held.results.filter(reference_version__in=_current_versions(file.split_id)).delete()
         held.state, held.attempt, held.reason = Submission.State.WAITING, 0, ""

@@ -81,7 +81,7 @@ def leave(user: User, challenge: Challenge) -> None:
     """
     with transaction.atomic():
         # A submission that comes in at the same time holds this lock, or waits for it.
-        team = Team.objects.select_for_update().filter(
+        team = Team.objects.select_for_update(no_key=True).filter(
             pk__in=Membership.objects.filter(challenge=challenge, user=user).values("team")
         )
         found = team.first()
