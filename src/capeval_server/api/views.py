@@ -209,7 +209,8 @@ def image_scores(
     There are none by private references. Of others' submissions there are only those of splits whose
     reference sets are all public.
     """
-    seen = showing.visible(_token(request).user, submission_id)
+    token = _token(request)
+    seen = showing.visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANISE)
     if seen is None:
         raise Http404
     return examples.image_answer(*seen, split, references, offset, limit)
