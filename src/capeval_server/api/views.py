@@ -100,8 +100,9 @@ def quota(request: HttpRequest, slug: _Slug, phase: _Slug) -> Any:
 
 @api.get("/challenges/{slug}/team", response={200: schemas.TeamAnswer, 404: schemas.Problem}, auth=_READ)
 def team(request: HttpRequest, slug: _Slug) -> Any:
-    """One's own team in a challenge."""
-    return _shown_team(_team(request, get_object_or_404(Challenge, slug=slug)))
+    """One's own team in a challenge; its code is not for tokens that only read."""
+    shown = _shown_team(_team(request, get_object_or_404(Challenge, slug=slug)))
+    return {**shown, "code": None} if _token(request).scope == Token.Scope.READ else shown
 
 
 @api.post(
