@@ -260,14 +260,6 @@ def test_hidden_leaderboards(challenge: Path, leaderboard: str, seen_before: int
     assert Client().get(BOARD).status_code == seen_after
 
 
-def test_a_hidden_leaderboard_is_for_tokens_to_organise(challenge: Path) -> None:
-    Phase.objects.update(leaderboard="hidden")
-    for scope, status in (("read", 403), ("submit", 403), ("organise", 200)):
-        someone = Someone("olga", scope)
-        Challenge.objects.get().organisers.add(someone.user)
-        assert someone.client.get(BOARD).status_code == status
-
-
 def test_tokens(ann: Someone) -> None:
     assert Client().get("/api/submissions").status_code == 401
     assert Client(headers={"Authorization": "Bearer capeval_x"}).get("/api/submissions").status_code == 401
