@@ -18,6 +18,7 @@ from capeval import __version__
 from capeval_server import errors
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
+from capeval_server.api.bodies import TextParser
 from capeval_server.api.organising import router as organising
 from capeval_server.api.tokens import Bearer
 from capeval_server.challenges.models import Challenge, Phase, Split
@@ -38,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 _READ, _SUBMIT = Bearer(Token.Scope.READ), Bearer(Token.Scope.SUBMIT)
 _Slug = Annotated[str, Path(max_length=50, pattern="^[A-Za-z0-9_-]+$")]
-api = NinjaAPI(title="capeval server", version=__version__, urls_namespace="api")
+api = NinjaAPI(title="capeval server", version=__version__, urls_namespace="api", parser=TextParser())
 api.add_router("/challenges/{slug}/organise", organising)
 
 
@@ -99,8 +100,9 @@ def quota(request: HttpRequest, slug: _Slug, phase: _Slug) -> Any:
 
 @api.get("/challenges/{slug}/team", response={200: schemas.TeamAnswer, 404: schemas.Problem}, auth=_READ)
 def team(request: HttpRequest, slug: _Slug) -> Any:
-    """One's own team in a challenge."""
-    return _shown_team(_team(request, get_object_or_404(Challenge, slug=slug)))
+    """One's own team in a challenge; its code is not for tokens that only read."""
+    shown = _shown_team(_team(request, get_object_or_404(Challenge, slug=slug)))
+    return {**shown, "code": None} if _token(request).scope == Token.Scope.READ else shown
 
 
 @api.post(
@@ -208,7 +210,8 @@ def image_scores(
     There are none by private references. Of others' submissions there are only those of splits whose
     reference sets are all public.
     """
-    seen = showing.visible(_token(request).user, submission_id)
+    token = _token(request)
+    seen = showing.visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANISE)
     if seen is None:
         raise Http404
     return examples.image_answer(*seen, split, references, offset, limit)
@@ -266,10 +269,12 @@ def show_leaderboard(
 
 
 def _asker(request: HttpRequest) -> User | AnonymousUser:
-    """Who asks: by a token, if they sent one, or as they are logged in."""
+    """Who asks: by a token to organise, if they sent one, or as they are logged in."""
     kind, _, text = request.headers.get("Authorization", "").partition(" ")
     token = Token.of_text(text) if kind.lower() == "bearer" else None
-    return request.user if token is None else token.user
+    if token is None:
+        return request.user
+    return token.user if token.scope == Token.Scope.ORGANISE else AnonymousUser()
 
 
 def _board(board: Leaderboard) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.shortcuts import get_object_or_404
 
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.errors import StandingError, TeamError
@@ -66,7 +67,8 @@ def rerun(user: User, challenge: Challenge, submission: Submission) -> None:
     Raises:
         StandingError: It is withdrawn.
     """
-    with transaction.atomic():
+    # Its results go, as they do with new files of the challenge: one comes after the other.
+    with held(challenge):
         _again(_locked(submission))
         record(user, challenge, "had a submission scored again", submission=submission)
 
@@ -176,4 +178,5 @@ def remove_organiser(user: User, challenge: Challenge, organiser: User) -> None:
 def _locked(submission: Submission) -> Submission:
     """The submission as it is now; its team's row first, as all do that change what teams decide of."""
     Team.objects.select_for_update(of=("self",), no_key=True).filter(submissions=submission).first()
-    return Submission.objects.select_for_update(no_key=True).get(pk=submission.pk)
+    # A human baseline may be gone, with a change of its file.
+    return get_object_or_404(Submission.objects.select_for_update(no_key=True), pk=submission.pk)
