@@ -143,7 +143,7 @@ def import_files(
 ) -> None:
     """Makes a challenge from files, or changes it to what they say now."""
     _set_up()
-    from capeval_server.challenges.importing import import_challenge
+    from capeval_server.organising.importing import import_challenge
 
     challenge = import_challenge(path)
     print(f"{challenge.slug}: {challenge.splits.count()} splits, {challenge.phases.count()} phases")

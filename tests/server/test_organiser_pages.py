@@ -17,10 +17,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from capeval_server.accounts.models import Token
-from capeval_server.challenges.importing import import_challenge
-from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion
 from capeval_server.examples import write_example
-from capeval_server.organising import managing
+from capeval_server.organising import files as by_files
+from capeval_server.organising import importing, managing
+from capeval_server.organising.importing import import_challenge
 from capeval_server.organising.models import Action
 from capeval_server.pages.organiser import urlpatterns
 from capeval_server.submissions import worker
@@ -542,6 +543,24 @@ def test_changing_a_challenge_by_files(olga: Someone, ann: Participant, path: Pa
     assert "phases.open.quota_total" in actions()[0]
     page = olga.do("files/", 200, file=zipped(files)).content.decode()
     assert "nothing would change" in page
+
+
+def test_a_preview_takes_back_what_it_stored_alone(
+    olga: Someone, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = set(default_storage.listdir("references")[1])
+    change = by_files.change_challenge
+
+    def beside_another(*arguments: Any) -> Challenge:
+        importing.publish(ReferenceSet.objects.get(name="c1"), "c1.json", b"of somebody else")
+        return change(*arguments)
+
+    monkeypatch.setattr(by_files, "change_challenge", beside_another)
+    files = {**files_of(path), "references_c2.json": changed_references(path)}
+    olga.do("files/", 200, file=zipped(files))
+    (stored,) = set(default_storage.listdir("references")[1]) - before
+    with default_storage.open(f"references/{stored}") as file:
+        assert file.read() == b"of somebody else"
 
 
 def test_a_change_after_the_preview_is_noticed(olga: Someone, path: Path) -> None:

@@ -21,9 +21,9 @@ from django.test import Client
 from django.utils import timezone
 
 from capeval_server.accounts.models import Token
-from capeval_server.challenges.importing import import_challenge
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.examples import write_example
+from capeval_server.organising.importing import import_challenge
 from capeval_server.submissions import worker
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission, SubmissionFile
 from capeval_server.submissions.stored import packed_image_scores

@@ -16,9 +16,9 @@ from django.utils import timezone
 
 import capeval
 from capeval.significance import Resampled, compare, difference
-from capeval_server.challenges.importing import import_challenge
 from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
 from capeval_server.examples import write_example
+from capeval_server.organising.importing import import_challenge
 from capeval_server.submissions.intake import submit
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission, Worker
 from capeval_server.submissions.scoring import Outcome, Scorer, Task

@@ -11,9 +11,9 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from capeval.metrics import METRICS
+from capeval_server.challenges.access import organises
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.errors import QuestionError
-from capeval_server.organising.access import organises
 
 __all__ = ["Question", "ask", "may_see", "score_names"]
 

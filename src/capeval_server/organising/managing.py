@@ -6,9 +6,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from capeval_server.challenges.locking import held
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.errors import StandingError, TeamError
-from capeval_server.organising.access import held
 from capeval_server.organising.models import record
 from capeval_server.submissions import standing, worker
 from capeval_server.submissions.models import Submission
@@ -67,7 +67,7 @@ def rerun(user: User, challenge: Challenge, submission: Submission) -> None:
         StandingError: It is withdrawn.
     """
     with transaction.atomic():
-        _again(_locked(submission))
+        _again(standing.locked(submission))
         record(user, challenge, "had a submission scored again", submission=submission)
 
 
@@ -106,7 +106,7 @@ def mark(user: User, challenge: Challenge, submission: Submission, wanted: str, 
     if len(reason) > _LONGEST_REASON or "\0" in reason:
         raise StandingError(f"'reason' must be text of at most {_LONGEST_REASON} characters")
     with transaction.atomic():
-        now = _locked(submission)
+        now = standing.locked(submission)
         if (now.mark, now.mark_reason) == (wanted, reason.strip() if wanted else ""):
             return
         standing.mark(now, wanted, reason)
@@ -171,9 +171,3 @@ def remove_organiser(user: User, challenge: Challenge, organiser: User) -> None:
             raise TeamError("a challenge must keep an organiser: add another first")
         challenge.organisers.remove(organiser)
         record(user, challenge, f"removed {organiser.username} from the organisers")
-
-
-def _locked(submission: Submission) -> Submission:
-    """The submission as it is now; its team's row first, as all do that change what teams decide of."""
-    Team.objects.select_for_update(of=("self",), no_key=True).filter(submissions=submission).first()
-    return Submission.objects.select_for_update(no_key=True).get(pk=submission.pk)

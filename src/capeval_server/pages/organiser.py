@@ -20,9 +20,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
+from capeval_server.challenges.access import makes_challenges, organised
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion
 from capeval_server.organising import drafts, editing, managing, overview
-from capeval_server.organising.access import makes_challenges, organised
 from capeval_server.organising.describing import describe_phase, fingerprint, to_toml
 from capeval_server.organising.exporting import exported
 from capeval_server.organising.files import apply_files, preview_files

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 
+from capeval_server.challenges.access import makes_challenges, organises
 from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.challenges.names import NOT_CHALLENGES
 from capeval_server.errors import QuestionError
@@ -23,7 +24,6 @@ from capeval_server.leaderboards.citing import bibtex, fingerprint
 from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.questions import Question, ask, may_see
 from capeval_server.leaderboards.ranking import leaderboard
-from capeval_server.organising.access import makes_challenges, organises
 from capeval_server.pages.markdown import excerpt, to_html
 from capeval_server.pages.tables import address, table
 from capeval_server.submissions.queue import jobs

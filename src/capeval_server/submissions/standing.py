@@ -8,7 +8,7 @@ from capeval_server.errors import StandingError
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Team
 
-__all__ = ["mark", "set_standing", "withdraw"]
+__all__ = ["locked", "mark", "set_standing", "withdraw"]
 
 
 def set_standing(submission: Submission, stands: bool) -> Submission:
@@ -18,7 +18,7 @@ def set_standing(submission: Submission, stands: bool) -> Submission:
         StandingError: The submission is not scored.
     """
     with transaction.atomic():
-        held = _held(submission)
+        held = locked(submission)
         if stands and held.state != Submission.State.SCORED:
             raise StandingError(f"a submission must be scored to stand (it is {held.state})")
         if stands:
@@ -37,7 +37,7 @@ def withdraw(submission: Submission) -> Submission:
         StandingError: The submission failed.
     """
     with transaction.atomic():
-        held = _held(submission)
+        held = locked(submission)
         if held.state == Submission.State.FAILED:
             raise StandingError("a submission that failed can't be withdrawn: it cost nothing")
         held.state, held.stands = Submission.State.WITHDRAWN, False
@@ -58,7 +58,7 @@ def mark(submission: Submission, mark: str, reason: str) -> None:
     submission.save(update_fields=["mark", "mark_reason"])
 
 
-def _held(submission: Submission) -> Submission:
+def locked(submission: Submission) -> Submission:
     """The submission as it is now, with its team's row locked: one change of a team comes after the other."""
     Team.objects.select_for_update(of=("self",), no_key=True).filter(submissions=submission).first()
     return Submission.objects.select_for_update(no_key=True).get(pk=submission.pk)

@@ -24,6 +24,7 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.fields.files import FieldFile
 from django.utils import timezone
 
+from capeval_server.challenges.locking import lock_references
 from capeval_server.challenges.models import ReferenceSet, ReferenceVersion
 from capeval_server.submissions.models import (
     ImageScores,
@@ -309,8 +310,8 @@ def finish(submission: Submission, outcomes: list[tuple[ReferenceVersion, Outcom
     with transaction.atomic():
         # First, as an import does: new references, or references that are public no more, come before
         # this or after it, and either sees what the other did.
-        sets = ReferenceSet.objects.filter(split__submissionfile__submission=submission).order_by("pk")
-        public = {found.pk for found in sets.select_for_update(of=("self",), no_key=True) if found.public}
+        sets = ReferenceSet.objects.filter(split__submissionfile__submission=submission)
+        public = {found.pk for found in lock_references(sets) if found.public}
         held = _locked(submission)
         for version, outcome in outcomes:
             result = Result.objects.create(

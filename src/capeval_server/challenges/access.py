@@ -1,18 +1,13 @@
-"""Who organises which challenge, and one change of it after the other."""
+"""Who organises which challenge."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
-from django.db import transaction
 from django.http import Http404
 
-from capeval_server.challenges.importing import lock_references
 from capeval_server.challenges.models import Challenge
 
-__all__ = ["held", "makes_challenges", "organised", "organises"]
+__all__ = ["makes_challenges", "organised", "organises"]
 
 
 def organises(user: AbstractBaseUser | AnonymousUser, challenge: Challenge) -> bool:
@@ -41,12 +36,3 @@ def makes_challenges(user: AbstractBaseUser | AnonymousUser) -> bool:
         and user.is_active
         and (user.is_staff or user.has_perm("challenges.add_challenge"))
     )
-
-
-@contextmanager
-def held(challenge: Challenge) -> Iterator[Challenge]:
-    """The challenge as it is now, which nobody else changes until the end."""
-    with transaction.atomic():
-        # Without its key: rows that point to it can be written meanwhile, and none waits for the other.
-        lock_references(challenge.slug)
-        yield Challenge.objects.select_for_update(no_key=True).get(pk=challenge.pk)
