@@ -223,8 +223,8 @@ def rerun(
     _set_up()
     from django.core.exceptions import ValidationError
 
+    from capeval_server.submissions.leases import rerun as again
     from capeval_server.submissions.models import Submission
-    from capeval_server.submissions.worker import rerun as again
 
     try:
         again(Submission.objects.get(pk=submission))

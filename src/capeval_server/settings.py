@@ -159,6 +159,8 @@ UNPACKED_BYTES = environment.number("UNPACKED_BYTES", 128 * MEBIBYTE)
 LEASE_SECONDS = environment.number("LEASE_SECONDS", 60)
 # How often scoring a submission is tried when the system fails.
 MAX_ATTEMPTS = environment.number("MAX_ATTEMPTS", 3)
+# How long the second attempt waits after that; the third one twice as long, and so on.
+RETRY_SECONDS = environment.number("RETRY_SECONDS", 5)
 # What scoring with one metric may take.
 METRIC_SECONDS = environment.number("METRIC_SECONDS", 600)
 MEMORY_BYTES = environment.number("MEMORY_BYTES", 4096 * MEBIBYTE)

@@ -19,12 +19,11 @@ from django.test import Client
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion
 from capeval_server.examples import write_example
-from capeval_server.organising import files as by_files
 from capeval_server.organising import importing, managing
 from capeval_server.organising.importing import import_challenge
 from capeval_server.organising.models import Action
 from capeval_server.pages.organiser import urlpatterns
-from capeval_server.submissions import worker
+from capeval_server.submissions import leases, worker
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Raise, Team
@@ -469,13 +468,13 @@ def test_references_published_while_a_submission_is_scored(
     olga: Someone, ann: Participant, path: Path
 ) -> None:
     ann.submitted()
-    claimed = worker.claim()
+    claimed = leases.claim()
     assert claimed is not None
-    jobs = list(worker._jobs(claimed))
+    jobs = list(leases.jobs_of(claimed))
     page = _send(olga, changed_references(path))
     assert "<strong>1 submission</strong>" in page
     olga.do("references/val/c2/publish/", **hidden_fields(page))
-    worker.finish(claimed, [])
+    leases.finish(claimed, [])
     assert jobs
     assert Submission.objects.get().state == "waiting"
 
@@ -549,13 +548,13 @@ def test_a_preview_takes_back_what_it_stored_alone(
     olga: Someone, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = set(default_storage.listdir("references")[1])
-    change = by_files.change_challenge
+    change = importing.change_challenge
 
     def beside_another(*arguments: Any) -> Challenge:
         importing.publish(ReferenceSet.objects.get(name="c1"), "c1.json", b"of somebody else")
         return change(*arguments)
 
-    monkeypatch.setattr(by_files, "change_challenge", beside_another)
+    monkeypatch.setattr("capeval_server.organising.files.change_challenge", beside_another)
     files = {**files_of(path), "references_c2.json": changed_references(path)}
     olga.do("files/", 200, file=zipped(files))
     (stored,) = set(default_storage.listdir("references")[1]) - before
@@ -715,11 +714,11 @@ def test_a_rerun_scores_once(olga: Someone, ann: Participant) -> None:
 
 def test_a_rerun_of_what_is_being_scored(olga: Someone, ann: Participant) -> None:
     submission = ann.submitted()
-    claimed = worker.claim()
+    claimed = leases.claim()
     assert claimed is not None
     olga.do(f"submissions/{submission.pk}/rerun/")
-    with pytest.raises(worker.LostLeaseError):
-        worker.finish(claimed, [])
+    with pytest.raises(leases.LostLeaseError):
+        leases.finish(claimed, [])
     assert worker.work_once()
     assert Submission.objects.get().state == "scored"
     assert Result.objects.count() == 8

@@ -15,11 +15,12 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
 
-from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion
 from capeval_server.challenges.names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.leaderboards import ranking
 from capeval_server.pages.markdown import excerpt, to_html
 from capeval_server.pages.tables import safe_link
+from capeval_server.submissions import queue
 from capeval_server.submissions.models import Score, Submission, Worker
 from tests.server.boards import MARKER, around, baseline, make_challenge, stand
 from tests.server.pages import check_page
@@ -343,6 +344,12 @@ def test_jobs(phase: Phase) -> None:
     assert "begins at once" in page("/jobs/")
     for _ in range(4):
         stand(f"Secretteam {Submission.objects.count()}", state="waiting")
+    # For a human baseline, nobody waits.
+    waiting = Submission.objects.create(baseline_of=ReferenceSet.objects.get(name="c2"), algorithm="human")
+    assert queue.ahead_of(waiting) == 4
+    assert (
+        queue.ahead_of(Submission.objects.filter(state="waiting", team__isnull=False).latest("created")) == 3
+    )
     html = page("/jobs/")
     assert "would wait about 2 min" in html
     assert "1 in the last hour, 1 in the last 24 hours" in html

@@ -17,13 +17,13 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from capeval.metrics import METRICS
 from capeval_server.leaderboards.neighbours import LEVEL, differences
 from capeval_server.leaderboards.questions import Question, score_names
-from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.submissions.models import UNFINISHED, Result, Score, Submission
+from capeval_server.submissions.stored import finite
 
 __all__ = ["PAGE", "Leaderboard", "Row", "leaderboard"]
 
 # Rows of a page.
 PAGE = 100
-_UNFINISHED = (Submission.State.WAITING, Submission.State.RUNNING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +146,7 @@ def _places(question: Question, standing: QuerySet[Submission]) -> list[_Place]:
         ).values_list("result__submission_id", "value")
     )
     places = [
-        _Place(key, team is None, team or "human", _finite(scores.get(key)))
+        _Place(key, team is None, team or "human", finite(scores.get(key)))
         for key, team in standing.values_list("pk", "team__name")
     ]
     sign = -1 if question.best_first else 1
@@ -191,7 +191,7 @@ def _rows(question: Question, places: Sequence[_Place], start: int, stop: int, c
                 submitted=found.created,
                 baseline=place.baseline,
                 flag_reason=found.mark_reason if found.mark == Submission.Mark.FLAGGED else "",
-                rescoring=question.current and not seen and found.state in _UNFINISHED,
+                rescoring=question.current and not seen and found.state in UNFINISHED,
                 failed=failures.get(place.submission, []),
                 scores={name: own[name][0] if name in own else None for name in names},
                 intervals={name: own[name][1] if name in own else None for name in names},
@@ -216,9 +216,9 @@ def _scores(
     for key, name, value, low, high in rows.values_list(
         "result__submission_id", "name", "value", "low", "high"
     ):
-        low, high = _finite(low), _finite(high)
+        low, high = finite(low), finite(high)
         interval = None if low is None or high is None else (low, high)
-        found.setdefault(key, {})[name] = _finite(value), interval
+        found.setdefault(key, {})[name] = finite(value), interval
     return found
 
 
@@ -236,8 +236,4 @@ def _rescoring(question: Question, standing: QuerySet[Submission]) -> int:
     if not question.current:
         return 0
     done = Result.objects.filter(reference_version=question.version).values("submission")
-    return standing.filter(state__in=_UNFINISHED).exclude(pk__in=done).count()
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
+    return standing.filter(state__in=UNFINISHED).exclude(pk__in=done).count()

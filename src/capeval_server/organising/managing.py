@@ -10,7 +10,7 @@ from capeval_server.challenges.locking import held
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.errors import StandingError, TeamError
 from capeval_server.organising.models import record
-from capeval_server.submissions import standing, worker
+from capeval_server.submissions import leases, standing
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Raise, Team
 
@@ -38,7 +38,11 @@ _DONE = {
 def of_challenge(challenge: Challenge) -> QuerySet[Submission]:
     """All submissions of a challenge, and its human baselines."""
     of_it = Q(phase__challenge=challenge) | Q(baseline_of__split__challenge=challenge)
-    return Submission.objects.filter(of_it).select_related("team", "phase", "user", "baseline_of__split")
+    return (
+        Submission.objects.filter(of_it)
+        .select_related("team", "phase", "user", "baseline_of__split")
+        .defer("baseline_of__split__image_ids")
+    )
 
 
 def repeatable(
@@ -67,14 +71,8 @@ def rerun(user: User, challenge: Challenge, submission: Submission) -> None:
         StandingError: It is withdrawn.
     """
     with transaction.atomic():
-        _again(standing.locked(submission))
+        leases.rerun(standing.locked(submission))
         record(user, challenge, "had a submission scored again", submission=submission)
-
-
-def _again(submission: Submission) -> None:
-    if submission.state == Submission.State.WITHDRAWN:
-        raise StandingError("a submission that is withdrawn can't be scored again")
-    worker.rerun(submission)
 
 
 def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, failed: bool = False) -> int:
@@ -88,7 +86,7 @@ def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, f
         pks = repeatable(challenge, phase=phase, failed=failed).values("pk")
         found = list(Submission.objects.select_for_update(no_key=True).filter(pk__in=pks).order_by("pk"))
         for submission in found:
-            _again(submission)
+            leases.rerun(submission)
         which = "failed submissions" if failed else "submissions"
         where = f" of phase {phase.name}" if phase else ""
         record(user, challenge, f"had all {which}{where} scored again ({len(found)})")

@@ -28,7 +28,7 @@ from capeval_server.organising.exporting import exported
 from capeval_server.organising.files import apply_files, preview_files
 from capeval_server.organising.models import Action
 from capeval_server.pages import organiser_forms
-from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.submissions.models import UNFINISHED, Result, Score, Submission
 
 __all__ = ["urlpatterns"]
 
@@ -98,9 +98,7 @@ def _form_status(*sent: forms.Form | forms.BaseFormSet[Any]) -> int:
 def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """How the challenge goes."""
     failed = managing.repeatable(challenge, failed=True).annotate(failures=_FAILURES)
-    waiting = managing.of_challenge(challenge).filter(
-        state__in=[Submission.State.WAITING, Submission.State.RUNNING]
-    )
+    waiting = managing.of_challenge(challenge).filter(state__in=UNFINISHED)
     return _page(
         request,
         challenge,
@@ -403,6 +401,7 @@ def _show_submission(
     results = (
         Result.objects.filter(submission=found)
         .select_related("reference_version__reference_set__split")
+        .defer("reference_version__reference_set__split__image_ids")
         .prefetch_related(Prefetch("scores", scores))
         .order_by("reference_version__reference_set_id", "-reference_version__number", "pk")
     )
@@ -413,7 +412,7 @@ def _show_submission(
         tab="submissions",
         submission=found,
         results=results,
-        files=found.files.select_related("split").order_by("split__name"),
+        files=found.files.select_related("split").defer("split__image_ids").order_by("split__name"),
         actions=_actions(challenge).filter(submission=found),
         form=form,
         declared=[(field["name"], found.declared.get(field["name"], "")) for field in challenge.fields],

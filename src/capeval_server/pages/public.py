@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -24,6 +23,7 @@ from capeval_server.leaderboards.citing import bibtex, fingerprint
 from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.questions import Question, ask, may_see
 from capeval_server.leaderboards.ranking import leaderboard
+from capeval_server.pages import texts
 from capeval_server.pages.markdown import excerpt, to_html
 from capeval_server.pages.tables import address, table
 from capeval_server.submissions.queue import jobs
@@ -46,12 +46,10 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def _timeline(challenge: Challenge, now: datetime) -> dict[str, list[Phase]]:
-    phases = sorted(challenge.phases.all(), key=lambda phase: (phase.closes, phase.pk))
-    return {
-        "open": [phase for phase in phases if phase.opens <= now < phase.closes],
-        "coming": [phase for phase in phases if now < phase.opens],
-        "over": [phase for phase in phases if phase.closes <= now],
-    }
+    found: dict[str, list[Phase]] = {"open": [], "coming": [], "over": []}
+    for phase in sorted(challenge.phases.all(), key=lambda phase: (phase.closes, phase.pk)):
+        found[phase.when(now)].append(phase)
+    return found
 
 
 def challenge(request: HttpRequest, slug: str) -> HttpResponse:
@@ -68,35 +66,23 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
         "rules": to_html(found.rules),
         "splits": [{"split": split, **_facts(split)} for split in splits],
         "phases": [
-            {"phase": phase, "state": _state(phase, now), "shown": may_see(request.user, phase)}
+            {"phase": phase, "state": phase.when(now), "shown": may_see(request.user, phase)}
             for phase in phases
         ],
-        "open": any(phase.opens <= now < phase.closes for phase in phases),
+        "open": any(phase.when(now) == "open" for phase in phases),
         "organises": organises(request.user, found),
     }
     return render(request, "pages/public/challenge.html", context)
 
 
 def _facts(split: Split) -> dict[str, Any]:
-    images = split.image_ids[:2]
-    captions = ["A dog runs on the grass.", "Two cats on a bed."]
-    entries = [
-        {"image_id": image, "caption": caption} for image, caption in zip(images, captions, strict=False)
-    ]
-    lines = ",\n".join(f"  {json.dumps(entry)}" for entry in entries)
     return {
         "images": len(split.image_ids),
-        "example": f"[\n{lines},\n  ...\n]",
-        "file": split.results.replace("<alg>", "mymethod"),
+        "example": texts.example_results(split),
+        "file": texts.example_name(split),
         "subsets": [subset.name for subset in split.subsets.all()],
         "references": sorted(split.reference_sets.all(), key=lambda found: found.pk),
     }
-
-
-def _state(phase: Phase, now: datetime) -> Literal["coming", "open", "over"]:
-    if now < phase.opens:
-        return "coming"
-    return "open" if now < phase.closes else "over"
 
 
 def _phase(slug: str, name: str) -> Phase:
@@ -148,7 +134,7 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
         "table": table(board),
         "public": phase.shows_leaderboard(timezone.now()),
         "cited": _cited(request, question),
-        "state": _state(phase, timezone.now()),
+        "state": phase.when(timezone.now()),
     }
     return render(request, "pages/public/leaderboard.html", context)
 
@@ -230,13 +216,8 @@ def _bar(place: int, hour: datetime, scored: int, most: int) -> dict[str, Any]:
 
 
 def _wait(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    if seconds < 1:
-        return "for nobody: its scoring begins at once"
-    if seconds < 90:
-        return f"about {round(seconds)} s"
-    return f"about {round(seconds / 60)} min" if seconds < 5400 else f"about {round(seconds / 3600)} h"
+    soon = seconds is not None and seconds < 1
+    return "for nobody: its scoring begins at once" if soon else texts.wait(seconds)
 
 
 class ChallengeConverter(SlugConverter):

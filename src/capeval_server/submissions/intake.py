@@ -90,14 +90,15 @@ def submit(
         RepeatedKeyError: The key was used for another upload.
     """
     now = timezone.now()
-    if not phase.opens <= now < phase.closes:
-        state = f"opens at {phase.opens.isoformat()}" if now < phase.opens else "is closed"
+    if (when := phase.when(now)) != "open":
+        state = f"opens at {phase.opens.isoformat()}" if when == "coming" else "is closed"
         raise PhaseError(f"phase {phase.name!r} {state}")
     team = team_of(user, phase.challenge)
     if team is None:
         raise TeamError(f"to submit, join the challenge {phase.challenge.slug!r} first, alone or in a team")
     _check_declared(phase, declared)
-    upload = read_upload(name, file, list(phase.splits.order_by("name")))
+    splits = list(phase.splits.order_by("name"))
+    upload = read_upload(name, file, splits)
     digest = _digest(phase, upload, declared)
     submission = Submission(
         team=team,
@@ -108,18 +109,16 @@ def submit(
         sha256=digest,
         idempotency_key=key,
     )
-    files = [
-        SubmissionFile(submission=submission, split=split)
-        for split in phase.splits.filter(name__in=upload.files).order_by("name")
-    ]
+    files = [SubmissionFile(submission=submission, split=split) for split in splits]
     try:
         with transaction.atomic():
             _lock(team, user)
             known = Submission.objects.filter(user=user, idempotency_key=key).first() if key else None
             if known is not None:
                 return _same(known, digest), False
-            _spend(team, phase)
+            # Of one moment, also at midnight: it counts for the day whose quota it was taken from.
             submission.created = timezone.now()
+            _spend(team, phase, submission.created)
             submission.save(force_insert=True)
             for part in files:
                 content = ContentFile(upload.files[part.split.name])
@@ -140,6 +139,8 @@ def _lock(team: Team, user: User) -> None:
     )
     if locked.first() is None:
         raise TeamError(f"{user.username!r} left team {team.name!r} meanwhile")
+    # An idempotency key is a user's, in whatever challenge.
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
 
 
 def _file_name(part: SubmissionFile) -> str:
@@ -171,8 +172,7 @@ def _same(known: Submission, digest: str) -> Submission:
     return known
 
 
-def _spend(team: Team, phase: Phase) -> None:
-    now = timezone.now()
+def _spend(team: Team, phase: Phase, now: datetime) -> None:
     there = quota(team, phase, now)
     if there.left_today:
         return
