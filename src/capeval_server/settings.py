@@ -36,6 +36,8 @@ INSTALLED_APPS = [
     "django.forms",
 ]
 MIDDLEWARE = [
+    # First, so that what those after it answer by themselves has the policy too.
+    "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -46,7 +48,6 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "csp.middleware.CSPMiddleware",
 ]
 ROOT_URLCONF = "capeval_server.urls"
 WSGI_APPLICATION = "capeval_server.wsgi.application"

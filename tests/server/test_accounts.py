@@ -213,6 +213,13 @@ def test_login_leads_nowhere_else(client: Client, ann: User, address: str) -> No
     assert client.post("/accounts/login/", given)["Location"] == "/"
 
 
+def test_a_request_to_another_host_is_refused(client: Client) -> None:
+    answer = client.get("/accounts/login/", headers={"host": "evil.example"})
+    assert answer.status_code == 400
+    assert b"evil.example" not in answer.content
+    check_policy(answer.content.decode(), answer["Content-Security-Policy"])
+
+
 def test_a_user_has_few_tries_whatever_the_request_says(client: Client, ann: User) -> None:
     for number in range(5):
         assert "not correct" in sign_in(client, password=f"wrong-{number}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from capeval_server.errors import StandingError
 from capeval_server.examples import write_example
 from capeval_server.organising.importing import import_challenge
 from capeval_server.submissions import leases, worker
-from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
 from capeval_server.teams.joining import make_team, team_of
 from capeval_server.teams.models import Raise, Team
 from tests.server.conftest import CAPTIONS, RESULTS, results
@@ -161,53 +160,6 @@ def test_others_see_nothing_of_it(ann: Someone) -> None:
     assert bob.see("/api/submissions") == {"submissions": []}
 
 
-def _everything(someone: Someone, submission: str) -> Iterator[str]:
-    """All that is served, also of errors."""
-    client = someone.client
-    paths = ["/", "/api/docs", "/api/openapi.json", "/api/challenges", "/api/challenges/small"]
-    paths += [f"{PHASE}/quota", "/api/submissions", f"/api/submissions/{submission}", BOARD]
-    paths += [f"{BOARD}&format=csv", f"{BOARD}&sort_by=x", f"{BOARD}&subset=animals", "/api/nothing"]
-    paths += [f"/{name}" for name in _stored()] + [f"/files/{name}" for name in _stored()]
-    paths += [f"/static/{name}" for name in _stored()] + [f"/static/../files/{name}" for name in _stored()]
-    for path in paths:
-        answer: Any = client.get(path)
-        assert answer.status_code < 500
-        yield b"".join(answer).decode() + str(answer.headers)
-    for data in (results({1: "a"}), results({99: "a"}), b"[", b"PK\x03\x04"):
-        yield someone.submit(data).content.decode()
-
-
-def _stored() -> list[str]:
-    return [f"references/{name}" for name in default_storage.listdir("references")[1]]
-
-
-def test_private_references_never_leave(
-    ann: Someone, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
-    submission = content(ann.submit())["id"]
-    worker.work_once()
-    ann.stand(submission)
-    served = list(_everything(ann, submission))
-    assert len(served) > 20
-    assert "METEOR could not be computed" in "".join(served)
-    assert not [text for text in served if MARKER.lower() in text.lower()]
-
-
-def test_references_that_cannot_be_read_leave_no_trace(ann: Someone, settings: Any) -> None:
-    settings.MAX_ATTEMPTS = 1
-    version = ReferenceVersion.objects.get(reference_set__name="c2")
-    with default_storage.open(str(version.file.name), "wb") as file:
-        file.write(f'{{"1": ["{MARKER}"'.encode())
-    submission = content(ann.submit())["id"]
-    worker.work_once()
-    found = ann.see(f"/api/submissions/{submission}")
-    assert (found["state"], found["reason"]) == ("failed", "the system failed 1 times")
-    assert not found["counts_for_quota"]
-    assert "Truncated" in Submission.objects.get().log or "ends" in Submission.objects.get().log
-    assert not [text for text in _everything(ann, submission) if MARKER.lower() in text.lower()]
-
-
 def test_a_metric_that_fails_fails_alone(ann: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
     submission = content(ann.submit())["id"]
@@ -317,6 +269,14 @@ def test_hidden_leaderboards(challenge: Path, leaderboard: str, seen_before: int
     assert Client().get(BOARD).status_code == seen_after
 
 
+def test_a_hidden_leaderboard_is_for_tokens_to_organise(challenge: Path) -> None:
+    Phase.objects.update(leaderboard="hidden")
+    for scope, status in (("read", 403), ("submit", 403), ("organise", 200)):
+        someone = Someone("olga", scope)
+        Challenge.objects.get().organisers.add(someone.user)
+        assert someone.client.get(BOARD).status_code == status
+
+
 def test_tokens(ann: Someone) -> None:
     assert Client().get("/api/submissions").status_code == 401
     assert Client(headers={"Authorization": "Bearer capeval_x"}).get("/api/submissions").status_code == 401
@@ -369,6 +329,31 @@ def test_files_that_cannot_be_stored_cost_nothing(ann: Someone, settings: Any, t
     assert (answer.status_code, content(answer)["detail"]) == (503, "files can't be stored at the moment")
     assert not Submission.objects.exists()
     assert ann.see(f"{PHASE}/quota")["left_today"] == 5
+
+
+@pytest.mark.parametrize("path", ["/api/challenges/small/team", "/api/challenges/small/organise/rerun"])
+def test_half_a_character_is_no_text(challenge: Path, path: str) -> None:
+    ann = Someone("ann", "organise")
+    Challenge.objects.get().organisers.add(ann.user)
+    for name in ("code", "phase"):
+        body = f'{{"{name}": "\\ud800"}}'
+        assert ann.client.post(path, body, content_type="application/json").status_code == 400
+
+
+def test_a_key_of_another_challenge_at_once(ann: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ann.submit(key="k").status_code == 201
+    # As when neither sees the other: each locks a team of its own.
+    monkeypatch.setattr(Submission.objects, "filter", _not_by_key(Submission.objects.filter))
+    assert ann.submit(key="k").status_code == 409
+    monkeypatch.undo()
+    assert SubmissionFile.objects.count() == Submission.objects.count() == 1
+
+
+def _not_by_key(found: Any) -> Any:
+    def filtered(*wanted: Any, **named: Any) -> Any:
+        return found(*wanted, **named).none() if "idempotency_key" in named else found(*wanted, **named)
+
+    return filtered
 
 
 def test_phases_open_and_close(ann: Someone) -> None:

@@ -51,6 +51,7 @@ def test_an_import_and_the_same_again(path: Path) -> None:
         ('slug = "small"', 'slug = "sm all"', r"challenge\.slug: String should match"),
         ('rules = "Be fair."', 'rule = "Be fair."', r"challenge\.rule: Extra inputs are not permitted"),
         ("<alg>", "alg", r"splits\[0\]: results must be a file name with one <alg>"),
+        ("<alg>", "\\n<alg>", r"splits\[0\]: results must be a name that can be printed"),
         ('"METEOR"', '"METEOR-2"', r"metrics must be among BLEU, .*got 'METEOR-2'"),
         ('"METEOR"', '"BLEU-1"', r"metrics must have different names \(got 'BLEU-1' twice\)"),
         ('sort_by = "CIDEr-D"', 'sort_by = "CIDEr"', r"sort_by must be one of BLEU-1, .*got 'CIDEr'"),

@@ -27,7 +27,7 @@ from capeval_server.submissions import leases, worker
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Raise, Team
-from tests.server.conftest import CAPTIONS, RESULTS, results
+from tests.server.conftest import RESULTS, results
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
@@ -853,21 +853,3 @@ def test_queries_do_not_grow_with_rows(
     for place in ("", "submissions/", "teams/", "trail/"):
         with django_assert_max_num_queries(18):
             olga.see(place)
-
-
-def test_nothing_of_references_is_served(olga: Someone, ann: Participant, path: Path) -> None:
-    submission = ann.scored()
-    _send(olga, changed_references(path))
-    served = []
-    for place, form in _addresses(submission, olga.user).values():
-        if form is None and place != "/new/":
-            answer: Any = olga.client.get(place)
-            served.append(b"".join(answer).decode("latin-1"))
-    for kind in ("references", "drafts"):
-        for name in default_storage.listdir(kind)[1]:
-            for root in ("/", "/files/", "/static/", ROOT, f"{ROOT}references/"):
-                answer = olga.client.get(f"{root}{kind}/{name}", follow=True)
-                assert answer.status_code in (404, 405)
-    assert len(served) >= 15
-    assert not [text for text in served if MARKER.lower() in text.lower()]
-    assert CAPTIONS[1] not in "".join(served)

@@ -672,30 +672,3 @@ def test_images_may_come_from_their_origin_on_that_page_alone(ann: Someone) -> N
         policy_text = ann.client.get(f"/submissions/{mine.pk}/examples/")["Content-Security-Policy"]
         assert "script-src 'self'" in policy_text.split("; ")
         assert "*" not in policy_text
-
-
-def test_private_references_are_on_no_page(ann: Someone, bob: Someone) -> None:
-    mine = ann.scored(stands=True)
-    failed = ann.submitted(**{"declared-url": "u"})
-    Submission.objects.filter(pk=failed.pk).update(
-        state="failed", reason="the system failed 3 times", log=f"quotes {MARKER}"
-    )
-    Result.objects.update(log=f"quotes {MARKER}")
-    paths = ["/small/join/", "/small/team/", SUBMIT, "/small/submissions/"]
-    for submission in (mine, failed):
-        paths += [f"/submissions/{submission.pk}/{part}" for part in PARTS]
-    answers = []
-    for someone in (ann.client, bob.client, Client()):
-        for path in paths:
-            answers.append(someone.get(path))
-            answers.append(someone.get(f"{path}?references=c2&image=1&sort=CIDEr-D&seen=x"))
-    answers.append(ann.submit(results({1: "one"})))
-    seen = 0
-    for answer in answers:
-        assert MARKER.lower() not in f"{body_of(answer)!r} {answer.headers}".lower()
-        seen += answer.status_code == 200
-    assert seen > 20
-    # The marker is there to be found.
-    with ReferenceVersion.objects.get(reference_set__name="c2").file.open() as file:
-        assert MARKER in file.read().decode()
-    assert SubmissionFile.objects.count() == 2

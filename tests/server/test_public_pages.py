@@ -15,14 +15,14 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
 
-from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.challenges.names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.leaderboards import ranking
 from capeval_server.pages.markdown import excerpt, to_html
 from capeval_server.pages.tables import safe_link
 from capeval_server.submissions import queue
 from capeval_server.submissions.models import Score, Submission, Worker
-from tests.server.boards import MARKER, around, baseline, make_challenge, stand
+from tests.server.boards import around, baseline, make_challenge, stand
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
@@ -285,16 +285,6 @@ def test_hidden_leaderboards_tell_nothing(phase: Phase, leaderboard: str, opens:
     Phase.objects.update(closes=timezone.now())
     for path in HIDDEN:
         assert Client().get(path).status_code == (200 if opens else 403)
-
-
-def test_references_are_never_served(phase: Phase) -> None:
-    stand("a", 1.0)
-    with ReferenceVersion.objects.get(reference_set__name="c2").file.open() as file:
-        assert MARKER in file.read().decode()
-    for path in (*PAGES, *HIDDEN, PLOT, "/api/jobs", "/api/challenges/small"):
-        answer = Client().get(path)
-        assert answer.status_code == 200
-        assert MARKER not in answer.content.decode()
 
 
 def test_plots_are_sent_once(phase: Phase) -> None:

@@ -95,6 +95,10 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: json.dumps([{"image_id": "a", "caption": "b"}]).encode(),
         r"image ids must be integers \(got strings\)",
     ),
+    "a long id": (
+        lambda: json.dumps([{"image_id": "x" * 100_000, "caption": "b"}]).encode(),
+        r"image 'x{59}\.\.\. is not of split 'val'",
+    ),
     "NaN": (lambda: b'[{"image_id": NaN, "caption": "a"}]', f"'{RESULTS}': "),
 }
 

@@ -16,6 +16,7 @@ from ninja import File, Header, NinjaAPI, Path, Query, Status, UploadedFile
 from capeval import __version__
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
+from capeval_server.api.bodies import TextParser
 from capeval_server.api.organising import router as organising
 from capeval_server.api.problems import answer_problems
 from capeval_server.api.tokens import Bearer, token_of
@@ -34,7 +35,7 @@ __all__ = ["api"]
 
 _READ, _SUBMIT = Bearer(Token.Scope.READ), Bearer(Token.Scope.SUBMIT)
 _Slug = Annotated[str, Path(max_length=50, pattern="^[A-Za-z0-9_-]+$")]
-api = NinjaAPI(title="capeval server", version=__version__, urls_namespace="api")
+api = NinjaAPI(title="capeval server", version=__version__, urls_namespace="api", parser=TextParser())
 api.add_router("/challenges/{slug}/organise", organising)
 answer_problems(api)
 
@@ -265,10 +266,12 @@ def show_leaderboard(
 
 
 def _asker(request: HttpRequest) -> User | AnonymousUser:
-    """Who asks: by a token, if they sent one, or as they are logged in."""
+    """Who asks: by a token to organise, if they sent one, or as they are logged in."""
     kind, _, text = request.headers.get("Authorization", "").partition(" ")
     token = Token.of_text(text) if kind.lower() == "bearer" else None
-    return request.user if token is None else token.user
+    if token is None:
+        return request.user
+    return token.user if token.scope == Token.Scope.ORGANISE else AnonymousUser()
 
 
 def _board(board: Leaderboard) -> dict[str, Any]:

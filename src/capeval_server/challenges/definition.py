@@ -73,6 +73,8 @@ class Split(_Part):
     def _check(self) -> Self:
         if self.results.count(ALGORITHM) != 1 or not self.results.endswith(".json") or "/" in self.results:
             raise ValueError(f"results must be a file name with one {ALGORITHM}, ending in .json")
+        if not self.results.isprintable():
+            raise ValueError(f"results must be a name that can be printed (got {self.results!r})")
         unknown = [metric for metric in self.metrics if metric not in METRICS]
         if unknown:
             raise ValueError(f"metrics must be among {', '.join(METRICS)} (got {unknown[0]!r})")

@@ -6,15 +6,18 @@ point to them can be written meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Manager, Model, QuerySet
 
 from capeval_server.challenges.models import Challenge, ReferenceSet
 
-__all__ = ["held", "lock_references"]
+__all__ = ["held", "lock_references", "put"]
+
+Row = TypeVar("Row", bound=Model)
 
 
 def lock_references(sets: QuerySet[ReferenceSet]) -> list[ReferenceSet]:
@@ -31,3 +34,18 @@ def held(challenge: Challenge) -> Iterator[Challenge]:
     with transaction.atomic():
         lock_references(ReferenceSet.objects.filter(split__challenge=challenge))
         yield Challenge.objects.select_for_update(no_key=True).get(pk=challenge.pk)
+
+
+def put(rows: Manager[Row], values: Mapping[str, Any], **key: Any) -> Row:
+    """The row with a key, which has some values from now on; made where there is none.
+
+    Other than Django's `update_or_create`, it locks no key: rows that point to this one can be written
+    meanwhile, and none waits for the other.
+    """
+    row, made = rows.get_or_create(defaults=values, **key)
+    if not made:
+        row = rows.select_for_update(no_key=True).get(pk=row.pk)
+        for name, value in values.items():
+            setattr(row, name, value)
+        row.save(update_fields=list(values))
+    return row

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 import capeval
 from capeval.errors import FormatError, OptionError
 from capeval_server.challenges.definition import Definition
-from capeval_server.challenges.locking import held
+from capeval_server.challenges.locking import held, put
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.errors import ChallengeError, ConflictError
 from capeval_server.organising.describing import describe, fingerprint
@@ -126,7 +126,7 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
 
 def _save_phase(challenge: Challenge, wanted: Mapping[str, Any], changed: list[str]) -> None:
     values = {name: value for name, value in wanted.items() if name not in ("name", "splits")}
-    phase, _ = Phase.objects.update_or_create(challenge=challenge, name=wanted["name"], defaults=values)
+    phase = put(Phase.objects, values, challenge=challenge, name=wanted["name"])
     if "splits" in changed:
         if phase.submissions.exists():
             raise FieldsError([("splits", "can't change: the phase has submissions")])

@@ -30,7 +30,7 @@ FORMAT = 1
 _README = """\
 Everything of the challenge {slug}, as it was at {time}, written by capeval {version} (format {format}).
 
-challenge.toml            the definition; the files of references that it names are not here
+challenge.toml            the definition; the references and people's captions that it names are not here
 references.csv, .json     each version of each reference set: its number, date and SHA-256
 teams.csv, .json          teams, members, and what they were given beyond the quotas
 submissions.csv, .json    submissions: state, what was declared, mark and reason
@@ -116,7 +116,8 @@ def _json(value: Any) -> str:
 
 
 def _write_files(archive: zipfile.ZipFile, challenge: Challenge) -> None:
-    files = SubmissionFile.objects.filter(submission__in=of_challenge(challenge).values("pk"))
+    # Not what people wrote for a human baseline: it may be among the references of another set.
+    files = SubmissionFile.objects.filter(submission__phase__challenge=challenge)
     files = files.select_related("split").defer("split__image_ids")
     for part in files.order_by("submission_id", "split__name").iterator(500):
         name = f"files/{part.submission_id}/{part.split.name}.json"

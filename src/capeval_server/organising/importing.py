@@ -19,7 +19,7 @@ import capeval
 from capeval.formats import load_subsets
 from capeval.types import ImageId
 from capeval_server.challenges import definition
-from capeval_server.challenges.locking import lock_references
+from capeval_server.challenges.locking import lock_references, put
 from capeval_server.challenges.models import (
     Challenge,
     Phase,
@@ -134,23 +134,23 @@ def change_challenge(wanted: definition.Definition, files: dict[str, Files], sto
     about = wanted.challenge
     # Before anything else, as workers do.
     lock_references(ReferenceSet.objects.filter(split__challenge__slug=about.slug))
-    challenge, _ = Challenge.objects.update_or_create(
-        slug=about.slug,
-        defaults={
+    challenge = put(
+        Challenge.objects,
+        {
             "title": about.title,
             "description": about.description,
             "rules": about.rules,
             "fields": [field.model_dump() for field in about.fields],
         },
+        slug=about.slug,
     )
     _refuse_removal("splits", challenge.splits, {split.name for split in wanted.splits})
     _refuse_removal("phases", challenge.phases, {phase.name for phase in wanted.phases})
     for split in wanted.splits:
         _import_split(challenge, split, files[split.name], stored)
     for phase in wanted.phases:
-        made, _ = Phase.objects.update_or_create(
-            challenge=challenge, name=phase.name, defaults=phase.model_dump(exclude={"name", "splits"})
-        )
+        values = phase.model_dump(exclude={"name", "splits"})
+        made = put(Phase.objects, values, challenge=challenge, name=phase.name)
         names = set(made.splits.values_list("name", flat=True))
         if names != set(phase.splits) and made.submissions.exists():
             raise ChallengeError(f"splits of phase {phase.name!r} can't change: it has submissions")
@@ -178,19 +178,14 @@ def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, 
         if changed:
             # Made again, and scored as is wanted now.
             _delete(Submission.objects.filter(baseline_of__split=old))
-    split, _ = Split.objects.update_or_create(
-        challenge=challenge,
-        name=wanted.name,
-        defaults={**scoring, "sort_by": wanted.sort_by, "image_url": wanted.image_url},
-    )
+    values = {**scoring, "sort_by": wanted.sort_by, "image_url": wanted.image_url}
+    split = put(Split.objects, values, challenge=challenge, name=wanted.name)
     split.subsets.exclude(name__in=files.subsets).delete()
     for name, members in files.subsets.items():
         Subset.objects.update_or_create(split=split, name=name, defaults={"image_ids": members})
     _refuse_removal("references", split.reference_sets, {entry.name for entry in wanted.references})
     for entry in wanted.references:
-        reference_set, _ = ReferenceSet.objects.update_or_create(
-            split=split, name=entry.name, defaults={"public": entry.public}
-        )
+        reference_set = put(ReferenceSet.objects, {"public": entry.public}, split=split, name=entry.name)
         if not entry.public:
             ImageScores.objects.filter(result__reference_version__reference_set=reference_set).delete()
         _import_references(reference_set, entry.file, files.references[entry.name], stored)
@@ -211,6 +206,8 @@ def _import_references(reference_set: ReferenceSet, name: str, data: bytes, stor
     version.save()
     reference_set.save(update_fields=["version"])
     rescored = Submission.objects.filter(phase__splits=reference_set.split, state=Submission.State.SCORED)
+    # In the order in which all lock many of them.
+    list(rescored.select_for_update(of=("self",), no_key=True).order_by("pk").values("pk"))
     rescored.update(state=Submission.State.WAITING, attempt=0)
     ended = [Submission.State.SCORED, Submission.State.FAILED]
     reference_set.baselines.filter(state__in=ended).update(
@@ -237,7 +234,7 @@ def _import_human(reference_set: ReferenceSet, data: bytes | None, stored: list[
 
 def _delete(baselines: QuerySet[Submission]) -> None:
     """Deletes human baselines. A worker that scores one finds it gone, and writes nothing."""
-    for baseline in baselines:
+    for baseline in baselines.select_for_update(of=("self",), no_key=True).order_by("pk"):
         for part in baseline.files.all():
             transaction.on_commit(partial(default_storage.delete, str(part.file)))
         baseline.delete()

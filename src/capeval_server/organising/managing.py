@@ -70,7 +70,8 @@ def rerun(user: User, challenge: Challenge, submission: Submission) -> None:
     Raises:
         StandingError: It is withdrawn.
     """
-    with transaction.atomic():
+    # Its results go, as they do with new files of the challenge: one comes after the other.
+    with held(challenge):
         leases.rerun(standing.locked(submission))
         record(user, challenge, "had a submission scored again", submission=submission)
 

@@ -83,9 +83,14 @@ class _Scoring:
 
     def __init__(self, references: Path, samples: int) -> None:
         import capeval
+        from capeval.errors import FormatError
         from capeval.significance import Resampler
 
-        self._references = capeval.load_references(references)
+        try:
+            self._references = capeval.load_references(references)
+        except FormatError as error:
+            # Its text may quote the file, which must not be in a log.
+            sys.exit(f"the file of references can't be read ({error.kind})")
         self._resampler = Resampler(samples=samples)
         self._evaluators: dict[str, Evaluator] = {}
 

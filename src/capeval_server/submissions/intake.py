@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from capeval_server.challenges.models import Phase
@@ -22,6 +22,7 @@ from capeval_server.teams.models import Team
 __all__ = ["LONGEST_FIELD", "Quota", "allowance", "quota", "submit"]
 
 LONGEST_FIELD = 2000
+_REPEATED = "the idempotency key was used before, for another upload"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,10 +125,13 @@ def submit(
                 content = ContentFile(upload.files[part.split.name])
                 part.file.save(_file_name(part), content, save=False)
                 part.save()
-    except BaseException:
+    except BaseException as error:
         for part in files:
             # By the name that it would have: of a file that is half written, Django keeps none.
             part.file.storage.delete(f"submissions/{_file_name(part)}")
+        if key and isinstance(error, IntegrityError):
+            # Used at the same time for another challenge, where another team's row is locked.
+            raise RepeatedKeyError(_REPEATED) from None
         raise
     return submission, True
 
@@ -168,7 +172,7 @@ def _digest(phase: Phase, upload: Upload, declared: Mapping[str, str]) -> str:
 
 def _same(known: Submission, digest: str) -> Submission:
     if known.sha256 != digest:
-        raise RepeatedKeyError("the idempotency key was used before, for another upload")
+        raise RepeatedKeyError(_REPEATED)
     return known
 
 

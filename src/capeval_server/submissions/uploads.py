@@ -28,6 +28,8 @@ _MOST_ENTRIES = 20
 # starts with these bytes, which compressed data has by chance once in 4 GB.
 _LISTED, _MOST_LISTED = b"PK\x01\x02", 1000
 _ARCHIVES = (b"PK", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!")
+# An id can be as long as the upload.
+_LONGEST_SHOWN = 60
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
@@ -212,6 +214,11 @@ def _check_images(
 
 def _first_few(images: Sequence[ImageId]) -> str:
     if len(images) == 1:
-        return f"image {images[0]!r} is"
-    named = ", ".join(repr(image) for image in images[:5])
+        return f"image {_short(images[0])} is"
+    named = ", ".join(_short(image) for image in images[:5])
     return f"{len(images):,} images ({named}{', ...' if len(images) > 5 else ''}) are"
+
+
+def _short(image: ImageId) -> str:
+    text = repr(image)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."

@@ -57,10 +57,13 @@ def join(user: User, challenge: Challenge, code: str) -> Team:
     Raises:
         TeamError: No team has the code, or the user takes part already.
     """
-    team = invited(challenge, code)
-    if team is None:
-        raise TeamError("'code' must be the code of a team of this challenge (got another)")
-    _add(user, team)
+    with transaction.atomic():
+        found = invited(challenge, code)
+        # Its last member may leave at the same time, with whom it ends: before this, or not at all.
+        team = found and Team.objects.select_for_update(no_key=True).filter(pk=found.pk).first()
+        if team is None:
+            raise TeamError("'code' must be the code of a team of this challenge (got another)")
+        _add(user, team)
     return team
 
 

@@ -1,0 +1,371 @@
+"""What must never be served: private references to anybody, and what is a team's own to others.
+
+All addresses that the server has are asked, with each method, by everybody. An address that is not listed
+here fails these tests.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import transaction
+from django.test import Client
+from django.urls import get_resolver
+
+from capeval_server.accounts.models import Token
+from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
+from capeval_server.examples import write_example
+from capeval_server.organising.importing import import_challenge
+from capeval_server.submissions import worker
+from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.teams.joining import make_team
+from capeval_server.teams.models import Team
+from tests.server.conftest import CAPTIONS, RESULTS, results
+
+pytestmark = pytest.mark.django_db
+
+REFERENCE, HUMAN, OWN = "Xylomarker", "Humanmarker", "Ownmarker"
+SCORE = 0.123454321
+_OF = "split=val&references=c2"
+_BOARD = ["", _OF, f"{_OF}&version=1", f"{_OF}&subset=animals", "split=val&references=c1&fingerprint=x"]
+_BOARD += [f"{_OF}&sort_by=x", f"{_OF}&as_of=2030-01-01T00:00:00Z&page=2"]
+# The server's own addresses, and the questions that they are asked; those of packages are all asked without.
+LISTED: dict[str, list[str]] = {
+    "": [""],
+    "api/": [""],
+    "api/challenges": [""],
+    "api/challenges/<slug>": [""],
+    "api/challenges/<slug>/organise/export": [""],
+    "api/challenges/<slug>/organise/rerun": [""],
+    "api/challenges/<slug>/organise/submissions": [""],
+    "api/challenges/<slug>/organise/submissions/<submission_id>/mark": [""],
+    "api/challenges/<slug>/organise/submissions/<submission_id>/rerun": [""],
+    "api/challenges/<slug>/organise/teams": [""],
+    "api/challenges/<slug>/organise/teams/<team_id>/raises/<phase>": [""],
+    "api/challenges/<slug>/phases/<phase>/leaderboard": [*_BOARD, f"{_OF}&format=csv"],
+    "api/challenges/<slug>/phases/<phase>/quota": [""],
+    "api/challenges/<slug>/phases/<phase>/submissions": [""],
+    "api/challenges/<slug>/team": [""],
+    "api/docs": [""],
+    "api/jobs": [""],
+    "api/openapi.json": [""],
+    "api/submissions": [""],
+    "api/submissions/<submission_id>": [""],
+    "api/submissions/<submission_id>/images": ["", _OF, "split=val&references=c1"],
+    "api/token": [""],
+    "jobs/": [""],
+    "new/": [""],
+    "new/apply/": [""],
+    "submissions/<uuid:pk>/": [""],
+    "submissions/<uuid:pk>/examples/": ["", f"{_OF}&image=1", "references=c1&sort=BLEU-1&with=OTHER"],
+    "submissions/<uuid:pk>/files/<slug:split>/": [""],
+    "submissions/<uuid:pk>/stand/": [""],
+    "submissions/<uuid:pk>/state/": ["", "seen=x"],
+    "submissions/<uuid:pk>/withdraw/": [""],
+    "tokens/": [""],
+    "tokens/<int:pk>/revoke/": [""],
+    "<challenge:slug>/": [""],
+    "<challenge:slug>/<slug:name>/": _BOARD,
+    "<challenge:slug>/<slug:name>/cite/": _BOARD,
+    "<challenge:slug>/<slug:name>/plot.svg": [*_BOARD, f"{_OF}&theme=dark"],
+    "<slug:slug>/<slug:name>/submit/": [""],
+    "<slug:slug>/join/": ["", "code=x"],
+    "<slug:slug>/organise/": [""],
+    "<slug:slug>/organise/edit/": [""],
+    "<slug:slug>/organise/export/": [""],
+    "<slug:slug>/organise/files/": [""],
+    "<slug:slug>/organise/files/apply/": [""],
+    "<slug:slug>/organise/files/challenge.toml": [""],
+    "<slug:slug>/organise/organisers/": [""],
+    "<slug:slug>/organise/organisers/<int:pk>/remove/": [""],
+    "<slug:slug>/organise/phases/": [""],
+    "<slug:slug>/organise/phases/<slug:phase>/": [""],
+    "<slug:slug>/organise/references/": [""],
+    "<slug:slug>/organise/references/<slug:split>/<slug:references>/": [""],
+    "<slug:slug>/organise/references/<slug:split>/<slug:references>/publish/": [""],
+    "<slug:slug>/organise/rerun/": ["", "which=all&phase="],
+    "<slug:slug>/organise/submissions/": ["", "state=scored&team=a"],
+    "<slug:slug>/organise/submissions/<uuid:pk>/": [""],
+    "<slug:slug>/organise/submissions/<uuid:pk>/mark/": [""],
+    "<slug:slug>/organise/submissions/<uuid:pk>/off/": [""],
+    "<slug:slug>/organise/submissions/<uuid:pk>/rerun/": [""],
+    "<slug:slug>/organise/teams/": [""],
+    "<slug:slug>/organise/teams/<int:pk>/": [""],
+    "<slug:slug>/organise/trail/": [""],
+    "<slug:slug>/submissions/": ["", "phase=open"],
+    "<slug:slug>/team/": [""],
+    "<slug:slug>/team/code/": [""],
+    "<slug:slug>/team/leave/": [""],
+}
+_PACKAGES = ("accounts/", "admin/")
+_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>[^)]*\)")
+
+
+def _routes(resolver: Any, before: str = "") -> Iterator[str]:
+    for pattern in resolver.url_patterns:
+        route = before + str(pattern.pattern).removeprefix("^").removesuffix("$")
+        if hasattr(pattern, "url_patterns"):
+            yield from _routes(pattern, route)
+        else:
+            yield route
+
+
+def _values() -> dict[str, list[str]]:
+    """What there is of each parameter of addresses."""
+    rows = [row.pk for model in (Team, Token, User) for row in model._default_manager.all()]
+    numbers = sorted(set(map(str, rows)))
+    submissions = [str(pk) for pk in Submission.objects.values_list("pk", flat=True)]
+    return {
+        "slug": ["small"],
+        "name": ["open"],
+        "phase": ["open"],
+        "split": ["val"],
+        "references": ["c2"],
+        "uuid:pk": submissions,
+        "submission_id": submissions,
+        "int:pk": numbers,
+        "team_id": numbers,
+        "id": numbers,
+        "app_label": ["challenges", "submissions", "teams"],
+        "content_type_id": ["1"],
+        "key": ["x"],
+        "uidb36": ["1"],
+        "url": ["x"],
+    }
+
+
+def _addresses() -> list[str]:
+    """All addresses of pages and of the API, of all rows that there are."""
+    routes = sorted(set(_routes(get_resolver())))
+    own = {route for route in routes if not route.startswith(_PACKAGES) or "accounts/profile" in route}
+    assert own - {"accounts/profile/"} == set(LISTED), "list here each address of the server's own"
+    assert len(routes) > 150
+    values = _values()
+    found = []
+    for route in routes:
+        names = [match[1] or match[2] for match in _PARAMETER.finditer(route)]
+        kinds = ["uuid:pk" if "<uuid:pk>" in route else "int:pk" if name == "pk" else name for name in names]
+        parts = [values[kind] if kind != "object_id" else _objects(route) for kind in kinds]
+        for chosen in itertools.product(*parts):
+            given = iter(chosen)
+            path = _PARAMETER.sub(lambda _, given=given: next(given), route)  # type: ignore[misc]
+            questions = LISTED.get(route, [""])
+            found += [f"/{path}" + (f"?{question}" if question else "") for question in questions]
+    other = values["uuid:pk"][-1]
+    return [address.replace("OTHER", other) for address in found]
+
+
+def _objects(route: str) -> list[str]:
+    """The rows of the model that a page of the administration is of."""
+    _, app, model, *_ = route.split("/")
+    if app == "r":
+        return ["1"]
+    assert apps.get_model(app, model) in admin.site._registry
+    return [str(row.pk) for row in apps.get_model(app, model)._default_manager.all()]
+
+
+def _text(answer: Any) -> str:
+    """All of an answer: its headers, and what is in it, unpacked."""
+    data = b"".join(answer) if answer.streaming else answer.content
+    if data.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            data = b"\n".join(archive.read(name) for name in archive.namelist())
+    return f"{answer.headers} {data.decode()}"
+
+
+def _ask(client: Client, method: str, address: str, form: dict[str, Any] | None = None) -> Any:
+    """An answer, as if it had been the first request: what it changes is undone."""
+    cookies = deepcopy(client.cookies)
+    with transaction.atomic():
+        if form:
+            answer: Any = client.post(address, form)
+        else:
+            answer = client.generic(method, address, "{}" if method != "GET" else "", "application/json")
+        transaction.set_rollback(True)
+    client.cookies = cookies
+    assert answer.status_code < 500, (method, address)
+    return answer
+
+
+def _served(client: Client) -> Iterator[tuple[str, str]]:
+    """All that is served to somebody, with what was asked."""
+    addresses = _addresses()
+    for address in addresses:
+        yield address, _text(_ask(client, "GET", address))
+        package = address.startswith(("/accounts/", "/admin/"))
+        methods = ["POST", "PUT", "PATCH", "DELETE"] if address.startswith("/api/") else ["POST"]
+        for method in methods if not package and "?" not in address else []:
+            yield f"{method} {address}", _text(_ask(client, method, address))
+    for kind in ("references", "submissions", "drafts"):
+        for name in default_storage.listdir(kind)[1]:
+            for root in ("/", "/files/", "/media/", "/static/", "/static/../files/", "/small/organise/"):
+                yield name, _text(_ask(client, "GET", f"{root}{kind}/{name}"))
+    for data in (results({1: "a"}), results({99: "a"}), b"[", b"PK\x03\x04"):
+        for address in ("/small/open/submit/", "/api/challenges/small/phases/open/submissions"):
+            form = {"method": "m"} if address.startswith("/api/") else {"key": "k", "declared-method": "m"}
+            file = SimpleUploadedFile(RESULTS, data)
+            yield f"upload to {address}", _text(_ask(client, "POST", address, {**form, "file": file}))
+
+
+def _user(name: str, **kind: bool) -> dict[str, Client]:
+    """A user's browser and program."""
+    user = User.objects.create(username=name, email=f"{name}@x.org", **kind)
+    browser = Client()
+    browser.force_login(user)
+    text = Token.issue(user.pk, "t", "organise")
+    return {name: browser, f"{name}'s program": Client(headers={"Authorization": f"Bearer {text}"})}
+
+
+@pytest.fixture
+def everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> dict[str, Client]:
+    """A challenge with private references and a human baseline, two teams, and everybody who may ask."""
+    options = {**settings.STORAGES["default"]["OPTIONS"], "location": tmp_path / "files"}
+    settings.STORAGES = {**settings.STORAGES, "default": {**settings.STORAGES["default"], "OPTIONS": options}}
+    # METEOR fails, and leaves its logs.
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    path = write_example("small", tmp_path / "small")
+    challenge = _imported(path, REFERENCE)
+    _imported(path, f"{REFERENCE} again")
+    other = write_example("small", tmp_path / "other")
+    other.write_text(other.read_text().replace('slug = "small"', 'slug = "other"'))
+    elsewhere = import_challenge(other)
+    found = {"anybody": Client(), **_user("ann"), **_user("bob"), **_user("olga"), **_user("otto")}
+    found |= _user("staff", is_staff=True, is_superuser=True)
+    challenge.organisers.add(User.objects.get(username="olga"))
+    elsewhere.organisers.add(User.objects.get(username="otto"))
+    make_team(User.objects.get(username="ann"), challenge, f"{OWN} team")
+    make_team(User.objects.get(username="bob"), challenge)
+    _submit(found["ann's program"])
+    _submit(found["ann's program"])
+    while worker.work_once():
+        pass
+    Submission.objects.filter(pk=Submission.objects.filter(team__isnull=False)[0].pk).update(stands=True)
+    Score.objects.filter(name="CIDEr-D", result__submission__team__isnull=False).update(value=SCORE)
+    _draft(found["olga"], path.parent)
+    return found
+
+
+def _draft(organiser: Client, folder: Path) -> None:
+    """Files that an organiser sent and has not confirmed."""
+    references = {
+        image: [f"{REFERENCE} draft", *found] for image, found in _read(folder / "references_c2.json").items()
+    }
+    file = SimpleUploadedFile("references.json", json.dumps(references).encode())
+    answer = organiser.post("/small/organise/references/val/c2/", {"file": file})
+    assert answer.status_code == 200
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for part in folder.iterdir():
+            archive.writestr(part.name, part.read_bytes())
+    again = organiser.post(
+        "/small/organise/files/", {"file": SimpleUploadedFile("small.zip", out.getvalue())}
+    )
+    assert again.status_code == 200
+    assert len(default_storage.listdir("drafts")[1]) == 2
+    assert not _with([REFERENCE, HUMAN], [("draft", _text(answer)), ("files", _text(again))])
+
+
+def _imported(path: Path, marker: str) -> Challenge:
+    """The small challenge, its private references and the captions of its human baseline marked."""
+    place = path.parent / "references_c2.json"
+    references = {image: [*found, f"{marker} {found[0]}"] for image, found in _read(place).items()}
+    place.write_text(json.dumps(references))
+    people = path.parent / "human.json"
+    marked = [{**entry, "caption": f"{HUMAN} {entry['caption']}"} for entry in _read(people)]
+    people.write_text(json.dumps(marked))
+    return import_challenge(path)
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def _submit(program: Client) -> None:
+    captions = {image: f"{OWN} {text}" for image, text in CAPTIONS.items()}
+    name = RESULTS.replace("mine", OWN)
+    form = {"method": OWN, "file": SimpleUploadedFile(name, results(captions))}
+    assert program.post("/api/challenges/small/phases/open/submissions", form).status_code == 201
+
+
+def _with(secrets: list[str], served: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(asked, secret) for asked, text in served for secret in secrets if secret.lower() in text.lower()]
+
+
+def test_private_references_are_in_nothing_that_is_served(
+    everybody: dict[str, Client], caplog: pytest.LogCaptureFixture, mailoutbox: list[Any]
+) -> None:
+    caplog.set_level("DEBUG")
+    for who, client in everybody.items():
+        served = list(_served(client))
+        assert len(served) > 250, who
+        assert not _with([REFERENCE, HUMAN], served), who
+    assert Result.objects.filter(log__gt="").count() > 2
+    assert not _with([REFERENCE, HUMAN], [("log", caplog.text), ("mail", repr(mailoutbox))])
+    # The markers are there to be found.
+    stored = [str(version.file) for version in ReferenceVersion.objects.filter(reference_set__name="c2")]
+    stored += [str(file.file) for found in Submission.objects.filter(team=None) for file in found.files.all()]
+    texts = ""
+    for name in stored:
+        with default_storage.open(name) as file:
+            texts += file.read().decode()
+    assert REFERENCE in texts
+    assert f"{REFERENCE} again" in texts
+    assert HUMAN in texts
+
+
+@pytest.mark.parametrize("broken", ['{"1": ["SECRET"', '{"1": "SECRET"}', '["SECRET"]', '{"SECRET": 1}'])
+def test_references_that_cannot_be_read_are_in_no_log(
+    everybody: dict[str, Client], settings: Any, caplog: pytest.LogCaptureFixture, broken: str
+) -> None:
+    settings.MAX_ATTEMPTS = 1
+    for version in ReferenceVersion.objects.filter(reference_set__name="c2"):
+        with default_storage.open(str(version.file), "wb") as file:
+            file.write(broken.replace("SECRET", REFERENCE).encode())
+    _submit(everybody["bob's program"])
+    assert worker.work_once()
+    found = Submission.objects.get(team__name="bob")
+    assert (found.state, found.reason) == ("failed", "the system failed 1 times")
+    assert not found.counts_for_quota
+    assert "the file of references can't be read (" in found.log
+    assert REFERENCE not in found.log + caplog.text
+
+
+@pytest.mark.parametrize("leaderboard", ["after", "hidden"])
+def test_what_is_a_teams_own_is_served_to_no_other(everybody: dict[str, Client], leaderboard: str) -> None:
+    Phase.objects.update(leaderboard=leaderboard)
+    Submission.objects.filter(team__isnull=False).update(reason=OWN, mark_reason=OWN, mark="flagged")
+    secrets = [OWN, str(SCORE), *Team.objects.filter(name__startswith=OWN).values_list("code", flat=True)]
+    for who in ("anybody", "bob", "bob's program", "otto", "otto's program"):
+        assert not _with(secrets, list(_served(everybody[who]))), who
+    assert {secret for _, secret in _with(secrets, list(_served(everybody["ann"])))} >= {OWN, secrets[2]}
+
+
+def test_what_is_not_published_is_a_teams_own(everybody: dict[str, Client]) -> None:
+    published = Submission.objects.get(stands=True)
+    unpublished = Submission.objects.get(stands=False, team__isnull=False)
+    nothing = "00000000-0000-0000-0000-000000000000"
+    for who in ("anybody", "bob", "bob's program", "otto", "otto's program"):
+        for address in _addresses():
+            if str(unpublished.pk) not in address.partition("?")[0] or address.startswith("/admin/"):
+                continue
+            for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
+                answer = _ask(everybody[who], method, address)
+                missing = _ask(everybody[who], method, address.replace(str(unpublished.pk), nothing))
+                assert answer.status_code == missing.status_code != 200, (who, method, address)
+                same = _text(answer).replace(str(unpublished.pk), nothing)
+                assert re.sub(r'value="\w{64}"', "", same) == re.sub(r'value="\w{64}"', "", _text(missing))
+    assert _ask(everybody["bob"], "GET", f"/submissions/{published.pk}/").status_code == 200

@@ -1,0 +1,127 @@
+"""Who changes the same rows at once, on PostgreSQL: some wait for others, and none for each other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.server.conftest import Postgres, Server
+
+# Everybody does what they do again and again for some seconds; what is raised other than for them to read is
+# printed.
+CROWD = """
+import collections, itertools, json, os, random, sys, threading, time, traceback
+from pathlib import Path
+import django
+os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
+django.setup()
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.http import Http404
+from capeval.errors import CapevalError
+from capeval_server.organising.importing import import_challenge
+from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
+from capeval_server.organising import managing
+from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.submissions.standing import set_standing
+from capeval_server.teams import joining
+from capeval_server.teams.models import Team
+
+path, numbers = Path(sys.argv[1]), itertools.count()
+challenge, phase = Challenge.objects.get(), Phase.objects.get()
+users = list(User.objects.order_by("pk"))
+olga, movers = users[0], users[1:5]
+team = joining.team_of(users[5], challenge)
+Membership = type(team.memberships.get())
+Membership.objects.filter(user__in=movers).delete()
+Team.objects.filter(memberships=None).delete()
+for _ in range(12):
+    made = Submission.objects.create(team=team, user=users[5], phase=phase, state="scored")
+    for version in ReferenceVersion.objects.all():
+        result = Result.objects.create(submission=made, reference_version=version, metric="BLEU")
+        Score.objects.create(result=result, name="BLEU-1", value=0.5)
+submissions = list(Submission.objects.filter(team=team))
+
+def stand():
+    set_standing(random.choice(submissions), True)
+
+def score():
+    with transaction.atomic():
+        rows = Submission.objects.filter(team=team)
+        list(rows.select_for_update(no_key=True).order_by("pk"))
+        rows.update(state="scored")
+
+def rerun():
+    managing.rerun(olga, challenge, random.choice(submissions))
+
+def rerun_baseline():
+    managing.rerun(olga, challenge, Submission.objects.filter(baseline_of__isnull=False).first() or made)
+
+def rerun_all():
+    managing.rerun_all(olga, challenge)
+
+def more():
+    managing.raise_quota(olga, team, phase, per_day=random.randint(0, 5), total=1)
+
+def bring_files():
+    text = path.read_text()
+    number = next(numbers)
+    references = path.parent / "references_c2.json"
+    found = json.loads(references.read_text())
+    references.write_text(json.dumps({**found, "1": [f"A dog {number}."]}))
+    without = path.parent / "without.toml"
+    without.write_text(text.replace(', human = "human.json"', "") if number % 2 else text)
+    import_challenge(without)
+
+def move():
+    user = random.choice(movers)
+    if joining.team_of(user, challenge):
+        joining.leave(user, challenge)
+        return
+    other = Team.objects.filter(memberships__user__in=movers).first()
+    if other and random.random() < 0.8:
+        joining.join(user, challenge, other.code)
+    else:
+        joining.make_team(user, challenge)
+
+def again(do, until, done, wrong):
+    while time.monotonic() < until:
+        try:
+            do()
+            done[do.__name__] += 1
+        except (CapevalError, Http404):
+            pass
+        except Exception:
+            wrong.append(traceback.format_exc())
+    connection.close()
+
+done, wrong, until = collections.Counter(), [], time.monotonic() + 8
+crowd = [stand, stand, score, score, rerun, rerun_baseline, rerun_all, more, bring_files, move, move, move]
+threads = [threading.Thread(target=again, args=(do, until, done, wrong)) for do in crowd]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(done), "did something", dict(done))
+print("".join(wrong))
+sys.exit(bool(wrong))
+"""
+
+
+@pytest.fixture
+def prepared(postgres: Postgres, tmp_path: Path) -> Server:
+    made = Server(tmp_path, postgres.new_database())
+    made.prepare()
+    return made
+
+
+def test_nobody_waits_for_each_other(prepared: Server) -> None:
+    files = str(prepared.folder / "small" / "challenge.toml")
+    done = subprocess.run(
+        [sys.executable, "-c", CROWD, files], env=prepared.env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-8000:]
+    assert "8 did something" in done.stdout, done.stdout
