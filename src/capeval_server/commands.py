@@ -163,7 +163,7 @@ def example(
 @app.command()
 def user(
     name: User,
-    email: Annotated[str, typer.Option(help="An e-mail address, which counts as verified.")] = "",
+    email: Annotated[str, typer.Option(help="An email address, which counts as verified.")] = "",
     staff: Annotated[bool, typer.Option("--staff", help="Let the user administrate the site.")] = False,
     password_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read a password from standard input.")
@@ -259,7 +259,7 @@ def export(
     slug: Annotated[str, typer.Argument(help="The challenge.", show_default=False)],
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The zip to write.", show_default=False)],
 ) -> None:
-    """Writes everything of a challenge to a zip, but references, e-mail addresses and secrets."""
+    """Writes everything of a challenge to a zip, but references, email addresses and secrets."""
     _set_up()
     from capeval_server.organising.exporting import export as write
 

@@ -90,7 +90,7 @@ def phases_of(challenge: Challenge) -> list[PhaseState]:
 def _when(phase: Phase, now: datetime) -> str:
     if now < phase.opens:
         return "upcoming"
-    return "open" if now < phase.closes else "over"
+    return "open" if now < phase.closes else "closed"
 
 
 def states_of(challenge: Challenge) -> dict[str, int]:

@@ -24,9 +24,11 @@ from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.questions import Question, ask, may_see
 from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.organising.access import makes_challenges, organises
+from capeval_server.pages.labels import label
 from capeval_server.pages.markdown import excerpt, to_html
 from capeval_server.pages.tables import address, table
 from capeval_server.submissions.queue import jobs
+from capeval_server.teams.joining import team_of
 
 __all__ = ["urlpatterns"]
 
@@ -62,8 +64,12 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
     phases = list(found.phases.prefetch_related("splits").order_by("opens", "pk"))
     for phase in phases:
         phase.challenge = found
+    # What is open comes first, and what is over last.
+    phases.sort(key=lambda phase: ("open", "coming", "over").index(_state(phase, now)))
     context = {
         "challenge": found,
+        "team": request.user.is_authenticated and team_of(request.user, found),
+        "declared": [(label(field["name"]), field["required"]) for field in found.fields],
         "description": to_html(found.description),
         "rules": to_html(found.rules),
         "splits": [{"split": split, **_facts(split)} for split in splits],
@@ -224,8 +230,7 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
 
 def _bar(place: int, hour: datetime, scored: int, most: int) -> dict[str, Any]:
     height = round(80 * scored / max(most, 1))
-    left = 4 + 24 * place
-    shape = {"x": left, "y": 90 - height, "height": height, "middle": left + 9}
+    shape = {"x": 2 + 24 * place, "y": 80 - height, "height": height}
     return {**shape, "hour": hour, "scored": scored, "label": hour.hour % 6 == 0}
 
 
@@ -233,10 +238,11 @@ def _wait(seconds: float | None) -> str:
     if seconds is None:
         return ""
     if seconds < 1:
-        return "for nobody: its scoring begins at once"
+        return "would be scored at once"
     if seconds < 90:
-        return f"about {round(seconds)} s"
-    return f"about {round(seconds / 60)} min" if seconds < 5400 else f"about {round(seconds / 3600)} h"
+        return f"would wait about {round(seconds)} s"
+    long = f"{round(seconds / 60)} min" if seconds < 5400 else f"{round(seconds / 3600):,} h"
+    return f"would wait about {long}"
 
 
 class ChallengeConverter(SlugConverter):

@@ -114,6 +114,7 @@ class ScoreTable:
         groups: The subsets, in order; all images, named by nothing, come first.
         rows: The scores.
         signatures: Of each metric that gave scores, what they depend on.
+        place: The place of the reference set in the order of the challenge's.
     """
 
     split: Split
@@ -124,6 +125,7 @@ class ScoreTable:
     groups: list[str]
     rows: list[ScoreRow]
     signatures: list[tuple[str, str]]
+    place: tuple[int, int]
 
     @property
     def stale(self) -> bool:
@@ -142,7 +144,7 @@ def score_tables(submission: Submission) -> list[ScoreTable]:
     for score in Score.objects.filter(result__submission=submission).defer("samples").order_by("pk"):
         scores.setdefault(score.result_id, []).append(score)
     tables = [_table(version, found, scores) for version, found in by_version.items()]
-    return sorted(tables, key=lambda table: (table.stale, table.split.name, table.references, -table.version))
+    return sorted(tables, key=lambda table: (table.stale, table.place, -table.version))
 
 
 def _table(version: Any, results: Iterable[Result], scores: dict[int, list[Score]]) -> ScoreTable:
@@ -161,6 +163,7 @@ def _table(version: Any, results: Iterable[Result], scores: dict[int, list[Score
         groups=groups,
         rows=rows,
         signatures=[(result.metric, result.signature) for result in ordered if result.signature],
+        place=(split.pk, version.reference_set.pk),
     )
 
 
