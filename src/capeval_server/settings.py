@@ -174,4 +174,6 @@ LOGGING = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
+    # `start` says itself where it listens.
+    "loggers": {"waitress": {"level": "WARNING"}},
 }

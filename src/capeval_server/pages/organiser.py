@@ -36,7 +36,7 @@ __all__ = ["urlpatterns"]
 _PAGE = 50
 _LATEST = 8
 # On how many metrics a submission failed.
-_FAILURES = Count("results", filter=Q(results__failure__gt=""))
+_FAILURES = Count("results__metric", filter=Q(results__failure__gt=""), distinct=True)
 View = Callable[..., HttpResponseBase]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from capeval_server.challenges.models import Phase
-from capeval_server.leaderboards.questions import ask
+from capeval_server.leaderboards.questions import Question
 from capeval_server.leaderboards.ranking import Place, places
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.showing import Cell, ScoreTable
@@ -64,7 +64,16 @@ def _own(table: ScoreTable) -> Cell | None:
 
 def _others(submission: Submission, phase: Phase, table: ScoreTable) -> list[Place]:
     team = submission.team.name if submission.team else ""
-    question = ask(phase, split=table.split.name, references=table.references)
+    question = Question(
+        phase=phase,
+        split=table.split,
+        reference_set=table.reference_version.reference_set,
+        version=table.reference_version,
+        subset="",
+        sort_by=table.split.sort_by,
+        best_first=True,
+        as_of=None,
+    )
     # What its own team has there is this submission, or would give way to it.
     return [
         one for one in places(question) if one.score is not None and (one.baseline or one.entrant != team)

@@ -41,6 +41,7 @@ class SubmissionAdmin(Seen):
     list_select_related = ("team", "phase")
     search_fields = ("id__exact", "team__name", "user__username", "algorithm")
     date_hierarchy = "created"
+    ordering = ("-created", "id")
     fields = (
         *("id", "entrant", "user", "phase_name", "created", "algorithm", "declared", "sha256"),
         *("state", "attempt", "lease_until", "finished", "reason", "log"),
