@@ -47,13 +47,12 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "pages/public/home.html", context)
 
 
-def _timeline(challenge: Challenge, now: datetime) -> dict[str, list[Phase]]:
-    phases = sorted(challenge.phases.all(), key=lambda phase: (phase.closes, phase.pk))
-    return {
-        "open": [phase for phase in phases if phase.opens <= now < phase.closes],
-        "coming": [phase for phase in phases if now < phase.opens],
-        "over": [phase for phase in phases if phase.closes <= now],
-    }
+def _timeline(challenge: Challenge, now: datetime) -> dict[str, list[tuple[Phase, bool]]]:
+    """The phases by their state, each with whether everybody may see its leaderboard."""
+    found: dict[str, list[tuple[Phase, bool]]] = {"open": [], "coming": [], "over": []}
+    for phase in sorted(challenge.phases.all(), key=lambda phase: (phase.closes, phase.pk)):
+        found[_state(phase, now)].append((phase, phase.shows_leaderboard(now)))
+    return found
 
 
 def challenge(request: HttpRequest, slug: str) -> HttpResponse:
