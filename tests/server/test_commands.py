@@ -36,6 +36,12 @@ def _declared() -> str:
     return declared
 
 
+@pytest.mark.parametrize("command", ["start", "worker"])
+def test_a_database_of_another_version_is_refused(fresh: Server, command: str) -> None:
+    assert "run `capeval server migrate` first" in refused(fresh, command)
+    assert "up to date" in fresh.run("migrate")
+
+
 def test_the_declared_commands_are_there() -> None:
     module, name = _declared().split(":")
     assert isinstance(getattr(import_module(module), name), typer.Typer)

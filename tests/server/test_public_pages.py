@@ -77,7 +77,7 @@ def test_home(phase: Phase) -> None:
         Phase.objects.create(challenge=phase.challenge, name=name, quota_per_day=1, quota_total=1, **times)
     read = texts(page("/"))
     assert "A small challenge Six images, to try the server with. open open closes 2036-01-01" in read
-    assert "coming next opens" in read
+    assert "upcoming next opens" in read
     assert "closed past since" in read
     assert "1 submission " in read
 
@@ -86,7 +86,7 @@ def test_a_challenge(phase: Phase) -> None:
     html = page("/small/")
     read = texts(html)
     assert "Images 6" in read
-    assert "c2 private , c1 public" in read
+    assert "c2 private c1 public" in read
     assert "5 a day, 20 in all" in read
     assert '"image_id": 1, "caption":' in read
     assert "captions_val_<alg>_results.json" in read
@@ -331,7 +331,7 @@ def test_jobs(phase: Phase) -> None:
     assert "No worker was seen within the last minute" in html
     Worker.objects.create(name="secret-host:1")
     stand("Secretteam", 1.0, created=timezone.now() - timedelta(seconds=30), finished=timezone.now())
-    assert "begins at once" in page("/jobs/")
+    assert "would be scored at once" in page("/jobs/")
     for _ in range(4):
         stand(f"Secretteam {Submission.objects.count()}", state="waiting")
     # For a human baseline, nobody waits.

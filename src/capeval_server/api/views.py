@@ -35,8 +35,17 @@ __all__ = ["api"]
 
 _READ, _SUBMIT = Bearer(Token.Scope.READ), Bearer(Token.Scope.SUBMIT)
 _Slug = Annotated[str, Path(max_length=50, pattern="^[A-Za-z0-9_-]+$")]
-api = NinjaAPI(title="capeval server", version=__version__, urls_namespace="api", parser=TextParser())
-api.add_router("/challenges/{slug}/organise", organising)
+_ABOUT = """What the pages show and do, for programs. What is public needs no token. For the rest, make one
+on the page of [API tokens](/tokens/) and send it as `Authorization: Bearer TOKEN`. Times are in UTC."""
+api = NinjaAPI(
+    title="capeval server",
+    version=__version__,
+    description=_ABOUT,
+    urls_namespace="api",
+    parser=TextParser(),
+)
+api.default_router.tags = ["Challenges and submissions"]
+api.add_router("/challenges/{slug}/organise", organising, tags=["Organising"])
 answer_problems(api)
 
 

@@ -124,16 +124,16 @@ class Phase(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def when(self, now: datetime) -> Literal["coming", "open", "over"]:
+    def when(self, now: datetime) -> Literal["upcoming", "open", "closed"]:
         """Where a time is: it takes submissions while it is open."""
         if now < self.opens:
-            return "coming"
-        return "open" if now < self.closes else "over"
+            return "upcoming"
+        return "open" if now < self.closes else "closed"
 
     def shows_leaderboard(self, now: datetime) -> bool:
         """Whether everybody may see the leaderboard."""
         public, after = self.Leaderboard.PUBLIC, self.Leaderboard.AFTER
-        return self.leaderboard == public or (self.leaderboard == after and self.when(now) == "over")
+        return self.leaderboard == public or (self.leaderboard == after and self.when(now) == "closed")
 
     @classmethod
     def showing(cls, now: datetime) -> models.QuerySet[Phase]:

@@ -53,6 +53,7 @@ class SubmissionAdmin(Seen):
     list_filter = ("state", "mark", "stands", "phase__challenge", "created")
     list_select_related = ("team", "phase")
     search_fields = ("id__exact", "team__name", "user__username", "algorithm")
+    ordering = ("-created", "id")
     date_hierarchy = "created"
     fields = (
         *("id", "entrant", "user", "phase_name", "created", "algorithm", "declared", "sha256"),

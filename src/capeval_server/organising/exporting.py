@@ -1,4 +1,4 @@
-"""Everything of a challenge in one zip, but what nobody may have: references, e-mail addresses, secrets."""
+"""Everything of a challenge in one zip, but what nobody may have: references, email addresses, secrets."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class PhaseState:
 
     Attributes:
         phase: The phase.
-        when: `coming`, `open` or `over`.
+        when: `upcoming`, `open` or `closed`.
         teams: How many teams submitted.
         submissions: How many submissions there are, withdrawn ones left out.
         waiting: How many of them wait or are being scored.

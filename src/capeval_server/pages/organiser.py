@@ -28,6 +28,7 @@ from capeval_server.organising.exporting import exported
 from capeval_server.organising.files import apply_files, preview_files
 from capeval_server.organising.models import Action
 from capeval_server.pages import organiser_forms
+from capeval_server.pages.labels import label
 from capeval_server.submissions.models import UNFINISHED, Result, Score, Submission
 
 __all__ = ["urlpatterns"]
@@ -35,7 +36,7 @@ __all__ = ["urlpatterns"]
 _PAGE = 50
 _LATEST = 8
 # On how many metrics a submission failed.
-_FAILURES = Count("results", filter=Q(results__failure__gt=""))
+_FAILURES = Count("results__metric", filter=Q(results__failure__gt=""), distinct=True)
 View = Callable[..., HttpResponseBase]
 
 
@@ -415,7 +416,9 @@ def _show_submission(
         files=found.files.select_related("split").defer("split__image_ids").order_by("split__name"),
         actions=_actions(challenge).filter(submission=found),
         form=form,
-        declared=[(field["name"], found.declared.get(field["name"], "")) for field in challenge.fields],
+        declared=[
+            (label(field["name"]), found.declared.get(field["name"], "")) for field in challenge.fields
+        ],
         logs=bool(found.log) or any(result.log for result in results),
         status=_form_status(form),
     )

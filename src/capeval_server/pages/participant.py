@@ -23,8 +23,10 @@ from capeval_server import errors
 from capeval_server.challenges.models import ALGORITHM, Challenge, Phase
 from capeval_server.pages import texts
 from capeval_server.pages.browsing import urlpatterns as browsing
+from capeval_server.pages.labels import label
 from capeval_server.pages.markdown import to_html
 from capeval_server.pages.participant_forms import JoinForm, SubmitForm
+from capeval_server.pages.placings import placings
 from capeval_server.submissions import examples, intake, showing
 from capeval_server.submissions.models import UNFINISHED, Submission
 from capeval_server.submissions.queue import ahead_of, expected_wait
@@ -206,8 +208,8 @@ def _submit_page(
         "per_day": per_day,
         "total": total,
         "now": now,
-        "opens_later": when == "coming",
-        "closed": when == "over",
+        "opens_later": when == "upcoming",
+        "closed": when == "closed",
         "files": [
             {
                 "split": split,
@@ -250,7 +252,7 @@ def _listed(request: HttpRequest, team: Team, phase: Phase) -> dict[str, Any]:
     columns = [
         (split, references)
         for split in splits
-        for references in sorted(split.reference_sets.all(), key=lambda one: one.name)
+        for references in sorted(split.reference_sets.all(), key=lambda one: one.pk)
     ]
     scores = showing.headline(page.object_list, splits)
     rows = [
@@ -281,6 +283,7 @@ def submission(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
     tables = showing.score_tables(submission)
+    current = [table for table in tables if not table.stale]
     files = submission.files.select_related("split").defer("split__image_ids").order_by("split__name")
     phase = submission.phase
     challenge = phase.challenge if phase else submission.baseline_of.split.challenge  # type: ignore[union-attr]
@@ -290,8 +293,9 @@ def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
         "challenge": challenge,
         "phase": phase,
         "own": own,
-        "tables": [table for table in tables if not table.stale],
+        "tables": list(zip(current, placings(submission, current, timezone.now()), strict=True)),
         "stale_tables": [table for table in tables if table.stale],
+        "declared": [(label(name), value) for name, value in submission.declared.items()],
         "browsable": tables and examples.splits_of(submission),
         "files": files if own else [],
         "unfinished": submission.state in UNFINISHED,

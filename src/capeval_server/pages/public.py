@@ -24,9 +24,11 @@ from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.questions import Question, ask, may_see
 from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.pages import texts
+from capeval_server.pages.labels import label
 from capeval_server.pages.markdown import excerpt, to_html
 from capeval_server.pages.tables import address, table
 from capeval_server.submissions.queue import jobs
+from capeval_server.teams.joining import team_of
 
 __all__ = ["urlpatterns"]
 
@@ -45,10 +47,11 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "pages/public/home.html", context)
 
 
-def _timeline(challenge: Challenge, now: datetime) -> dict[str, list[Phase]]:
-    found: dict[str, list[Phase]] = {"open": [], "coming": [], "over": []}
+def _timeline(challenge: Challenge, now: datetime) -> dict[str, list[tuple[Phase, bool]]]:
+    """The phases by their state, each with whether everybody may see its leaderboard."""
+    found: dict[str, list[tuple[Phase, bool]]] = {"upcoming": [], "open": [], "closed": []}
     for phase in sorted(challenge.phases.all(), key=lambda phase: (phase.closes, phase.pk)):
-        found[phase.when(now)].append(phase)
+        found[phase.when(now)].append((phase, phase.shows_leaderboard(now)))
     return found
 
 
@@ -60,8 +63,12 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
     phases = list(found.phases.prefetch_related("splits").order_by("opens", "pk"))
     for phase in phases:
         phase.challenge = found
+    # What is open comes first, and what is closed last.
+    phases.sort(key=lambda phase: ("open", "upcoming", "closed").index(phase.when(now)))
     context = {
         "challenge": found,
+        "team": request.user.is_authenticated and team_of(request.user, found),
+        "declared": [(label(field["name"]), field["required"]) for field in found.fields],
         "description": to_html(found.description),
         "rules": to_html(found.rules),
         "splits": [{"split": split, **_facts(split)} for split in splits],
@@ -210,14 +217,14 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
 
 def _bar(place: int, hour: datetime, scored: int, most: int) -> dict[str, Any]:
     height = round(80 * scored / max(most, 1))
-    left = 4 + 24 * place
-    shape = {"x": left, "y": 90 - height, "height": height, "middle": left + 9}
+    shape = {"x": 2 + 24 * place, "y": 80 - height, "height": height}
     return {**shape, "hour": hour, "scored": scored, "label": hour.hour % 6 == 0}
 
 
 def _wait(seconds: float | None) -> str:
-    soon = seconds is not None and seconds < 1
-    return "for nobody: its scoring begins at once" if soon else texts.wait(seconds)
+    if seconds is not None and seconds < 1:
+        return "would be scored at once"
+    return f"would wait {about}" if (about := texts.wait(seconds)) else ""
 
 
 class ChallengeConverter(SlugConverter):

@@ -92,7 +92,7 @@ def submit(
     """
     now = timezone.now()
     if (when := phase.when(now)) != "open":
-        state = f"opens at {phase.opens.isoformat()}" if when == "coming" else "is closed"
+        state = f"opens at {phase.opens.isoformat()}" if when == "upcoming" else "is closed"
         raise PhaseError(f"phase {phase.name!r} {state}")
     team = team_of(user, phase.challenge)
     if team is None:
@@ -143,8 +143,6 @@ def _lock(team: Team, user: User) -> None:
     )
     if locked.first() is None:
         raise TeamError(f"{user.username!r} left team {team.name!r} meanwhile")
-    # An idempotency key is a user's, in whatever challenge.
-    User.objects.select_for_update(no_key=True).get(pk=user.pk)
 
 
 def _file_name(part: SubmissionFile) -> str:

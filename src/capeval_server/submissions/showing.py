@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from capeval.metrics import METRICS
 from capeval_server.challenges.access import organised_by
-from capeval_server.challenges.models import Phase, Split
+from capeval_server.challenges.models import Phase, ReferenceVersion, Split
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.stored import finite
 
@@ -103,6 +103,7 @@ class ScoreTable:
         groups: The subsets, in order; all images, named by nothing, come first.
         rows: The scores.
         signatures: Of each metric that gave scores, what they depend on.
+        reference_version: The references themselves, as they are stored.
     """
 
     split: Split
@@ -113,6 +114,7 @@ class ScoreTable:
     groups: list[str]
     rows: list[ScoreRow]
     signatures: list[tuple[str, str]]
+    reference_version: ReferenceVersion
 
     @property
     def stale(self) -> bool:
@@ -131,7 +133,11 @@ def score_tables(submission: Submission) -> list[ScoreTable]:
     for score in Score.objects.filter(result__submission=submission).defer("samples").order_by("pk"):
         scores.setdefault(score.result_id, []).append(score)
     tables = [_table(version, found, scores) for version, found in by_version.items()]
-    return sorted(tables, key=lambda table: (table.stale, table.split.name, table.references, -table.version))
+
+    def order(table: ScoreTable) -> tuple[bool, int, int, int]:
+        return table.stale, table.split.pk, table.reference_version.reference_set_id, -table.version
+
+    return sorted(tables, key=order)
 
 
 def _table(version: Any, results: Iterable[Result], scores: dict[int, list[Score]]) -> ScoreTable:
@@ -150,6 +156,7 @@ def _table(version: Any, results: Iterable[Result], scores: dict[int, list[Score
         groups=groups,
         rows=rows,
         signatures=[(result.metric, result.signature) for result in ordered if result.signature],
+        reference_version=version,
     )
 
 
