@@ -283,6 +283,7 @@ def test_tokens(ann: Someone) -> None:
     reader = Someone("ann", "read")
     assert reader.see("/api/submissions") == {"submissions": []}
     assert reader.submit().status_code == 403
+    assert reader.see("/api/challenges/small/team")["code"] is None
     stored = str(list(Token.objects.values_list()))
     assert ann.text not in stored
     assert ann.text.removeprefix("capeval_") not in stored

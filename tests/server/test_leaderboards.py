@@ -281,7 +281,11 @@ def test_organisers_see_what_is_hidden(phase: Phase) -> None:
     for user, status in ((ann, 200), (bob, 403), (eve, 403), (staff, 200)):
         client = Client()
         client.force_login(user)
-        token = Client(headers={"Authorization": f"Bearer {Token.issue(user.pk, 'x', 'read')}"})
+        read, token = (
+            Client(headers={"Authorization": f"Bearer {Token.issue(user.pk, scope, scope)}"})
+            for scope in ("read", "organise")
+        )
+        assert read.get(API).status_code == 403
         for answer in (client.get(PAGE), client.get(API), token.get(API), client.get(f"{API}&format=csv")):
             assert answer.status_code == status
             assert (b"Someteam" in answer.content) == (status == 200)

@@ -666,8 +666,8 @@ def test_a_split_with_private_references_is_not_browsed(ann: Someone, bob: Someo
     assert "Browse examples" not in ann.see(f"/submissions/{mine.pk}/")
 
 
-def by_api(someone: Someone, submission: Submission, query: str) -> Any:
-    text = Token.issue(someone.user.pk, f"token {uuid.uuid4()}", "read")
+def by_api(someone: Someone, submission: Submission, query: str, scope: str = "read") -> Any:
+    text = Token.issue(someone.user.pk, f"token {uuid.uuid4()}", scope)
     client = Client(headers={"Authorization": f"Bearer {text}"})
     return client.get(f"/api/submissions/{submission.pk}/images?{query}")
 
@@ -690,6 +690,16 @@ def test_scores_of_images_by_api(ann: Someone, bob: Someone) -> None:
     assert by_api(bob, mine, "split=val&references=c1").status_code == 200
     assert by_api(ann, mine, "split=other&references=c1").status_code == 404
     assert by_api(ann, mine, "split=val&references=c1&offset=99").json()["scores"] == []
+
+
+def test_organisers_have_scores_of_images_by_tokens_to_organise(ann: Someone, bob: Someone) -> None:
+    make_public()
+    mine = ann.scored(stands=True)
+    with_image_scores(mine, [0.3, 0.1, 0.2, 0.2, 0.6, 0.5])
+    Phase.objects.update(leaderboard="hidden")
+    Challenge.objects.get().organisers.add(bob.user)
+    for scope, status in (("read", 404), ("submit", 404), ("organise", 200)):
+        assert by_api(bob, mine, "split=val&references=c1", scope).status_code == status
 
 
 def test_images_may_come_from_their_origin_on_that_page_alone(ann: Someone) -> None:

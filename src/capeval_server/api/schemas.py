@@ -117,10 +117,10 @@ class TeamChoice(Schema):
 
 
 class TeamAnswer(Schema):
-    """One's own team; whoever has its code can join it."""
+    """One's own team; whoever has its code can join it, so tokens that only read are not told it."""
 
     name: str
-    code: str
+    code: str | None
     members: list[str]
 
 

@@ -106,8 +106,9 @@ def quota(request: HttpRequest, slug: _Slug, phase: _Slug) -> Any:
 
 @api.get("/challenges/{slug}/team", response={200: schemas.TeamAnswer, 404: schemas.Problem}, auth=_READ)
 def team(request: HttpRequest, slug: _Slug) -> Any:
-    """One's own team in a challenge."""
-    return _shown_team(_team(request, get_object_or_404(Challenge, slug=slug)))
+    """One's own team in a challenge; its code is not for tokens that only read."""
+    shown = _shown_team(_team(request, get_object_or_404(Challenge, slug=slug)))
+    return {**shown, "code": None} if token_of(request).scope == Token.Scope.READ else shown
 
 
 @api.post(
@@ -217,7 +218,8 @@ def image_scores(
     There are none by private references. Of others' submissions there are only those of splits whose
     reference sets are all public.
     """
-    seen = showing.visible(token_of(request).user, submission_id)
+    token = token_of(request)
+    seen = showing.visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANISE)
     if seen is None:
         raise Http404
     return examples.image_answer(*seen, split, references, offset, limit)

@@ -51,12 +51,20 @@ def published(now: datetime) -> QuerySet[Submission]:
     return found.select_related("phase__challenge", "team", "baseline_of__split__challenge")
 
 
-def visible(user: User | AnonymousUser, pk: Any) -> tuple[Submission, bool] | None:
-    """A submission that a user may see, and whether it is their team's; none where there is none for them."""
+def visible(user: User | AnonymousUser, pk: Any, *, manages: bool = True) -> tuple[Submission, bool] | None:
+    """A submission that a user may see, and whether it is their team's; none where there is none for them.
+
+    Args:
+        user: Who asks.
+        pk: The submission's id.
+        manages: Whether they ask as an organiser too, where they are one.
+    """
     found = own(user).filter(pk=pk).first()
     if found is not None:
         return found, True
-    found = published(timezone.now()).filter(pk=pk).first() or _managed(user).filter(pk=pk).first()
+    found = published(timezone.now()).filter(pk=pk).first()
+    if found is None and manages:
+        found = _managed(user).filter(pk=pk).first()
     return None if found is None else (found, False)
 
 
