@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 _READ, _SUBMIT = Bearer(Token.Scope.READ), Bearer(Token.Scope.SUBMIT)
 _Slug = Annotated[str, Path(max_length=50, pattern="^[A-Za-z0-9_-]+$")]
-_ABOUT = """What the pages show and do, for programs. What is public needs no token. For the rest, make a token
+_ABOUT = """What the pages show and do, for programs. What is public needs no token. For the rest, make one
 on the page of [API tokens](/tokens/) and send it as `Authorization: Bearer TOKEN`. Times are in UTC."""
 api = NinjaAPI(title="capeval server", version=__version__, description=_ABOUT, urls_namespace="api")
 api.default_router.tags = ["Challenges and submissions"]
