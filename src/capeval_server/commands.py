@@ -25,7 +25,11 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-User = Annotated[str, typer.Argument(help="The user's name.", show_default=False)]
+User = Annotated[str, typer.Argument(metavar="USER", help="The user's name.", show_default=False)]
+Slug = Annotated[
+    str,
+    typer.Argument(metavar="CHALLENGE", help="The challenge, as its address names it.", show_default=False),
+]
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
 Port = Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)]
 Threads = Annotated[int, typer.Option(help="How many requests to answer at once.", min=1)]
@@ -61,13 +65,30 @@ def migrate() -> None:
     settings.DATA.mkdir(parents=True, exist_ok=True)
     call_command("migrate", verbosity=0)
     call_command("createcachetable", verbosity=0)
+    print("The database is up to date")
 
 
 @app.command()
 def start(host: Host = "127.0.0.1", port: Port = 8000, threads: Threads = 8) -> None:
-    """Starts the server."""
+    """Starts the server; what it takes in is scored by `capeval server worker`."""
     _set_up()
+    _check_database()
     _serve(host, port, threads)
+
+
+def _check_database() -> None:
+    """Refuses a database that is not of this version; one that does not answer yet may be."""
+    from django.db import OperationalError, connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    try:
+        executor = MigrationExecutor(connection)
+    except OperationalError:
+        return
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        raise OptionError(
+            "the database is not of this version of the server: run `capeval server migrate` first"
+        )
 
 
 def _serve(host: str, port: int, threads: int) -> None:
@@ -102,6 +123,7 @@ def worker(
 ) -> None:
     """Scores submissions as they come; any number of workers may run, and be stopped at any time."""
     _set_up()
+    _check_database()
     from capeval_server.submissions.worker import Heartbeat, run
 
     heartbeat = Heartbeat()
@@ -127,7 +149,7 @@ def demo(
 
     logging.getLogger("capeval_server.submissions.worker").setLevel(logging.WARNING)
     demo.load(folder / "coco-captions", lambda line: print(line, flush=True))
-    print(f"Log in as {demo.ACCOUNT!r} with the password {demo.set_password()}", flush=True)
+    print(f"Sign in as {demo.ACCOUNT} with the password {demo.set_password()}", flush=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     scorer = subprocess.Popen([sys.executable, "-m", "capeval_server", "worker"])
     try:
@@ -139,20 +161,25 @@ def demo(
 
 @app.command("import")
 def import_files(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="A challenge.toml.", show_default=False)],
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Its challenge.toml.", show_default=False)],
 ) -> None:
     """Makes a challenge from files, or changes it to what they say now."""
     _set_up()
-    from capeval_server.challenges.importing import import_challenge
+    from capeval_server.organising.importing import import_challenge
 
     challenge = import_challenge(path)
-    print(f"{challenge.slug}: {challenge.splits.count()} splits, {challenge.phases.count()} phases")
+    splits, phases = challenge.splits.count(), challenge.phases.count()
+    print(f"{challenge.slug}: imported; splits: {splits}, phases: {phases}")
 
 
 @app.command()
 def example(
-    name: Annotated[str, typer.Argument(help="`small` or `coco-captions`.", show_default=False)],
-    folder: Annotated[Path, typer.Argument(help="Where to write; made if needed.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="`small` or `coco-captions`.", show_default=False)
+    ],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where to write; made if needed.", show_default=False)
+    ],
 ) -> None:
     """Writes the files of an example challenge, ready to import."""
     from capeval_server.examples import write_example
@@ -163,13 +190,13 @@ def example(
 @app.command()
 def user(
     name: User,
-    email: Annotated[str, typer.Option(help="An e-mail address, which counts as verified.")] = "",
-    staff: Annotated[bool, typer.Option("--staff", help="Let the user administrate the site.")] = False,
+    email: Annotated[str, typer.Option(help="An email address, which counts as verified.")] = "",
+    staff: Annotated[bool, typer.Option("--staff", help="Let the user administer the site.")] = False,
     password_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read a password from standard input.")
     ] = False,
 ) -> None:
-    """Makes a user; one without a password sets it by the page for forgotten ones, or only has tokens."""
+    """Makes a user, who without a password can set one by "Forgot your password?", or use tokens alone."""
     _set_up()
     from django.core.exceptions import ValidationError
 
@@ -187,9 +214,11 @@ def user(
 @app.command()
 def token(
     user: User,
-    name: Annotated[str, typer.Argument(help="A name to know the token by.", show_default=False)],
-    scope: Annotated[Scope, typer.Option(help="What it is good for.")] = Scope.SUBMIT,
-    days: Annotated[int, typer.Option(help="For how many days.", min=1, max=3650)] = 365,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A name to know the token by.", show_default=False)
+    ],
+    scope: Annotated[Scope, typer.Option(help="What it allows.")] = Scope.SUBMIT,
+    days: Annotated[int, typer.Option(help="How many days it is valid.", min=1, max=3650)] = 365,
     revoke: Annotated[bool, typer.Option("--revoke", help="Revoke the token of that name instead.")] = False,
 ) -> None:
     """Makes a token for the API and shows it, once; or revokes one."""
@@ -217,14 +246,14 @@ def token(
 
 @app.command()
 def rerun(
-    submission: Annotated[str, typer.Argument(metavar="ID", help="A submission.", show_default=False)],
+    submission: Annotated[str, typer.Argument(metavar="ID", help="The submission's id.", show_default=False)],
 ) -> None:
     """Has a submission scored again."""
     _set_up()
     from django.core.exceptions import ValidationError
 
+    from capeval_server.submissions.leases import rerun as again
     from capeval_server.submissions.models import Submission
-    from capeval_server.submissions.worker import rerun as again
 
     try:
         again(Submission.objects.get(pk=submission))
@@ -235,11 +264,11 @@ def rerun(
 
 @app.command()
 def organiser(
-    slug: Annotated[str, typer.Argument(help="The challenge.", show_default=False)],
+    slug: Slug,
     user: User,
-    remove: Annotated[bool, typer.Option("--remove", help="They are an organiser no more.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Make them an organiser no more.")] = False,
 ) -> None:
-    """Makes a user an organiser of a challenge, who manages it by its pages."""
+    """Makes a user an organiser of a challenge, who manages it on its pages."""
     _set_up()
     from django.contrib.auth.models import User as Users
 
@@ -256,10 +285,10 @@ def organiser(
 
 @app.command()
 def export(
-    slug: Annotated[str, typer.Argument(help="The challenge.", show_default=False)],
+    slug: Slug,
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The zip to write.", show_default=False)],
 ) -> None:
-    """Writes everything of a challenge to a zip, but references, e-mail addresses and secrets."""
+    """Writes everything of a challenge to a zip, except references, email addresses and secrets."""
     _set_up()
     from capeval_server.organising.exporting import export as write
 
@@ -274,13 +303,13 @@ def _challenge(slug: str) -> Challenge:
 
     found = Challenges.objects.filter(slug=slug).first()
     if found is None:
-        raise OptionError(f"'SLUG' must be the name of a challenge (got {slug!r})")
+        raise OptionError(f"'CHALLENGE' must be the name of a challenge (got {slug!r})")
     return found
 
 
 @app.command()
 def tidy() -> None:
-    """Deletes stored files older than a day that nothing names; workers do so every hour when idle."""
+    """Deletes stored files that nothing uses and that are older than a day; idle workers do so every hour."""
     _set_up()
     from capeval_server.submissions.tidying import tidy as tidied
 

@@ -12,9 +12,9 @@ from django.contrib.auth.models import User
 
 import capeval
 from capeval_server.accounts.users import make_user
-from capeval_server.challenges.importing import import_challenge
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.examples import write_example
+from capeval_server.organising.importing import import_challenge
 from capeval_server.submissions import intake, standing, worker
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.joining import make_team

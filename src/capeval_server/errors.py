@@ -58,6 +58,12 @@ class QuotaError(CapevalError, ValueError):
         super().__init__(message)
         self.allowed_from = allowed_from
 
+    def seconds_left(self, now: datetime) -> int | None:
+        """For how many seconds to wait before trying again; none if that is in vain."""
+        if self.allowed_from is None:
+            return None
+        return max(int((self.allowed_from - now).total_seconds()) + 1, 1)
+
 
 class RepeatedKeyError(CapevalError, ValueError):
     """An idempotency key was used before, for something else."""

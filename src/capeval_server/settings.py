@@ -136,6 +136,7 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "/"
 ACCOUNT_ADAPTER = "capeval_server.accounts.adapter.Adapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_FORMS = {"login": "capeval_server.accounts.forms.SignInForm"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
 ACCOUNT_EMAIL_NOTIFICATIONS = True
@@ -160,6 +161,8 @@ UNPACKED_BYTES = environment.number("UNPACKED_BYTES", 128 * MEBIBYTE)
 LEASE_SECONDS = environment.number("LEASE_SECONDS", 60)
 # How often scoring a submission is tried when the system fails.
 MAX_ATTEMPTS = environment.number("MAX_ATTEMPTS", 3)
+# How long the second attempt waits after that; the third one twice as long, and so on.
+RETRY_SECONDS = environment.number("RETRY_SECONDS", 5)
 # What scoring with one metric may take.
 METRIC_SECONDS = environment.number("METRIC_SECONDS", 600)
 MEMORY_BYTES = environment.number("MEMORY_BYTES", 4096 * MEBIBYTE)
@@ -174,4 +177,6 @@ LOGGING = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
+    # `start` says itself where it listens.
+    "loggers": {"waitress": {"level": "WARNING"}},
 }

@@ -131,7 +131,7 @@ class Visitor:
     def log_in(self, name: str) -> None:
         """Logs in."""
         self.go("/accounts/login/")
-        self.write("Login", name)
+        self.write("Username or email", name)
         self.write("Password", PASSWORD)
         self.press("Sign in")
 

@@ -50,7 +50,7 @@ def test_from_signing_up_to_the_leaderboard(visitor: Visitor, name: str) -> None
     _submit(visitor)
     # The page is not loaded again: the state comes by itself.
     visitor.page.evaluate("window.kept = true")
-    expect(visitor.page.get_by_text("Scored", exact=True).first).to_be_visible(timeout=30_000)
+    expect(visitor.page.get_by_text("scored", exact=True).first).to_be_visible(timeout=30_000)
     assert visitor.page.evaluate("window.kept") is True
     visitor.look()
     expect(
@@ -83,7 +83,7 @@ def test_an_organiser_scores_again(visitor: Visitor, name: str) -> None:
     visitor.enter(name)
     _join(visitor)
     _submit(visitor)
-    expect(visitor.page.get_by_text("Scored", exact=True).first).to_be_visible(timeout=30_000)
+    expect(visitor.page.get_by_text("scored", exact=True).first).to_be_visible(timeout=30_000)
     address = visitor.page.url
     visitor.site.run("organiser", "small", name)
     visitor.go("/small/organise/")

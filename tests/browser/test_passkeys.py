@@ -43,7 +43,7 @@ def test_a_passkey_stands_for_name_and_password(
     devices.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
 
     visitor.go("/accounts/login/?next=/accounts/2fa/webauthn/add/")
-    page.get_by_label("Login").fill(name)
+    page.get_by_label("Username or email").fill(name)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
     page.get_by_role("heading", name="Confirm Access").wait_for()

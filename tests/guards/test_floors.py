@@ -1,4 +1,4 @@
-"""Imports go down only: the floors of the Python package, and of the Rust workspace."""
+"""Imports go down only: the floors of the Python packages, and of the Rust workspace."""
 
 import ast
 import tomllib
@@ -9,6 +9,7 @@ import pytest
 
 PROJECT = Path(__file__).parents[2]
 PACKAGE = PROJECT / "src" / "capeval"
+SERVER = PROJECT / "src" / "capeval_server"
 
 # The floor of each module or folder of the package, from the ground up. Modules of one floor may import
 # each other.
@@ -30,10 +31,30 @@ FACE = FLOOR["cli"]
 SHARED_METRICS = ("base", "registry", "__init__")
 
 
-def modules() -> Iterator[tuple[tuple[str, ...], Path]]:
-    """Each module as its parts below `capeval`."""
-    for path in sorted([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi")]):
-        yield path.relative_to(PACKAGE).with_suffix("").parts, path
+# The same of the server: its applications, and above them what puts them together.
+SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
+    ("__init__", "environment", "errors", "examples", "spreadsheets", "staff"),
+    ("accounts", "challenges"),
+    ("teams",),
+    ("submissions",),
+    ("leaderboards",),
+    ("organising",),
+    ("api",),
+    ("pages",),
+    ("settings", "urls", "wsgi"),
+    ("demo",),
+    ("commands",),
+    ("__main__",),
+)
+SERVER_FLOOR = {name: floor for floor, names in enumerate(SERVER_FLOORS) for name in names}
+# Neither shows what the other does.
+APART = {"api", "pages"}
+
+
+def modules(package: Path) -> Iterator[tuple[tuple[str, ...], Path]]:
+    """Each module as its parts below a package."""
+    for path in sorted([*package.rglob("*.py"), *package.rglob("*.pyi")]):
+        yield path.relative_to(package).with_suffix("").parts, path
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -47,11 +68,11 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
-def of_capeval(path: Path) -> Iterator[tuple[str, ...]]:
-    """The parts, below `capeval`, of what a module imports from the package."""
+def imports_of(package: str, path: Path) -> Iterator[tuple[str, ...]]:
+    """The parts, below a package, of what a module imports from it."""
     for name in imports(path):
-        package, *parts = name.split(".")
-        if package == "capeval":
+        first, *parts = name.split(".")
+        if first == package:
             yield tuple(parts)
 
 
@@ -60,7 +81,8 @@ def floor_of(part: str) -> int:
     return FLOOR.get(part, FACE)
 
 
-MODULES = list(modules())
+MODULES = list(modules(PACKAGE))
+SERVER_MODULES = list(modules(SERVER))
 
 
 def test_the_scan_finds_the_package() -> None:
@@ -75,7 +97,7 @@ def test_every_module_has_a_floor() -> None:
 
 @pytest.mark.parametrize(("parts", "path"), MODULES, ids=[".".join(parts) for parts, _ in MODULES])
 def test_imports_go_down_only(parts: tuple[str, ...], path: Path) -> None:
-    for imported in of_capeval(path):
+    for imported in imports_of("capeval", path):
         floor = floor_of(imported[0]) if imported else FACE
         assert floor <= FLOOR[parts[0]], f"{'.'.join(parts)} imports capeval.{'.'.join(imported)} from above"
 
@@ -87,7 +109,7 @@ def test_no_metric_imports_another(parts: tuple[str, ...], path: Path) -> None:
     if parts[-1] in SHARED_METRICS:
         return
     metrics = {other[1] for other, _ in MODULES if other[0] == "metrics" and len(other) > 1}
-    for imported in of_capeval(path):
+    for imported in imports_of("capeval", path):
         if imported[0] == "metrics":
             assert imported[1:2] == ("base",), f"{'.'.join(parts)} imports {'.'.join(imported)}"
     assert parts[1] in metrics
@@ -96,8 +118,25 @@ def test_no_metric_imports_another(parts: tuple[str, ...], path: Path) -> None:
 def test_the_guard_sees_wrong_imports(tmp_path: Path) -> None:
     module = tmp_path / "module.py"
     module.write_text("def f():\n    from capeval import cli\n    import capeval.metrics.bleu\n")
-    assert list(of_capeval(module)) == [("cli",), ("metrics", "bleu")]
+    assert list(imports_of("capeval", module)) == [("cli",), ("metrics", "bleu")]
     assert floor_of("cli") > floor_of("metrics") > floor_of("types")
+
+
+def test_the_scan_finds_the_server() -> None:
+    found = {parts[0] for parts, _ in SERVER_MODULES}
+    assert found == set(SERVER_FLOOR), "each of the server's modules and folders has a floor in SERVER_FLOORS"
+
+
+@pytest.mark.parametrize(
+    ("parts", "path"), SERVER_MODULES, ids=["server." + ".".join(parts) for parts, _ in SERVER_MODULES]
+)
+def test_imports_of_the_server_go_down_only(parts: tuple[str, ...], path: Path) -> None:
+    for imported in imports_of("capeval_server", path):
+        name = ".".join(imported)
+        assert SERVER_FLOOR[imported[0]] <= SERVER_FLOOR[parts[0]], (
+            f"{'.'.join(parts)} imports {name} from above"
+        )
+        assert {imported[0], parts[0]} != APART, f"{'.'.join(parts)} imports {name}"
 
 
 def test_the_server_is_never_imported() -> None:

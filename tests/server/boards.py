@@ -11,9 +11,9 @@ import numpy as np
 from django.contrib.auth.models import User
 
 from capeval.metrics import METRICS
-from capeval_server.challenges.importing import import_challenge
 from capeval_server.challenges.models import Phase, ReferenceVersion
 from capeval_server.examples import write_example
+from capeval_server.organising.importing import import_challenge
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.stored import packed_samples
 from capeval_server.teams.joining import make_team

@@ -19,6 +19,8 @@ import httpx
 import psycopg
 import pytest
 
+from capeval_server.examples import write_example
+
 PROJECT = Path(__file__).parents[2]
 CAPTIONS = {
     1: "A dog runs on grass.",
@@ -49,6 +51,18 @@ def results(captions: dict[int, str] | None = None) -> bytes:
     """A file of results of the small challenge."""
     entries = (captions or CAPTIONS).items()
     return json.dumps([{"image_id": image, "caption": text} for image, text in entries]).encode()
+
+
+# What was prepared, by where its database is: in the data folder, or a PostgreSQL server.
+_PREPARED: dict[str, Server] = {}
+_KEPT = tempfile.TemporaryDirectory(prefix="capeval-prepared-")
+_TEMPLATE = "prepared"
+
+
+def _execute(place: str, *statements: str) -> None:
+    with psycopg.connect(f"{place}/postgres", autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
 
 
 class Server:
@@ -90,7 +104,17 @@ class Server:
         return process
 
     def prepare(self) -> None:
-        """Makes the small challenge, and users with tokens."""
+        """Makes the small challenge, and users with tokens: once, and from then on a copy of that."""
+        database = self.env.get("CAPEVAL_SERVER_DATABASE")
+        place, _, name = (database or "").rpartition("/")
+        known = _PREPARED.get(place)
+        if known is not None:
+            write_example("small", self.folder / "small")
+            shutil.copytree(known.folder / "data", self.folder / "data", dirs_exist_ok=True)
+            if database is not None:
+                _execute(place, f'DROP DATABASE "{name}"', f'CREATE DATABASE "{name}" TEMPLATE {_TEMPLATE}')
+            self.tokens += known.tokens
+            return
         self.run("migrate")
         self.run("example", "small", str(self.folder / "small"))
         self.run("import", str(self.folder / "small" / "challenge.toml"))
@@ -98,6 +122,12 @@ class Server:
             [sys.executable, "-c", USERS], env=self.env, capture_output=True, text=True, check=True
         )
         self.tokens += made.stdout.split()
+        kept = Server(Path(_KEPT.name) / f"{len(_PREPARED)}", None)
+        shutil.copytree(self.folder / "data", kept.folder / "data")
+        kept.tokens += self.tokens
+        if database is not None:
+            _execute(place, f'CREATE DATABASE {_TEMPLATE} TEMPLATE "{name}"')
+        _PREPARED[place] = kept
 
     def start(self) -> None:
         """Starts the server, and waits until it answers."""
@@ -110,6 +140,8 @@ class Server:
             try:
                 httpx.get(f"{self.address}/challenges")
             except httpx.TransportError:
+                # Should another process have taken the port meanwhile.
+                assert self.server.poll() is None, (self.folder / "log").read_text()
                 time.sleep(0.05)
             else:
                 return
@@ -195,8 +227,7 @@ class Postgres:
     def new_database(self) -> str:
         """The address of a new database."""
         name = f"test_{time.monotonic_ns()}"
-        with psycopg.connect(f"{self.address}/postgres", autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        _execute(self.address, f'CREATE DATABASE "{name}"')
         return f"{self.address}/{name}"
 
 

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.server.conftest import Server
 
 EXAMPLES = 20
@@ -29,6 +31,8 @@ def _found(server: Server, folder: Path, settings: str, *arguments: str) -> str:
     return done.stdout
 
 
+# What the other test asks too, of names that exist.
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_no_request_makes_the_server_fail(server: Server, tmp_path: Path) -> None:
     assert " passed" in _found(server, tmp_path, "")
 

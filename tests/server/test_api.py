@@ -17,10 +17,11 @@ from django.test import Client
 from django.utils import timezone
 
 from capeval_server.accounts.models import Token
-from capeval_server.challenges.importing import import_challenge
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
+from capeval_server.errors import StandingError
 from capeval_server.examples import write_example
-from capeval_server.submissions import worker
+from capeval_server.organising.importing import import_challenge
+from capeval_server.submissions import leases, worker
 from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
 from capeval_server.teams.joining import make_team, team_of
 from capeval_server.teams.models import Raise, Team
@@ -203,11 +204,19 @@ def test_new_references_make_old_scores_stale(ann: Someone, challenge: Path) -> 
     assert row["rank"] == 1
 
 
+def test_what_is_withdrawn_is_not_scored_again(ann: Someone) -> None:
+    submission = content(ann.submit())["id"]
+    assert ann.client.delete(f"/api/submissions/{submission}").status_code == 200
+    with pytest.raises(StandingError, match="withdrawn"):
+        leases.rerun(Submission.objects.get())
+    assert not worker.work_once()
+
+
 def test_a_rerun_gives_the_same_scores_once(ann: Someone) -> None:
     submission = content(ann.submit())["id"]
     worker.work_once()
     first = ann.see(f"/api/submissions/{submission}")
-    worker.rerun(Submission.objects.get())
+    leases.rerun(Submission.objects.get())
     assert ann.see(f"/api/submissions/{submission}")["results"] == []
     worker.work_once()
     assert ann.see(f"/api/submissions/{submission}") == first
@@ -402,11 +411,11 @@ def test_withdrawing(ann: Someone) -> None:
 
 def test_withdrawn_while_it_is_scored(ann: Someone) -> None:
     submission = content(ann.submit())["id"]
-    claimed = worker.claim()
+    claimed = leases.claim()
     assert claimed is not None
     assert ann.client.delete(f"/api/submissions/{submission}").status_code == 200
-    with pytest.raises(worker.LostLeaseError):
-        worker.finish(claimed, [])
+    with pytest.raises(leases.LostLeaseError):
+        leases.finish(claimed, [])
     assert ann.see(f"/api/submissions/{submission}")["state"] == "withdrawn"
 
 

@@ -36,6 +36,12 @@ def _declared() -> str:
     return declared
 
 
+@pytest.mark.parametrize("command", ["start", "worker"])
+def test_a_database_of_another_version_is_refused(fresh: Server, command: str) -> None:
+    assert "run `capeval server migrate` first" in refused(fresh, command)
+    assert "up to date" in fresh.run("migrate")
+
+
 def test_the_declared_commands_are_there() -> None:
     module, name = _declared().split(":")
     assert isinstance(getattr(import_module(module), name), typer.Typer)
@@ -103,18 +109,18 @@ def test_wrong_settings_are_named(fresh: Server, name: str, value: str, message:
 
 
 @pytest.mark.parametrize(
-    ("https", "proxy", "status"),
-    [("1", "https", 200), ("1", "http", 301), ("1", None, 301), ("0", "https", 200)],
+    ("https", "statuses"), [("1", {"https": 200, "http": 301, None: 301}), ("0", {"https": 200})]
 )
-def test_behind_a_proxy(fresh: Server, https: str, proxy: str | None, status: int) -> None:
+def test_behind_a_proxy(fresh: Server, https: str, statuses: dict[str | None, int]) -> None:
     fresh.env["CAPEVAL_SERVER_HTTPS"] = https
     fresh.run("migrate")
     fresh.start()
     try:
-        headers = {"X-Forwarded-Proto": proxy} if proxy else {}
-        answer = httpx.get(f"{fresh.address}/challenges", headers=headers)
-        assert answer.status_code == status
-        assert ("Strict-Transport-Security" in answer.headers) == (https == "1" and status == 200)
+        for proxy, status in statuses.items():
+            headers = {"X-Forwarded-Proto": proxy} if proxy else {}
+            answer = httpx.get(f"{fresh.address}/challenges", headers=headers)
+            assert answer.status_code == status
+            assert ("Strict-Transport-Security" in answer.headers) == (https == "1" and status == 200)
     finally:
         fresh.stop()
 

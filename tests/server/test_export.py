@@ -15,10 +15,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from capeval_server.accounts.models import Token
-from capeval_server.challenges.importing import import_challenge
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.examples import write_example
 from capeval_server.organising import exporting, managing
+from capeval_server.organising.importing import import_challenge
 from capeval_server.submissions import worker
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.models import Team

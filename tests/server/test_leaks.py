@@ -27,9 +27,9 @@ from django.test import Client
 from django.urls import get_resolver
 
 from capeval_server.accounts.models import Token
-from capeval_server.challenges.importing import import_challenge
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.examples import write_example
+from capeval_server.organising.importing import import_challenge
 from capeval_server.submissions import worker
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team

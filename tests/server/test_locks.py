@@ -22,7 +22,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.http import Http404
 from capeval.errors import CapevalError
-from capeval_server.challenges.importing import import_challenge
+from capeval_server.organising.importing import import_challenge
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.organising import managing
 from capeval_server.submissions.models import Result, Score, Submission

@@ -17,13 +17,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from capeval_server.accounts.models import Token
-from capeval_server.challenges.importing import import_challenge
-from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion
 from capeval_server.examples import write_example
-from capeval_server.organising import managing
+from capeval_server.organising import importing, managing
+from capeval_server.organising.importing import import_challenge
 from capeval_server.organising.models import Action
 from capeval_server.pages.organiser import urlpatterns
-from capeval_server.submissions import worker
+from capeval_server.submissions import leases, worker
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Raise, Team
@@ -391,7 +391,7 @@ def test_editing_a_phase(olga: Someone, ann: Participant) -> None:
     assert phase.splits.get().name == "val"
     assert actions() == ["changed closes, quota per day and leaderboard of phase open"]
     answer = olga.do("phases/open/", 409, **_phase(seen=seen))
-    assert "3 Feb 2037" in answer.content.decode()
+    assert "2037-02-03 04:05 UTC" in answer.content.decode()
     assert Phase.objects.get().quota_per_day == 7
     assert ann.client.get("/small/open/").status_code in (200, 403, 404)
 
@@ -468,13 +468,13 @@ def test_references_published_while_a_submission_is_scored(
     olga: Someone, ann: Participant, path: Path
 ) -> None:
     ann.submitted()
-    claimed = worker.claim()
+    claimed = leases.claim()
     assert claimed is not None
-    jobs = list(worker._jobs(claimed))
+    jobs = list(leases.jobs_of(claimed))
     page = _send(olga, changed_references(path))
     assert "<strong>1 submission</strong>" in page
     olga.do("references/val/c2/publish/", **hidden_fields(page))
-    worker.finish(claimed, [])
+    leases.finish(claimed, [])
     assert jobs
     assert Submission.objects.get().state == "waiting"
 
@@ -542,6 +542,24 @@ def test_changing_a_challenge_by_files(olga: Someone, ann: Participant, path: Pa
     assert "phases.open.quota_total" in actions()[0]
     page = olga.do("files/", 200, file=zipped(files)).content.decode()
     assert "nothing would change" in page
+
+
+def test_a_preview_takes_back_what_it_stored_alone(
+    olga: Someone, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = set(default_storage.listdir("references")[1])
+    change = importing.change_challenge
+
+    def beside_another(*arguments: Any) -> Challenge:
+        importing.publish(ReferenceSet.objects.get(name="c1"), "c1.json", b"of somebody else")
+        return change(*arguments)
+
+    monkeypatch.setattr("capeval_server.organising.files.change_challenge", beside_another)
+    files = {**files_of(path), "references_c2.json": changed_references(path)}
+    olga.do("files/", 200, file=zipped(files))
+    (stored,) = set(default_storage.listdir("references")[1]) - before
+    with default_storage.open(f"references/{stored}") as file:
+        assert file.read() == b"of somebody else"
 
 
 def test_a_change_after_the_preview_is_noticed(olga: Someone, path: Path) -> None:
@@ -696,11 +714,11 @@ def test_a_rerun_scores_once(olga: Someone, ann: Participant) -> None:
 
 def test_a_rerun_of_what_is_being_scored(olga: Someone, ann: Participant) -> None:
     submission = ann.submitted()
-    claimed = worker.claim()
+    claimed = leases.claim()
     assert claimed is not None
     olga.do(f"submissions/{submission.pk}/rerun/")
-    with pytest.raises(worker.LostLeaseError):
-        worker.finish(claimed, [])
+    with pytest.raises(leases.LostLeaseError):
+        leases.finish(claimed, [])
     assert worker.work_once()
     assert Submission.objects.get().state == "scored"
     assert Result.objects.count() == 8

@@ -21,9 +21,9 @@ from django.test import Client
 from django.utils import timezone
 
 from capeval_server.accounts.models import Token
-from capeval_server.challenges.importing import import_challenge
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.examples import write_example
+from capeval_server.organising.importing import import_challenge
 from capeval_server.submissions import worker
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission, SubmissionFile
 from capeval_server.submissions.stored import packed_image_scores
@@ -491,6 +491,40 @@ def test_what_stands_is_published_with_its_leaderboard(
             assert not re.search("Withdraw|files/val|Put on|Take off", page)
 
 
+def test_a_score_is_shown_among_those_of_its_leaderboard(ann: Someone, bob: Someone) -> None:
+    mine = ann.scored()
+    path = f"/submissions/{mine.pk}/"
+    # Nobody else is on it.
+    assert "placing" not in ann.see(path)
+    other = bob.scored(stands=True)
+    lower = Score.objects.get(
+        result__submission=other, name="CIDEr-D", result__reference_version=_current("c2"), subset=""
+    )
+    Score.objects.filter(pk=lower.pk).update(value=0.0, low=0.0, high=0.0)
+    page = ann.see(path)
+    assert page.count('<figure class="placing">') == 2
+    assert "CIDEr-D is higher than that of 1 of the 1 other on the leaderboard" in page
+    # Equal captions have equal scores.
+    assert "CIDEr-D is higher than that of 0 of the 1 other on the leaderboard" in page
+    for hidden in ({"leaderboard": "hidden"}, {"leaderboard": "after"}):
+        Phase.objects.update(**hidden)
+        assert "placing" not in ann.see(path)
+    Phase.objects.update(leaderboard="public")
+    Submission.objects.filter(pk=other.pk).update(mark="hidden", mark_reason="r")
+    assert "placing" not in ann.see(path)
+
+
+def _current(references: str) -> ReferenceVersion:
+    return ReferenceVersion.objects.get(reference_set__name=references)
+
+
+def test_declared_fields_have_labels_that_read_well(ann: Someone) -> None:
+    Challenge.objects.update(fields=[{"name": "training-data", "required": True}])
+    submission = ann.submitted(**{"declared-training-data": "none"})
+    for path in (SUBMIT, f"/submissions/{submission.pk}/", "/small/"):
+        assert "Training data" in ann.see(path)
+
+
 def test_organisers_see_what_stands_on_leaderboards_that_they_see(ann: Someone, bob: Someone) -> None:
     submission = ann.scored(stands=True)
     Phase.objects.update(leaderboard="hidden")
@@ -509,7 +543,7 @@ def test_the_human_baseline_is_shown_where_leaderboards_are(ann: Someone) -> Non
     file = SubmissionFile(submission=baseline, split=references.split)
     file.file.save("human.json", ContentFile(results()))
     path = f"/submissions/{baseline.pk}/"
-    assert "the human baseline of val c1" in ann.see(path)
+    assert re.search(r"Human baseline <[^>]*>of val, references c1", ann.see(path))
     make_public()
     mine = ann.scored()
     assert f'href="{path}"' in ann.see(f"/submissions/{mine.pk}/examples/")

@@ -15,11 +15,12 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
 
-from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.challenges.names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.leaderboards import ranking
 from capeval_server.pages.markdown import excerpt, to_html
 from capeval_server.pages.tables import safe_link
+from capeval_server.submissions import queue
 from capeval_server.submissions.models import Score, Submission, Worker
 from tests.server.boards import around, baseline, make_challenge, stand
 from tests.server.pages import check_page
@@ -76,7 +77,7 @@ def test_home(phase: Phase) -> None:
         Phase.objects.create(challenge=phase.challenge, name=name, quota_per_day=1, quota_total=1, **times)
     read = texts(page("/"))
     assert "A small challenge Six images, to try the server with. open open closes 2036-01-01" in read
-    assert "coming next opens" in read
+    assert "upcoming next opens" in read
     assert "closed past since" in read
     assert "1 submission " in read
 
@@ -85,7 +86,7 @@ def test_a_challenge(phase: Phase) -> None:
     html = page("/small/")
     read = texts(html)
     assert "Images 6" in read
-    assert "c2 private , c1 public" in read
+    assert "c2 private c1 public" in read
     assert "5 a day, 20 in all" in read
     assert '"image_id": 1, "caption":' in read
     assert "captions_val_<alg>_results.json" in read
@@ -330,9 +331,15 @@ def test_jobs(phase: Phase) -> None:
     assert "No worker was seen within the last minute" in html
     Worker.objects.create(name="secret-host:1")
     stand("Secretteam", 1.0, created=timezone.now() - timedelta(seconds=30), finished=timezone.now())
-    assert "begins at once" in page("/jobs/")
+    assert "would be scored at once" in page("/jobs/")
     for _ in range(4):
         stand(f"Secretteam {Submission.objects.count()}", state="waiting")
+    # For a human baseline, nobody waits.
+    waiting = Submission.objects.create(baseline_of=ReferenceSet.objects.get(name="c2"), algorithm="human")
+    assert queue.ahead_of(waiting) == 4
+    assert (
+        queue.ahead_of(Submission.objects.filter(state="waiting", team__isnull=False).latest("created")) == 3
+    )
     html = page("/jobs/")
     assert "would wait about 2 min" in html
     assert "1 in the last hour, 1 in the last 24 hours" in html

@@ -15,7 +15,7 @@ import pytest
 import capeval
 from capeval.significance import bootstrap, resample
 from capeval_server.examples import write_example
-from capeval_server.submissions.scoring import Outcome, Scorer, ScoringError, Task
+from capeval_server.submissions.scoring import Outcome, Scorer, ScoringError, Task, _Child
 from tests.server.conftest import results
 
 METRICS = ["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"]
@@ -80,17 +80,38 @@ def scored(outcomes: list[Outcome]) -> None:
 
 @pytest.mark.parametrize(
     ("number", "reason"),
-    [(signal.SIGKILL, "was stopped by SIGKILL"), (signal.SIGSTOP, "took longer than 5 s")],
+    [(signal.SIGKILL, "was stopped by SIGKILL"), (signal.SIGSTOP, "took longer than 3 s")],
 )
 def test_a_metric_that_ends_its_process_fails_alone(
     files: Files, scorer: Scorer, settings: Any, number: signal.Signals, reason: str
 ) -> None:
-    settings.METRIC_SECONDS, settings.LEASE_SECONDS = 5, 4
+    settings.METRIC_SECONDS, settings.LEASE_SECONDS = 3, 4
     outcomes = scorer.score(files.task(), Disturbance(number))
     assert [outcome.metric for outcome in outcomes] == METRICS
     (failed,) = [outcome for outcome in outcomes if outcome.failure]
     assert failed.failure == f"{failed.metric} {reason}"
     assert all(outcome.scores for outcome in outcomes if outcome is not failed)
+
+
+def test_a_process_that_ends_between_metrics_costs_none(
+    files: Files, scorer: Scorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[_Child] = []
+    answers = _Child._lines
+
+    def until_the_first_is_done(child: _Child, *about: Any) -> Iterator[dict[str, Any] | str]:
+        for answer in answers(child, *about):
+            yield answer
+            if "finished" in answer and not ended:
+                ended.append(child)
+                os.kill(child._process.pid, signal.SIGKILL)
+                yield "was stopped by SIGKILL"
+                return
+
+    monkeypatch.setattr(_Child, "_lines", until_the_first_is_done)
+    outcomes = scorer.score(files.task(), lambda: None)
+    assert ended
+    scored(outcomes)
 
 
 def test_files_that_are_gone_are_the_systems_fault(files: Files, scorer: Scorer) -> None:

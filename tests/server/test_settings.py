@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from capeval_server import environment
+from tests.server.conftest import PROJECT
 
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
 
@@ -64,3 +67,14 @@ def test_other_addresses_are_refused(monkeypatch: pytest.MonkeyPatch, address: s
     with pytest.raises(ImproperlyConfigured, match="CAPEVAL_SERVER_EMAIL must be smtp://") as caught:
         environment.mail()
     assert "secret" not in str(caught.value)
+
+
+def test_every_variable_is_documented() -> None:
+    package = PROJECT / "src" / "capeval_server"
+    asked = re.findall(r'environment\.\w+\("(\w+)"', (package / "settings.py").read_text())
+    asked += re.findall(r"\{PREFIX\}([A-Z_]+)", (package / "environment.py").read_text())
+    documented = set(
+        re.findall(r"^\| `CAPEVAL_SERVER_(\w+)`", (PROJECT / "docs" / "server.md").read_text(), re.M)
+    )
+    assert {"DATA", "DATABASE", "PREPARED"} <= set(asked), "the scan found too little"
+    assert set(asked) == documented

@@ -63,7 +63,8 @@ def disks(tmp_path_factory: pytest.TempPathFactory, database: str | None) -> Ite
 
 @pytest.fixture(scope="module")
 def server(disks: dict[str, Disk], database: str | None) -> Iterator[Server]:
-    made = Server(disks["files"].folder.parents[1], database, lease_seconds=2, bootstrap_samples=100)
+    limits = {"lease_seconds": 2, "retry_seconds": 1, "bootstrap_samples": 100}
+    made = Server(disks["files"].folder.parents[1], database, **limits)
     made.env["TMPDIR"] = str(disks["scratch"].folder)
     made.prepare()
     # The human baseline.

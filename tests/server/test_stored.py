@@ -16,10 +16,11 @@ from django.utils import timezone
 
 import capeval
 from capeval.significance import Resampled, compare, difference
-from capeval_server.challenges.importing import import_challenge
 from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
 from capeval_server.examples import write_example
+from capeval_server.organising.importing import import_challenge
 from capeval_server.submissions.intake import submit
+from capeval_server.submissions.leases import LostLeaseError, claim, finish, rerun
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission, Worker
 from capeval_server.submissions.scoring import Outcome, Scorer, Task
 from capeval_server.submissions.stored import (
@@ -29,14 +30,7 @@ from capeval_server.submissions.stored import (
     samples_of,
 )
 from capeval_server.submissions.tidying import SCRATCH, tidy
-from capeval_server.submissions.worker import (
-    Heartbeat,
-    LostLeaseError,
-    claim,
-    finish,
-    rerun,
-    work_once,
-)
+from capeval_server.submissions.worker import Heartbeat, work_once
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Team
 from tests.server.conftest import CAPTIONS, RESULTS, results

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.account.forms import LoginForm
 from django import forms
 from django.contrib.auth.models import User
 
 from capeval_server.accounts.models import Token
 
-__all__ = ["DeletionForm", "TokenForm"]
+__all__ = ["DeletionForm", "SignInForm", "TokenForm"]
+
+
+class SignInForm(LoginForm):  # type: ignore[misc]
+    """The form to sign in by, with labels in the site's own words."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.fields["login"].label = "Username or email"
+        del self.fields["login"].widget.attrs["placeholder"]
+        self.fields["remember"].label = "Remember me"
 
 
 class TokenForm(forms.Form):

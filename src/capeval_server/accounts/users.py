@@ -12,7 +12,7 @@ __all__ = ["make_user"]
 
 
 def make_user(name: str, *, email: str = "", password: str | None = None, staff: bool = False) -> User:
-    """Makes a user, whose e-mail address counts as verified.
+    """Makes a user, whose email address counts as verified.
 
     Without a password, the user sets one by the page for forgotten passwords, or only has tokens. Staff may
     do all that the administration offers.

@@ -14,9 +14,9 @@ from ninja import Path, Query, Router, Schema
 from capeval_server.accounts.models import Token
 from capeval_server.api.schemas import Problem
 from capeval_server.api.tokens import Bearer, token_of
+from capeval_server.challenges.access import organised
 from capeval_server.challenges.models import Challenge
 from capeval_server.organising import managing, overview
-from capeval_server.organising.access import organised
 from capeval_server.organising.exporting import exported
 from capeval_server.submissions.models import Submission
 

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Annotated, Any
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
-from django.db import OperationalError
+from django.db.models import Prefetch, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from ninja import File, Header, NinjaAPI, Path, Query, Status, UploadedFile
 
 from capeval import __version__
-from capeval_server import errors
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
 from capeval_server.api.bodies import TextParser
 from capeval_server.api.organising import router as organising
-from capeval_server.api.tokens import Bearer
+from capeval_server.api.problems import answer_problems
+from capeval_server.api.tokens import Bearer, token_of
 from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.leaderboards.exports import to_csv
 from capeval_server.leaderboards.questions import ask, may_see
 from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
 from capeval_server.submissions import examples, intake, showing
-from capeval_server.submissions.models import Result, Submission
+from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.queue import jobs
 from capeval_server.submissions.standing import set_standing, withdraw
 from capeval_server.teams import joining
@@ -34,13 +33,20 @@ from capeval_server.teams.models import Team
 
 __all__ = ["api"]
 
-_log = logging.getLogger(__name__)
-
-
 _READ, _SUBMIT = Bearer(Token.Scope.READ), Bearer(Token.Scope.SUBMIT)
 _Slug = Annotated[str, Path(max_length=50, pattern="^[A-Za-z0-9_-]+$")]
-api = NinjaAPI(title="capeval server", version=__version__, urls_namespace="api", parser=TextParser())
-api.add_router("/challenges/{slug}/organise", organising)
+_ABOUT = """What the pages show and do, for programs. What is public needs no token. For the rest, make one
+on the page of [API tokens](/tokens/) and send it as `Authorization: Bearer TOKEN`. Times are in UTC."""
+api = NinjaAPI(
+    title="capeval server",
+    version=__version__,
+    description=_ABOUT,
+    urls_namespace="api",
+    parser=TextParser(),
+)
+api.default_router.tags = ["Challenges and submissions"]
+api.add_router("/challenges/{slug}/organise", organising, tags=["Organising"])
+answer_problems(api)
 
 
 @api.get("/challenges", response=schemas.ChallengeList)
@@ -102,7 +108,7 @@ def quota(request: HttpRequest, slug: _Slug, phase: _Slug) -> Any:
 def team(request: HttpRequest, slug: _Slug) -> Any:
     """One's own team in a challenge; its code is not for tokens that only read."""
     shown = _shown_team(_team(request, get_object_or_404(Challenge, slug=slug)))
-    return {**shown, "code": None} if _token(request).scope == Token.Scope.READ else shown
+    return {**shown, "code": None} if token_of(request).scope == Token.Scope.READ else shown
 
 
 @api.post(
@@ -112,7 +118,7 @@ def team(request: HttpRequest, slug: _Slug) -> Any:
 )
 def join(request: HttpRequest, slug: _Slug, choice: schemas.TeamChoice) -> Any:
     """Joins a challenge: alone, in a new team, or in the team that has a code."""
-    found, user = get_object_or_404(Challenge, slug=slug), _token(request).user
+    found, user = get_object_or_404(Challenge, slug=slug), token_of(request).user
     if choice.code is not None:
         joined = joining.join(user, found, choice.code)
     else:
@@ -123,12 +129,12 @@ def join(request: HttpRequest, slug: _Slug, choice: schemas.TeamChoice) -> Any:
 @api.delete("/challenges/{slug}/team", response={204: None, (403, 404, 409): schemas.Problem}, auth=_SUBMIT)
 def leave(request: HttpRequest, slug: _Slug) -> Any:
     """Leaves a team that has not submitted."""
-    joining.leave(_token(request).user, get_object_or_404(Challenge, slug=slug))
+    joining.leave(token_of(request).user, get_object_or_404(Challenge, slug=slug))
     return Status(204, None)
 
 
 def _team(request: HttpRequest, challenge: Challenge) -> Team:
-    found = joining.team_of(_token(request).user, challenge)
+    found = joining.team_of(token_of(request).user, challenge)
     if found is None:
         raise Http404
     return found
@@ -162,7 +168,7 @@ def submit(
     """
     declared = {name: request.POST[name] for name in request.POST}
     submission, new = intake.submit(
-        _token(request).user,
+        token_of(request).user,
         _found_phase(slug, phase),
         file.name or "",
         file.chunks(),
@@ -188,7 +194,9 @@ def submission(request: HttpRequest, submission_id: UUID) -> Any:
     """A submission of one's own team, with its scores as soon as there are some."""
     found = get_object_or_404(_own(request), pk=submission_id)
     results = found.results.select_related("reference_version__reference_set__split")
-    results = results.prefetch_related("scores").order_by("pk")
+    results = results.defer("log", "reference_version__reference_set__split__image_ids")
+    scores = Prefetch("scores", Score.objects.defer("samples").order_by("pk"))
+    results = results.prefetch_related(scores).order_by("pk")
     return {**_submission(found), "results": [_result(result) for result in results]}
 
 
@@ -210,7 +218,7 @@ def image_scores(
     There are none by private references. Of others' submissions there are only those of splits whose
     reference sets are all public.
     """
-    token = _token(request)
+    token = token_of(request)
     seen = showing.visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANISE)
     if seen is None:
         raise Http404
@@ -241,7 +249,7 @@ def withdraw_submission(request: HttpRequest, submission_id: UUID) -> Any:
 @api.delete("/token", response={204: None}, auth=_READ)
 def revoke(request: HttpRequest) -> Any:
     """Revokes the token that asks."""
-    _token(request).revoke()
+    token_of(request).revoke()
     return Status(204, None)
 
 
@@ -303,14 +311,8 @@ def show_jobs(request: HttpRequest) -> Any:
     return {**found.__dict__, "workers": [worker.__dict__ for worker in found.workers], "by_hour": by_hour}
 
 
-def _token(request: HttpRequest) -> Token:
-    token: Token = request.auth  # type: ignore[attr-defined]
-    return token
-
-
-def _own(request: HttpRequest) -> Any:
-    own = Submission.objects.filter(team__memberships__user=_token(request).user_id)
-    return own.select_related("phase__challenge")
+def _own(request: HttpRequest) -> QuerySet[Submission]:
+    return showing.own(token_of(request).user)
 
 
 _SHOWN = ("id", "created", "algorithm", "declared", "state", "reason", "counts_for_quota", "stands")
@@ -338,61 +340,3 @@ def _result(result: Result) -> dict[str, Any]:
         "failure": result.failure,
         "scores": list(result.scores.all()),
     }
-
-
-@api.exception_handler(errors.UploadError)
-def _wrong_upload(request: HttpRequest, error: errors.UploadError) -> HttpResponse:
-    return api.create_response(request, {"detail": str(error), "entry": error.entry}, status=422)
-
-
-@api.exception_handler(errors.QuestionError)
-def _wrong_question(request: HttpRequest, error: errors.QuestionError) -> HttpResponse:
-    return api.create_response(request, {"detail": str(error)}, status=422)
-
-
-@api.exception_handler(errors.QuotaError)
-def _no_quota(request: HttpRequest, error: errors.QuotaError) -> HttpResponse:
-    answer = {"detail": str(error), "allowed_from": error.allowed_from}
-    response = api.create_response(request, answer, status=429)
-    if error.allowed_from is not None:
-        seconds = (error.allowed_from - timezone.now()).total_seconds()
-        response["Retry-After"] = str(max(int(seconds) + 1, 1))
-    return response
-
-
-@api.exception_handler(errors.RepeatedKeyError)
-@api.exception_handler(errors.StandingError)
-@api.exception_handler(errors.TeamError)
-def _conflict(request: HttpRequest, error: Exception) -> HttpResponse:
-    return api.create_response(request, {"detail": str(error)}, status=409)
-
-
-@api.exception_handler(errors.PhaseError)
-@api.exception_handler(PermissionDenied)
-def _not_now(request: HttpRequest, error: Exception) -> HttpResponse:
-    return api.create_response(request, {"detail": str(error)}, status=403)
-
-
-@api.exception_handler(OSError)
-def _no_storage(request: HttpRequest, error: OSError) -> HttpResponse:
-    _log.error("files can't be stored", exc_info=error)
-    answer = api.create_response(request, {"detail": "files can't be stored at the moment"}, status=503)
-    answer["Retry-After"] = "60"
-    return answer
-
-
-@api.exception_handler(OperationalError)
-def _no_database(request: HttpRequest, error: OperationalError) -> HttpResponse:
-    # It restarts, or its disk is full; what was begun is undone.
-    _log.error("the database did not answer", exc_info=error)
-    answer = api.create_response(
-        request, {"detail": "the database does not answer at the moment"}, status=503
-    )
-    answer["Retry-After"] = "60"
-    return answer
-
-
-@api.exception_handler(Http404)
-def _not_found(request: HttpRequest, error: Http404) -> HttpResponse:
-    # Django's own text says what kind of thing was looked for.
-    return api.create_response(request, {"detail": "not found"}, status=404)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from typing import Literal
 from urllib.parse import quote
 
 from django.conf import settings
@@ -123,9 +124,19 @@ class Phase(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def when(self, now: datetime) -> Literal["upcoming", "open", "closed"]:
+        """Where a time is: it takes submissions while it is open."""
+        if now < self.opens:
+            return "upcoming"
+        return "open" if now < self.closes else "closed"
+
     def shows_leaderboard(self, now: datetime) -> bool:
         """Whether everybody may see the leaderboard."""
-        over = now >= self.closes
-        return self.leaderboard == self.Leaderboard.PUBLIC or (
-            self.leaderboard == self.Leaderboard.AFTER and over
-        )
+        public, after = self.Leaderboard.PUBLIC, self.Leaderboard.AFTER
+        return self.leaderboard == public or (self.leaderboard == after and self.when(now) == "closed")
+
+    @classmethod
+    def showing(cls, now: datetime) -> models.QuerySet[Phase]:
+        """The phases whose leaderboard everybody may see, as `shows_leaderboard` says."""
+        after = models.Q(leaderboard=cls.Leaderboard.AFTER, closes__lte=now)
+        return cls.objects.filter(models.Q(leaderboard=cls.Leaderboard.PUBLIC) | after)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from itertools import pairwise
 from uuid import UUID
@@ -26,6 +27,7 @@ _Key = tuple[UUID, int]
 # has another key.
 _known: dict[tuple[_Key, _Key], float | None] = {}
 _MOST_KNOWN = 100_000
+_remembering = threading.Lock()
 
 
 def differences(question: Question, submissions: Sequence[UUID]) -> list[float | None]:
@@ -52,15 +54,17 @@ def differences(question: Question, submissions: Sequence[UUID]) -> list[float |
 
 def _tests(pairs: Sequence[tuple[_Key, _Key]]) -> dict[tuple[_Key, _Key], float | None]:
     """The p-value of each pair."""
-    known = {pair: _known[pair] for pair in pairs if pair in _known}
+    with _remembering:
+        known = {pair: _known[pair] for pair in pairs if pair in _known}
     missing = [pair for pair in pairs if pair not in known]
     if missing:
         wanted = {key for pair in missing for _, key in pair}
         kept = {score.pk: _kept(score) for score in Score.objects.filter(pk__in=wanted)}
         new = {(a, b): _p_value(kept.get(a[1]), kept.get(b[1])) for a, b in missing}
-        if len(_known) + len(new) > _MOST_KNOWN:
-            _known.clear()
-        _known.update(new)
+        with _remembering:
+            if len(_known) + len(new) > _MOST_KNOWN:
+                _known.clear()
+            _known.update(new)
         known |= new
     return known
 

@@ -11,9 +11,9 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from capeval.metrics import METRICS
+from capeval_server.challenges.access import organises
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.errors import QuestionError
-from capeval_server.organising.access import organises
 
 __all__ = ["Question", "ask", "may_see", "score_names"]
 
@@ -79,19 +79,8 @@ def ask(
         as_of = as_of and as_of.astimezone(UTC)
     except OverflowError:
         raise Http404 from None
-    # PostgreSQL's text has no zero character, so nothing has a name with one.
-    if any("\0" in name for name in (split, references, subset)):
-        raise Http404
-    splits = phase.splits.defer("image_ids").order_by("pk")
-    chosen = get_object_or_404(splits, name=split) if split else splits.first()
-    if chosen is None:
-        raise Http404
-    sets = chosen.reference_sets.order_by("pk")
-    reference_set = get_object_or_404(sets, name=references) if references else sets.first()
-    if reference_set is None or (subset and not chosen.subsets.filter(name=subset).exists()):
-        raise Http404
-    number = reference_set.version if version is None else version
-    if not 0 <= number < 2**31:
+    chosen, counted = _counted(phase, split, references, version)
+    if subset and ("\0" in subset or not chosen.subsets.filter(name=subset).exists()):
         raise Http404
     names = score_names(chosen)
     if sort_by and sort_by not in names:
@@ -101,10 +90,29 @@ def ask(
     return Question(
         phase=phase,
         split=chosen,
-        reference_set=reference_set,
-        version=get_object_or_404(reference_set.versions, number=number),
+        reference_set=counted.reference_set,
+        version=counted,
         subset=subset,
         sort_by=sort_by or chosen.sort_by,
         best_first=order != "worst",
         as_of=as_of,
     )
+
+
+def _counted(
+    phase: Phase, split: str, references: str, version: int | None
+) -> tuple[Split, ReferenceVersion]:
+    """The split, and the version of its references, that have these names."""
+    # PostgreSQL's text has no zero character, so nothing has a name with one.
+    if "\0" in split + references:
+        raise Http404
+    splits = phase.splits.defer("image_ids").order_by("pk")
+    chosen = get_object_or_404(splits, name=split) if split else splits.first()
+    if chosen is None:
+        raise Http404
+    sets = chosen.reference_sets.order_by("pk")
+    found = get_object_or_404(sets, name=references) if references else sets.first()
+    number = found.version if found is not None and version is None else version
+    if found is None or number is None or not 0 <= number < 2**31:
+        raise Http404
+    return chosen, get_object_or_404(found.versions.select_related("reference_set"), number=number)

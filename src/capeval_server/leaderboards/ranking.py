@@ -17,13 +17,13 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from capeval.metrics import METRICS
 from capeval_server.leaderboards.neighbours import LEVEL, differences
 from capeval_server.leaderboards.questions import Question, score_names
-from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.submissions.models import UNFINISHED, Result, Score, Submission
+from capeval_server.submissions.stored import finite
 
-__all__ = ["PAGE", "Leaderboard", "Row", "leaderboard"]
+__all__ = ["PAGE", "Leaderboard", "Place", "Row", "leaderboard", "places"]
 
 # Rows of a page.
 PAGE = 100
-_UNFINISHED = (Submission.State.WAITING, Submission.State.RUNNING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ class Leaderboard:
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """What decides where a submission stands."""
 
     submission: UUID
@@ -125,6 +125,11 @@ def leaderboard(question: Question, *, page: int | None = None, compared: bool =
     )
 
 
+def places(question: Question) -> list[Place]:
+    """All that `leaderboard` has rows of, in the same order, with the score that is sorted by alone."""
+    return _places(question, _standing(question))
+
+
 def _standing(question: Question) -> QuerySet[Submission]:
     scored = Result.objects.filter(submission=OuterRef("pk"), reference_version=question.version)
     baseline = Q(baseline_of=question.reference_set) & Exists(scored)
@@ -135,7 +140,7 @@ def _standing(question: Question) -> QuerySet[Submission]:
     return standing.exclude(mark=Submission.Mark.HIDDEN)
 
 
-def _places(question: Question, standing: QuerySet[Submission]) -> list[_Place]:
+def _places(question: Question, standing: QuerySet[Submission]) -> list[Place]:
     """All that stand, in order."""
     scores = dict(
         Score.objects.filter(
@@ -146,19 +151,19 @@ def _places(question: Question, standing: QuerySet[Submission]) -> list[_Place]:
         ).values_list("result__submission_id", "value")
     )
     places = [
-        _Place(key, team is None, team or "human", _finite(scores.get(key)))
+        Place(key, team is None, team or "human", finite(scores.get(key)))
         for key, team in standing.values_list("pk", "team__name")
     ]
     sign = -1 if question.best_first else 1
 
-    def order(place: _Place) -> tuple[bool, float, bool, str, UUID]:
+    def order(place: Place) -> tuple[bool, float, bool, str, UUID]:
         value = 0.0 if place.score is None else sign * place.score
         return place.score is None, value, place.baseline, place.entrant, place.submission
 
     return sorted(places, key=order)
 
 
-def _ranks(places: Sequence[_Place]) -> dict[float, int]:
+def _ranks(places: Sequence[Place]) -> dict[float, int]:
     """The rank of each score: one more than there are better ones."""
     scores = [place.score for place in places if place.score is not None and not place.baseline]
     ranks: dict[float, int] = {}
@@ -167,7 +172,7 @@ def _ranks(places: Sequence[_Place]) -> dict[float, int]:
     return ranks
 
 
-def _rows(question: Question, places: Sequence[_Place], start: int, stop: int, compared: bool) -> list[Row]:
+def _rows(question: Question, places: Sequence[Place], start: int, stop: int, compared: bool) -> list[Row]:
     shown = places[start:stop]
     submissions = {found.pk: found for found in _of(Submission.objects, "pk", shown).select_related("team")}
     scores = _scores(question, shown)
@@ -191,7 +196,7 @@ def _rows(question: Question, places: Sequence[_Place], start: int, stop: int, c
                 submitted=found.created,
                 baseline=place.baseline,
                 flag_reason=found.mark_reason if found.mark == Submission.Mark.FLAGGED else "",
-                rescoring=question.current and not seen and found.state in _UNFINISHED,
+                rescoring=question.current and not seen and found.state in UNFINISHED,
                 failed=failures.get(place.submission, []),
                 scores={name: own[name][0] if name in own else None for name in names},
                 intervals={name: own[name][1] if name in own else None for name in names},
@@ -201,12 +206,12 @@ def _rows(question: Question, places: Sequence[_Place], start: int, stop: int, c
     return rows
 
 
-def _of(manager: Any, field: str, places: Sequence[_Place]) -> Any:
+def _of(manager: Any, field: str, places: Sequence[Place]) -> Any:
     return manager.filter(**{f"{field}__in": [place.submission for place in places]})
 
 
 def _scores(
-    question: Question, places: Sequence[_Place]
+    question: Question, places: Sequence[Place]
 ) -> dict[UUID, dict[str, tuple[float | None, tuple[float, float] | None]]]:
     """Each score of each submission, with its interval."""
     found: dict[UUID, dict[str, tuple[float | None, tuple[float, float] | None]]] = {}
@@ -216,13 +221,13 @@ def _scores(
     for key, name, value, low, high in rows.values_list(
         "result__submission_id", "name", "value", "low", "high"
     ):
-        low, high = _finite(low), _finite(high)
+        low, high = finite(low), finite(high)
         interval = None if low is None or high is None else (low, high)
-        found.setdefault(key, {})[name] = _finite(value), interval
+        found.setdefault(key, {})[name] = finite(value), interval
     return found
 
 
-def _failures(question: Question, places: Sequence[_Place]) -> dict[UUID, list[str]]:
+def _failures(question: Question, places: Sequence[Place]) -> dict[UUID, list[str]]:
     """The scores that could not be computed, of each submission with results."""
     failures: dict[UUID, list[str]] = {}
     results = _of(Result.objects, "submission", places).filter(reference_version=question.version)
@@ -236,8 +241,4 @@ def _rescoring(question: Question, standing: QuerySet[Submission]) -> int:
     if not question.current:
         return 0
     done = Result.objects.filter(reference_version=question.version).values("submission")
-    return standing.filter(state__in=_UNFINISHED).exclude(pk__in=done).count()
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
+    return standing.filter(state__in=UNFINISHED).exclude(pk__in=done).count()

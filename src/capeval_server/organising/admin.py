@@ -1,13 +1,25 @@
-"""What organisers did, for the staff of the site: to see."""
+"""What organisers did, submissions and workers, for the staff of the site: to see.
+
+Submissions can be scored again. Their states, leases and scores can't be changed here: what is true of them
+follows from what workers do.
+"""
 
 from __future__ import annotations
 
-from django.contrib import admin
+from typing import cast
 
+from django.contrib import admin, messages
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from capeval_server.errors import StandingError
+from capeval_server.organising import managing
 from capeval_server.organising.models import Action
-from capeval_server.staff import Seen
+from capeval_server.staff import Seen, Shown
+from capeval_server.submissions.models import Result, Submission, Worker
 
-__all__ = ["ActionAdmin"]
+__all__ = ["ActionAdmin", "SubmissionAdmin", "WorkerAdmin"]
 
 
 @admin.register(Action)
@@ -19,3 +31,69 @@ class ActionAdmin(Seen):
     list_select_related = ("challenge",)
     search_fields = ("who", "what")
     fields = readonly_fields = ("time", "who", "what", "challenge", "submission", "team")
+
+
+class _Results(Shown):
+    model = Result
+    fields = ("reference", "metric", "signature", "failure")
+    readonly_fields = ("reference",)
+
+    @admin.display(description="References")
+    def reference(self, result: Result) -> str:
+        """The version of references."""
+        version = result.reference_version
+        return f"{version.reference_set.name} (version {version.number})"
+
+
+@admin.register(Submission)
+class SubmissionAdmin(Seen):
+    """A submission and its results."""
+
+    list_display = ("id", "entrant", "phase_name", "state", "marked", "stands", "created", "attempt")
+    list_filter = ("state", "mark", "stands", "phase__challenge", "created")
+    list_select_related = ("team", "phase")
+    search_fields = ("id__exact", "team__name", "user__username", "algorithm")
+    ordering = ("-created", "id")
+    date_hierarchy = "created"
+    fields = (
+        *("id", "entrant", "user", "phase_name", "created", "algorithm", "declared", "sha256"),
+        *("state", "attempt", "lease_until", "finished", "reason", "log"),
+        *("counts_for_quota", "stands", "mark", "mark_reason"),
+    )
+    readonly_fields = fields
+    inlines = (_Results,)
+    actions = ("rerun",)
+
+    @admin.display(description="Mark", ordering="mark")
+    def marked(self, submission: Submission) -> str:
+        """The mark, in a word."""
+        return submission.mark
+
+    @admin.display(description="Phase")
+    def phase_name(self, submission: Submission) -> str:
+        """The name of the phase."""
+        return submission.phase.name if submission.phase else ""
+
+    @admin.action(description="Score again", permissions=["change"])
+    def rerun(self, request: HttpRequest, queryset: QuerySet[Submission]) -> None:
+        """Has submissions scored again; withdrawn ones can't be."""
+        number = 0
+        for submission in queryset.select_related("phase__challenge", "baseline_of__split__challenge"):
+            phase, baseline = submission.phase, submission.baseline_of
+            challenge = phase.challenge if phase else baseline.split.challenge if baseline else None
+            if challenge is None:
+                continue
+            try:
+                managing.rerun(cast(User, request.user), challenge, submission)
+                number += 1
+            except StandingError as error:
+                self.message_user(request, f"{submission.pk}: {error}", messages.WARNING)
+        self.message_user(request, f"{number} wait to be scored again.")
+
+
+@admin.register(Worker)
+class WorkerAdmin(Seen):
+    """Workers, and when they were last seen."""
+
+    list_display = fields = readonly_fields = ("name", "started", "seen")
+    search_fields = ("name",)

@@ -17,11 +17,11 @@ from pydantic import ValidationError
 import capeval
 from capeval.errors import FormatError, OptionError
 from capeval_server.challenges.definition import Definition
-from capeval_server.challenges.importing import publish, put
+from capeval_server.challenges.locking import held, put
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.errors import ChallengeError, ConflictError
-from capeval_server.organising.access import held
 from capeval_server.organising.describing import describe, fingerprint
+from capeval_server.organising.importing import publish
 from capeval_server.organising.models import record
 from capeval_server.submissions.models import Submission
 

@@ -1,11 +1,10 @@
-"""Everything of a challenge in one zip, but what nobody may have: references, e-mail addresses, secrets."""
+"""Everything of a challenge in one zip, but what nobody may have: references, email addresses, secrets."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import math
 import shutil
 import tempfile
 import zipfile
@@ -22,6 +21,7 @@ from capeval_server.organising.managing import of_challenge
 from capeval_server.organising.models import Action
 from capeval_server.spreadsheets import plain
 from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
+from capeval_server.submissions.stored import finite
 from capeval_server.teams.models import Raise
 
 __all__ = ["FORMAT", "export", "exported"]
@@ -118,7 +118,8 @@ def _json(value: Any) -> str:
 def _write_files(archive: zipfile.ZipFile, challenge: Challenge) -> None:
     # Not what people wrote for a human baseline: it may be among the references of another set.
     files = SubmissionFile.objects.filter(submission__phase__challenge=challenge)
-    for part in files.select_related("split").order_by("submission_id", "split__name").iterator(500):
+    files = files.select_related("split").defer("split__image_ids")
+    for part in files.order_by("submission_id", "split__name").iterator(500):
         name = f"files/{part.submission_id}/{part.split.name}.json"
         with part.file.open("rb") as source, archive.open(name, "w", force_zip64=True) as out:
             shutil.copyfileobj(source, out)
@@ -130,7 +131,7 @@ def _time(value: Any) -> str | None:
 
 def _references(challenge: Challenge) -> Iterator[Row]:
     versions = ReferenceVersion.objects.filter(reference_set__split__challenge=challenge)
-    versions = versions.select_related("reference_set__split")
+    versions = versions.select_related("reference_set__split").defer("reference_set__split__image_ids")
     for version in versions.order_by("reference_set__split__name", "reference_set__name", "number"):
         yield {
             **_version(version),
@@ -202,31 +203,29 @@ def _of_result(result: Result) -> Row:
     }
 
 
-_ENTRY = "reference_version__reference_set__split"
+_SPLIT = "reference_version__reference_set__split"
 
 
 def _results(challenge: Challenge) -> Iterator[Row]:
-    results = Result.objects.filter(submission__in=of_challenge(challenge).values("pk")).defer("log")
-    for result in results.select_related(_ENTRY).order_by("submission_id", "pk").iterator(500):
+    results = Result.objects.filter(submission__in=of_challenge(challenge).values("pk"))
+    results = results.select_related(_SPLIT).defer("log", f"{_SPLIT}__image_ids")
+    for result in results.order_by("submission_id", "pk").iterator(500):
         yield {**_of_result(result), "signature": result.signature, "failure": result.failure}
 
 
 def _scores(challenge: Challenge) -> Iterator[Row]:
     scores = Score.objects.filter(result__submission__in=of_challenge(challenge).values("pk"))
-    scores = scores.select_related(f"result__{_ENTRY}").defer("samples", "result__log")
+    unread = ("samples", "result__log", f"result__{_SPLIT}__image_ids")
+    scores = scores.select_related(f"result__{_SPLIT}").defer(*unread)
     for score in scores.order_by("result__submission_id", "pk").iterator(2000):
         yield {
             **_of_result(score.result),
             "subset": score.subset,
             "score": score.name,
-            "value": _finite(score.value),
-            "low": _finite(score.low),
-            "high": _finite(score.high),
+            "value": finite(score.value),
+            "low": finite(score.low),
+            "high": finite(score.high),
         }
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _actions(challenge: Challenge) -> Iterator[Row]:

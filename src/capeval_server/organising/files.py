@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import NoReturn
 
 from django.contrib.auth.models import User
-from django.core.files.storage import default_storage
 from django.db import DataError, IntegrityError, transaction
 
 from capeval.errors import FormatError
 from capeval_server.challenges.definition import Definition, read_definition
-from capeval_server.challenges.importing import import_challenge, lock_references
-from capeval_server.challenges.models import Challenge, ReferenceVersion
+from capeval_server.challenges.locking import lock_references
+from capeval_server.challenges.models import Challenge, ReferenceSet
 from capeval_server.errors import ChallengeError, ConflictError
 from capeval_server.organising.describing import Change, changes, fingerprint, state_of
+from capeval_server.organising.importing import change_challenge, read_files, taking_back
 from capeval_server.organising.models import record
-from capeval_server.submissions.models import Submission, SubmissionFile
+from capeval_server.submissions.models import Submission
 from capeval_server.submissions.uploads import read_archive
 
 __all__ = ["Preview", "apply_files", "preview_files"]
@@ -107,37 +107,26 @@ def _changing(
     challenge: Challenge | None, entries: Mapping[str, bytes]
 ) -> Iterator[tuple[Challenge, Preview]]:
     """Applies files in a transaction; when it is undone, the files that it stored go too."""
-    there = _stored()
-    made: set[str] = set()
     with tempfile.TemporaryDirectory() as folder:
         path, wanted = _written(entries, Path(folder))
         _check_slug(challenge, wanted)
-        try:
-            with transaction.atomic():
-                lock_references(wanted.challenge.slug)
-                there_now = _held(challenge, wanted.challenge.slug)
-                before = state_of(there_now) if challenge else {}
-                scored = _scored(there_now)
-                with _named(path.parent):
-                    changed = import_challenge(path)
-                made = _stored() - there
-                preview = Preview(
-                    slug=changed.slug,
-                    changes=changes(before, state_of(changed)),
-                    rescored=max(scored - _scored(changed), 0),
-                    seen=fingerprint(before),
-                )
-                yield changed, preview
-        except BaseException:
-            for name in made:
-                default_storage.delete(name)
-            raise
-
-
-def _stored() -> set[str]:
-    """The files that an import stores: references, and results of people."""
-    people = SubmissionFile.objects.exclude(submission__baseline_of=None).values_list("file", flat=True)
-    return {*ReferenceVersion.objects.values_list("file", flat=True), *people}
+        with _named(path.parent):
+            files = read_files(path.parent, wanted)
+        with taking_back() as stored, transaction.atomic():
+            slug = wanted.challenge.slug
+            lock_references(ReferenceSet.objects.filter(split__challenge__slug=slug))
+            there_now = _held(challenge, slug)
+            before = state_of(there_now) if challenge else {}
+            scored = _scored(there_now)
+            with _named(path.parent):
+                changed = change_challenge(wanted, files, stored)
+            preview = Preview(
+                slug=changed.slug,
+                changes=changes(before, state_of(changed)),
+                rescored=max(scored - _scored(changed), 0),
+                seen=fingerprint(before),
+            )
+            yield changed, preview
 
 
 def _scored(challenge: Challenge) -> int:

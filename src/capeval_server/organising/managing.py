@@ -5,13 +5,12 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.shortcuts import get_object_or_404
 
+from capeval_server.challenges.locking import held
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.errors import StandingError, TeamError
-from capeval_server.organising.access import held
 from capeval_server.organising.models import record
-from capeval_server.submissions import standing, worker
+from capeval_server.submissions import leases, standing
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Raise, Team
 
@@ -39,7 +38,11 @@ _DONE = {
 def of_challenge(challenge: Challenge) -> QuerySet[Submission]:
     """All submissions of a challenge, and its human baselines."""
     of_it = Q(phase__challenge=challenge) | Q(baseline_of__split__challenge=challenge)
-    return Submission.objects.filter(of_it).select_related("team", "phase", "user", "baseline_of__split")
+    return (
+        Submission.objects.filter(of_it)
+        .select_related("team", "phase", "user", "baseline_of__split")
+        .defer("baseline_of__split__image_ids")
+    )
 
 
 def repeatable(
@@ -69,14 +72,8 @@ def rerun(user: User, challenge: Challenge, submission: Submission) -> None:
     """
     # Its results go, as they do with new files of the challenge: one comes after the other.
     with held(challenge):
-        _again(_locked(submission))
+        leases.rerun(standing.locked(submission))
         record(user, challenge, "had a submission scored again", submission=submission)
-
-
-def _again(submission: Submission) -> None:
-    if submission.state == Submission.State.WITHDRAWN:
-        raise StandingError("a submission that is withdrawn can't be scored again")
-    worker.rerun(submission)
 
 
 def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, failed: bool = False) -> int:
@@ -90,7 +87,7 @@ def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, f
         pks = repeatable(challenge, phase=phase, failed=failed).values("pk")
         found = list(Submission.objects.select_for_update(no_key=True).filter(pk__in=pks).order_by("pk"))
         for submission in found:
-            _again(submission)
+            leases.rerun(submission)
         which = "failed submissions" if failed else "submissions"
         where = f" of phase {phase.name}" if phase else ""
         record(user, challenge, f"had all {which}{where} scored again ({len(found)})")
@@ -108,7 +105,7 @@ def mark(user: User, challenge: Challenge, submission: Submission, wanted: str, 
     if len(reason) > _LONGEST_REASON or "\0" in reason:
         raise StandingError(f"'reason' must be text of at most {_LONGEST_REASON} characters")
     with transaction.atomic():
-        now = _locked(submission)
+        now = standing.locked(submission)
         if (now.mark, now.mark_reason) == (wanted, reason.strip() if wanted else ""):
             return
         standing.mark(now, wanted, reason)
@@ -173,10 +170,3 @@ def remove_organiser(user: User, challenge: Challenge, organiser: User) -> None:
             raise TeamError("a challenge must keep an organiser: add another first")
         challenge.organisers.remove(organiser)
         record(user, challenge, f"removed {organiser.username} from the organisers")
-
-
-def _locked(submission: Submission) -> Submission:
-    """The submission as it is now; its team's row first, as all do that change what teams decide of."""
-    Team.objects.select_for_update(of=("self",), no_key=True).filter(submissions=submission).first()
-    # A human baseline may be gone, with a change of its file.
-    return get_object_or_404(Submission.objects.select_for_update(no_key=True), pk=submission.pk)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db.models import Count, Q
 from django.utils import timezone
 
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.organising.managing import of_challenge
-from capeval_server.submissions.models import Submission
+from capeval_server.submissions.models import UNFINISHED, Submission
 from capeval_server.teams.models import Raise, Team
 
 __all__ = ["PhaseState", "TeamUse", "Use", "phases_of", "states_of", "use_of"]
@@ -23,7 +22,7 @@ class PhaseState:
 
     Attributes:
         phase: The phase.
-        when: `upcoming`, `open` or `over`.
+        when: `upcoming`, `open` or `closed`.
         teams: How many teams submitted.
         submissions: How many submissions there are, withdrawn ones left out.
         waiting: How many of them wait or are being scored.
@@ -65,18 +64,17 @@ def phases_of(challenge: Challenge) -> list[PhaseState]:
     """The phases, and how they go."""
     now = timezone.now()
     there = ~Q(submissions__state=Submission.State.WITHDRAWN) & Q(submissions__isnull=False)
-    unfinished = [Submission.State.WAITING, Submission.State.RUNNING]
     phases = challenge.phases.prefetch_related("splits").annotate(
         teams_count=Count("submissions__team", distinct=True, filter=there),
         all_count=Count("submissions", filter=there),
-        waiting_count=Count("submissions", filter=Q(submissions__state__in=unfinished)),
+        waiting_count=Count("submissions", filter=Q(submissions__state__in=UNFINISHED)),
         failed_count=Count("submissions", filter=Q(submissions__state=Submission.State.FAILED)),
         standing_count=Count("submissions", filter=Q(submissions__stands=True)),
     )
     return [
         PhaseState(
             phase=phase,
-            when=_when(phase, now),
+            when=phase.when(now),
             teams=phase.teams_count,
             submissions=phase.all_count,
             waiting=phase.waiting_count,
@@ -85,12 +83,6 @@ def phases_of(challenge: Challenge) -> list[PhaseState]:
         )
         for phase in phases.order_by("opens", "name")
     ]
-
-
-def _when(phase: Phase, now: datetime) -> str:
-    if now < phase.opens:
-        return "upcoming"
-    return "open" if now < phase.closes else "over"
 
 
 def states_of(challenge: Challenge) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -22,12 +21,15 @@ from django.views.decorators.http import require_POST, require_safe
 
 from capeval_server import errors
 from capeval_server.challenges.models import ALGORITHM, Challenge, Phase
+from capeval_server.pages import texts
 from capeval_server.pages.browsing import urlpatterns as browsing
+from capeval_server.pages.labels import label
 from capeval_server.pages.markdown import to_html
 from capeval_server.pages.participant_forms import JoinForm, SubmitForm
+from capeval_server.pages.placings import placings
 from capeval_server.submissions import examples, intake, showing
-from capeval_server.submissions.models import Submission
-from capeval_server.submissions.queue import expected_wait
+from capeval_server.submissions.models import UNFINISHED, Submission
+from capeval_server.submissions.queue import ahead_of, expected_wait
 from capeval_server.submissions.standing import set_standing, withdraw
 from capeval_server.teams import joining
 from capeval_server.teams.models import Team
@@ -193,6 +195,7 @@ def _submit_page(
     refusal: Exception | None = None,
 ) -> HttpResponse:
     now = timezone.now()
+    when = phase.when(now)
     per_day, total = intake.allowance(team, phase)
     splits = list(phase.splits.order_by("name"))
     context = {
@@ -205,31 +208,23 @@ def _submit_page(
         "per_day": per_day,
         "total": total,
         "now": now,
-        "opens_later": now < phase.opens,
-        "closed": now >= phase.closes,
+        "opens_later": when == "upcoming",
+        "closed": when == "closed",
         "files": [
             {
                 "split": split,
-                "example": split.results.replace(ALGORITHM, "mymethod"),
+                "example": texts.example_name(split),
                 "images": len(split.image_ids),
-                "sample": _sample(split.image_ids),
+                "sample": texts.example_results(split),
             }
             for split in splits
         ],
         "server": request.build_absolute_uri("/").rstrip("/"),
     }
     answer = render(request, f"{_PAGES}/submit.html", context, status=status)
-    if isinstance(refusal, errors.QuotaError) and refusal.allowed_from is not None:
-        seconds = (refusal.allowed_from - timezone.now()).total_seconds()
-        answer["Retry-After"] = str(max(int(seconds) + 1, 1))
+    if isinstance(refusal, errors.QuotaError) and (seconds := refusal.seconds_left(now)):
+        answer["Retry-After"] = str(seconds)
     return answer
-
-
-def _sample(image_ids: list[int] | list[str]) -> str:
-    """How a file of results begins."""
-    entries = [{"image_id": image, "caption": "a caption of this image"} for image in image_ids[:2]]
-    lines = [f"  {json.dumps(entry, ensure_ascii=False)}" for entry in entries]
-    return "[\n" + ",\n".join(lines) + (",\n  …" if len(image_ids) > len(entries) else "") + "\n]"
 
 
 @login_required
@@ -257,7 +252,7 @@ def _listed(request: HttpRequest, team: Team, phase: Phase) -> dict[str, Any]:
     columns = [
         (split, references)
         for split in splits
-        for references in sorted(split.reference_sets.all(), key=lambda one: one.name)
+        for references in sorted(split.reference_sets.all(), key=lambda one: one.pk)
     ]
     scores = showing.headline(page.object_list, splits)
     rows = [
@@ -288,34 +283,27 @@ def submission(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
     tables = showing.score_tables(submission)
+    current = [table for table in tables if not table.stale]
     files = submission.files.select_related("split").defer("split__image_ids").order_by("split__name")
     phase = submission.phase
     challenge = phase.challenge if phase else submission.baseline_of.split.challenge  # type: ignore[union-attr]
-    unfinished = submission.state in (Submission.State.WAITING, Submission.State.RUNNING)
-    ahead = showing.ahead(submission) if submission.state == Submission.State.WAITING else 0
+    ahead = ahead_of(submission) if submission.state == Submission.State.WAITING else 0
     return {
         "submission": submission,
         "challenge": challenge,
         "phase": phase,
         "own": own,
-        "tables": [table for table in tables if not table.stale],
+        "tables": list(zip(current, placings(submission, current, timezone.now()), strict=True)),
         "stale_tables": [table for table in tables if table.stale],
+        "declared": [(label(name), value) for name, value in submission.declared.items()],
         "browsable": tables and examples.splits_of(submission),
         "files": files if own else [],
-        "unfinished": unfinished,
+        "unfinished": submission.state in UNFINISHED,
         "ahead": ahead,
-        "wait": _wait(ahead) if ahead else "",
+        "wait": texts.wait(expected_wait(ahead, timezone.now())) if ahead else "",
         "seen": f"{submission.state}-{submission.attempt}-{ahead}",
         "everybody_sees": phase.shows_leaderboard(timezone.now()) if phase else True,
     }
-
-
-def _wait(ahead: int) -> str:
-    """About how long a submission waits for those before it; nothing where that is not known."""
-    seconds = expected_wait(ahead, timezone.now())
-    if seconds is None:
-        return ""
-    return f"about {max(round(seconds), 1)} s" if seconds < 90 else f"about {round(seconds / 60):,} min"
 
 
 @require_safe

@@ -10,6 +10,7 @@ from django import forms
 from django.contrib.auth.models import User
 
 from capeval_server.challenges.models import Challenge
+from capeval_server.pages.labels import label
 from capeval_server.submissions.intake import LONGEST_FIELD
 from capeval_server.teams import joining
 from capeval_server.teams.models import Team
@@ -96,7 +97,7 @@ class SubmitForm(forms.Form):
             name = field["name"]
             widget = forms.Textarea({"rows": 3}) if name.lower() in _LONG else forms.TextInput()
             self.fields[f"{_DECLARED}{name}"] = forms.CharField(
-                label=_label(name),
+                label=label(name),
                 required=field["required"],
                 max_length=LONGEST_FIELD,
                 widget=widget,
@@ -116,11 +117,6 @@ class SubmitForm(forms.Form):
     def renew_key(self) -> None:
         """Has the form, shown again, make another submission."""
         self.data = {**self.data.dict(), "key": _new_key()}  # type: ignore[attr-defined]
-
-
-def _label(name: str) -> str:
-    words = name.replace("-", " ").replace("_", " ")
-    return "URL" if words.lower() == "url" else words[:1].upper() + words[1:]
 
 
 def _new_key() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -16,6 +15,7 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 
+from capeval_server.challenges.access import makes_challenges, organises
 from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.challenges.names import NOT_CHALLENGES
 from capeval_server.errors import QuestionError
@@ -23,10 +23,12 @@ from capeval_server.leaderboards.citing import bibtex, fingerprint
 from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.questions import Question, ask, may_see
 from capeval_server.leaderboards.ranking import leaderboard
-from capeval_server.organising.access import makes_challenges, organises
+from capeval_server.pages import texts
+from capeval_server.pages.labels import label
 from capeval_server.pages.markdown import excerpt, to_html
 from capeval_server.pages.tables import address, table
 from capeval_server.submissions.queue import jobs
+from capeval_server.teams.joining import team_of
 
 __all__ = ["urlpatterns"]
 
@@ -45,13 +47,12 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "pages/public/home.html", context)
 
 
-def _timeline(challenge: Challenge, now: datetime) -> dict[str, list[Phase]]:
-    phases = sorted(challenge.phases.all(), key=lambda phase: (phase.closes, phase.pk))
-    return {
-        "open": [phase for phase in phases if phase.opens <= now < phase.closes],
-        "coming": [phase for phase in phases if now < phase.opens],
-        "over": [phase for phase in phases if phase.closes <= now],
-    }
+def _timeline(challenge: Challenge, now: datetime) -> dict[str, list[tuple[Phase, bool]]]:
+    """The phases by their state, each with whether everybody may see its leaderboard."""
+    found: dict[str, list[tuple[Phase, bool]]] = {"upcoming": [], "open": [], "closed": []}
+    for phase in sorted(challenge.phases.all(), key=lambda phase: (phase.closes, phase.pk)):
+        found[phase.when(now)].append((phase, phase.shows_leaderboard(now)))
+    return found
 
 
 def challenge(request: HttpRequest, slug: str) -> HttpResponse:
@@ -62,41 +63,33 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
     phases = list(found.phases.prefetch_related("splits").order_by("opens", "pk"))
     for phase in phases:
         phase.challenge = found
+    # What is open comes first, and what is closed last.
+    phases.sort(key=lambda phase: ("open", "upcoming", "closed").index(phase.when(now)))
     context = {
         "challenge": found,
+        "team": request.user.is_authenticated and team_of(request.user, found),
+        "declared": [(label(field["name"]), field["required"]) for field in found.fields],
         "description": to_html(found.description),
         "rules": to_html(found.rules),
         "splits": [{"split": split, **_facts(split)} for split in splits],
         "phases": [
-            {"phase": phase, "state": _state(phase, now), "shown": may_see(request.user, phase)}
+            {"phase": phase, "state": phase.when(now), "shown": may_see(request.user, phase)}
             for phase in phases
         ],
-        "open": any(phase.opens <= now < phase.closes for phase in phases),
+        "open": any(phase.when(now) == "open" for phase in phases),
         "organises": organises(request.user, found),
     }
     return render(request, "pages/public/challenge.html", context)
 
 
 def _facts(split: Split) -> dict[str, Any]:
-    images = split.image_ids[:2]
-    captions = ["A dog runs on the grass.", "Two cats on a bed."]
-    entries = [
-        {"image_id": image, "caption": caption} for image, caption in zip(images, captions, strict=False)
-    ]
-    lines = ",\n".join(f"  {json.dumps(entry)}" for entry in entries)
     return {
         "images": len(split.image_ids),
-        "example": f"[\n{lines},\n  ...\n]",
-        "file": split.results.replace("<alg>", "mymethod"),
+        "example": texts.example_results(split),
+        "file": texts.example_name(split),
         "subsets": [subset.name for subset in split.subsets.all()],
         "references": sorted(split.reference_sets.all(), key=lambda found: found.pk),
     }
-
-
-def _state(phase: Phase, now: datetime) -> Literal["coming", "open", "over"]:
-    if now < phase.opens:
-        return "coming"
-    return "open" if now < phase.closes else "over"
 
 
 def _phase(slug: str, name: str) -> Phase:
@@ -148,7 +141,7 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
         "table": table(board),
         "public": phase.shows_leaderboard(timezone.now()),
         "cited": _cited(request, question),
-        "state": _state(phase, timezone.now()),
+        "state": phase.when(timezone.now()),
     }
     return render(request, "pages/public/leaderboard.html", context)
 
@@ -224,19 +217,14 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
 
 def _bar(place: int, hour: datetime, scored: int, most: int) -> dict[str, Any]:
     height = round(80 * scored / max(most, 1))
-    left = 4 + 24 * place
-    shape = {"x": left, "y": 90 - height, "height": height, "middle": left + 9}
+    shape = {"x": 2 + 24 * place, "y": 80 - height, "height": height}
     return {**shape, "hour": hour, "scored": scored, "label": hour.hour % 6 == 0}
 
 
 def _wait(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    if seconds < 1:
-        return "for nobody: its scoring begins at once"
-    if seconds < 90:
-        return f"about {round(seconds)} s"
-    return f"about {round(seconds / 60)} min" if seconds < 5400 else f"about {round(seconds / 3600)} h"
+    if seconds is not None and seconds < 1:
+        return "would be scored at once"
+    return f"would wait {about}" if (about := texts.wait(seconds)) else ""
 
 
 class ChallengeConverter(SlugConverter):

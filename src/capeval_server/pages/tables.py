@@ -7,7 +7,9 @@ from datetime import UTC
 from urllib.parse import urlencode, urlsplit
 
 from django.urls import reverse
+from django.utils import timezone
 
+from capeval_server.challenges.models import Phase
 from capeval_server.leaderboards.questions import Question
 from capeval_server.leaderboards.ranking import Leaderboard, Row
 
@@ -162,7 +164,7 @@ def _changed(question: Question, sort_by: str, best_first: bool) -> Question:
 
 
 def _choices(question: Question) -> list[tuple[str, list[Link]]]:
-    """What else can be seen: other splits, references and subsets, where there are any."""
+    """What else can be seen: other phases, splits, references and subsets, where there are any."""
     split, references, subset = question.split, question.reference_set, question.subset
     splits = question.phase.splits.order_by("pk").values_list("name", flat=True)
     sets = split.reference_sets.order_by("pk").values_list("name", "public")
@@ -172,6 +174,7 @@ def _choices(question: Question) -> list[tuple[str, list[Link]]]:
         return _address(question, split, references, subset)
 
     choices = [
+        ("Phase", _phases(question.phase)),
         ("Split", [_link(name, to(name), name == split.name) for name in splits]),
         (
             "References",
@@ -191,6 +194,18 @@ def _choices(question: Question) -> list[tuple[str, list[Link]]]:
         ),
     ]
     return [(what, links) for what, links in choices if len(links) > 1]
+
+
+def _phases(chosen: Phase) -> list[Link]:
+    """The phases whose leaderboards everybody may see, and the one that is looked at."""
+    now = timezone.now()
+    found = chosen.challenge.phases.order_by("opens", "pk")
+    slug = chosen.challenge.slug
+    return [
+        _link(phase.name, reverse("leaderboard", args=(slug, phase.name)), phase == chosen)
+        for phase in found
+        if phase == chosen or (phase.opens <= now and phase.shows_leaderboard(now))
+    ]
 
 
 def _link(text: str, target: str, chosen: bool, note: str = "") -> Link:

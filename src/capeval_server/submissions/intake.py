@@ -90,44 +90,31 @@ def submit(
         QuotaError: The quota is used up.
         RepeatedKeyError: The key was used for another upload.
     """
-    now = timezone.now()
-    if not phase.opens <= now < phase.closes:
-        state = f"opens at {phase.opens.isoformat()}" if now < phase.opens else "is closed"
-        raise PhaseError(f"phase {phase.name!r} {state}")
-    team = team_of(user, phase.challenge)
-    if team is None:
-        raise TeamError(f"to submit, join the challenge {phase.challenge.slug!r} first, alone or in a team")
+    team = _entrant(user, phase)
     _check_declared(phase, declared)
-    upload = read_upload(name, file, list(phase.splits.order_by("name")))
-    digest = _digest(phase, upload, declared)
+    splits = list(phase.splits.order_by("name"))
+    upload = read_upload(name, file, splits)
     submission = Submission(
         team=team,
         user=user,
         phase=phase,
         declared=dict(declared),
         algorithm=upload.algorithm,
-        sha256=digest,
+        sha256=_digest(phase, upload, declared),
         idempotency_key=key,
     )
-    files = [
-        SubmissionFile(submission=submission, split=split)
-        for split in phase.splits.filter(name__in=upload.files).order_by("name")
+    parts = [
+        (SubmissionFile(submission=submission, split=split), upload.files[split.name]) for split in splits
     ]
     try:
         with transaction.atomic():
             _lock(team, user)
             known = Submission.objects.filter(user=user, idempotency_key=key).first() if key else None
             if known is not None:
-                return _same(known, digest), False
-            _spend(team, phase)
-            submission.created = timezone.now()
-            submission.save(force_insert=True)
-            for part in files:
-                content = ContentFile(upload.files[part.split.name])
-                part.file.save(_file_name(part), content, save=False)
-                part.save()
+                return _same(known, submission.sha256), False
+            _take_in(submission, parts, team, phase)
     except BaseException as error:
-        for part in files:
+        for part, _ in parts:
             # By the name that it would have: of a file that is half written, Django keeps none.
             part.file.storage.delete(f"submissions/{_file_name(part)}")
         if key and isinstance(error, IntegrityError):
@@ -135,6 +122,29 @@ def submit(
             raise RepeatedKeyError(_REPEATED) from None
         raise
     return submission, True
+
+
+def _entrant(user: User, phase: Phase) -> Team:
+    """The team that a user submits for now."""
+    if (when := phase.when(timezone.now())) != "open":
+        state = f"opens at {phase.opens.isoformat()}" if when == "upcoming" else "is closed"
+        raise PhaseError(f"phase {phase.name!r} {state}")
+    team = team_of(user, phase.challenge)
+    if team is None:
+        raise TeamError(f"to submit, join the challenge {phase.challenge.slug!r} first, alone or in a team")
+    return team
+
+
+def _take_in(
+    submission: Submission, parts: Iterable[tuple[SubmissionFile, bytes]], team: Team, phase: Phase
+) -> None:
+    # Of one moment, also at midnight: it counts for the day whose quota it was taken from.
+    submission.created = timezone.now()
+    _spend(team, phase, submission.created)
+    submission.save(force_insert=True)
+    for part, content in parts:
+        part.file.save(_file_name(part), ContentFile(content), save=False)
+        part.save()
 
 
 def _lock(team: Team, user: User) -> None:
@@ -175,8 +185,7 @@ def _same(known: Submission, digest: str) -> Submission:
     return known
 
 
-def _spend(team: Team, phase: Phase) -> None:
-    now = timezone.now()
+def _spend(team: Team, phase: Phase, now: datetime) -> None:
     there = quota(team, phase, now)
     if there.left_today:
         return

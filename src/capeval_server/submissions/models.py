@@ -11,7 +11,7 @@ from django.utils import timezone
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.teams.models import Team
 
-__all__ = ["ImageScores", "Result", "Score", "Submission", "SubmissionFile", "Worker"]
+__all__ = ["UNFINISHED", "ImageScores", "Result", "Score", "Submission", "SubmissionFile", "Worker"]
 
 
 class Submission(models.Model):
@@ -85,6 +85,9 @@ class Submission(models.Model):
     def entrant(self) -> str:
         """Whose captions they are, as people see it."""
         return "human" if self.team is None else self.team.name
+
+
+UNFINISHED = (Submission.State.WAITING, Submission.State.RUNNING)
 
 
 class SubmissionFile(models.Model):

@@ -13,11 +13,14 @@ from django.db.models.functions import TruncHour
 
 from capeval_server.submissions.models import Submission, Worker
 
-__all__ = ["Jobs", "SeenWorker", "expected_wait", "jobs"]
+__all__ = ["Jobs", "SeenWorker", "ahead_of", "expected_wait", "jobs"]
 
 _SEEN = timedelta(minutes=1)
 _RECENT = 50
 _HOURS = 24
+_WAITING, _RUNNING = Q(state=Submission.State.WAITING), Q(state=Submission.State.RUNNING)
+# Human baselines wait for all others, also for those that come later.
+_BEFORE_NEW = _RUNNING | (_WAITING & Q(baseline_of=None))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,20 +59,30 @@ def jobs(now: datetime) -> Jobs:
     """What goes on at a time."""
     scored = Q(state=Submission.State.SCORED)
     counts = Submission.objects.aggregate(
-        waiting=Count("pk", filter=Q(state=Submission.State.WAITING)),
-        running=Count("pk", filter=Q(state=Submission.State.RUNNING)),
+        waiting=Count("pk", filter=_WAITING),
+        running=Count("pk", filter=_RUNNING),
+        ahead=Count("pk", filter=_BEFORE_NEW),
         last_hour=Count("pk", filter=scored & Q(finished__gt=now - timedelta(hours=1))),
         last_day=Count("pk", filter=scored & Q(finished__gt=now - timedelta(days=1))),
     )
     workers = _workers(now).order_by("started", "pk")
     found = [SeenWorker(started=worker.started, seen=worker.seen) for worker in workers]
-    ahead = counts["waiting"] + counts["running"]
+    ahead = counts.pop("ahead")
     return Jobs(
         **counts,
         workers=found,
         expected_wait=_expected_wait(ahead) if found else None,
         by_hour=_by_hour(now),
     )
+
+
+def ahead_of(submission: Submission) -> int:
+    """How many submissions are scored before one that waits."""
+    before = Q(created__lt=submission.created, baseline_of=None)
+    if submission.baseline_of_id is not None:
+        before = Q(baseline_of=None) | Q(baseline_of__lt=submission.baseline_of_id)
+    found = Submission.objects.filter(_RUNNING | (_WAITING & before))
+    return found.exclude(pk=submission.pk).count()
 
 
 def expected_wait(ahead: int, now: datetime) -> float | None:

@@ -125,7 +125,7 @@ class Scorer:
                 # A process that ended within a metric costs that metric alone: another goes on with the next.
                 done = child.score(task, task.metrics[len(outcomes) :], alive)
                 outcomes += done
-                if not any(outcome.failure for outcome in done):
+                if len(outcomes) == len(task.metrics) and not any(outcome.failure for outcome in done):
                     self._keep(task.key, child)
             except _EarlyEndError as error:
                 # One that was idle may have been ended by anything since: another is tried.
@@ -196,13 +196,16 @@ class _Child:
         started: str | None = None
         for answer in self._lines(job, alive):
             if isinstance(answer, str):
-                if started is None:
+                if started is not None:
+                    outcomes.append(Outcome(metric=started, failure=f"{started} {answer}", log=self._tail()))
+                elif not outcomes:
                     raise _EarlyEndError(f"scoring {answer} before its first metric\n{self._tail()}")
-                outcomes.append(Outcome(metric=started, failure=f"{started} {answer}", log=self._tail()))
                 return outcomes
             started = answer.get("started", started)
             if "finished" in answer:
                 outcomes.append(_outcome(answer, task.folder))
+                # Should it end now, that is no metric's fault: another process goes on.
+                started = None
         return outcomes
 
     def _lines(self, job: dict[str, Any], alive: Callable[[], None]) -> Iterator[dict[str, Any] | str]:

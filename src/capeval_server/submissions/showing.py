@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,14 +12,15 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from capeval.metrics import METRICS
-from capeval_server.challenges.models import Phase, Split
+from capeval_server.challenges.access import organised_by
+from capeval_server.challenges.models import Phase, ReferenceVersion, Split
 from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.submissions.stored import finite
 
 __all__ = [
     "Cell",
     "ScoreRow",
     "ScoreTable",
-    "ahead",
     "headline",
     "own",
     "published",
@@ -39,9 +39,7 @@ def own(user: User | AnonymousUser) -> QuerySet[Submission]:
 
 def published(now: datetime) -> QuerySet[Submission]:
     """What stands on a leaderboard that everybody may see, human baselines included."""
-    shown = Phase.objects.filter(
-        Q(leaderboard=Phase.Leaderboard.PUBLIC) | Q(leaderboard=Phase.Leaderboard.AFTER, closes__lte=now)
-    )
+    shown = Phase.showing(now)
     stands = Q(stands=True) & Exists(shown.filter(pk=OuterRef("phase_id")))
     ended = (Submission.State.FAILED, Submission.State.WITHDRAWN)
     baseline = (
@@ -72,17 +70,8 @@ def visible(user: User | AnonymousUser, pk: Any, *, manages: bool = True) -> tup
 
 def _managed(user: User | AnonymousUser) -> QuerySet[Submission]:
     """What stands on leaderboards of challenges that a user manages, hidden leaderboards included."""
-    standing = Submission.objects.filter(stands=True).select_related("phase__challenge", "team")
-    if not user.is_authenticated:
-        return standing.none()
-    return standing if user.is_staff else standing.filter(phase__challenge__organisers=user)
-
-
-def ahead(submission: Submission) -> int:
-    """How many submissions come before one that waits."""
-    waits = Q(state=Submission.State.WAITING, created__lt=submission.created)
-    before = Q(state=Submission.State.RUNNING) | waits
-    return Submission.objects.filter(before).exclude(pk=submission.pk).count()
+    standing = Submission.objects.filter(stands=True, phase__challenge__in=organised_by(user))
+    return standing.select_related("phase__challenge", "team")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +111,7 @@ class ScoreTable:
         groups: The subsets, in order; all images, named by nothing, come first.
         rows: The scores.
         signatures: Of each metric that gave scores, what they depend on.
+        reference_version: The references themselves, as they are stored.
     """
 
     split: Split
@@ -132,6 +122,7 @@ class ScoreTable:
     groups: list[str]
     rows: list[ScoreRow]
     signatures: list[tuple[str, str]]
+    reference_version: ReferenceVersion
 
     @property
     def stale(self) -> bool:
@@ -150,7 +141,11 @@ def score_tables(submission: Submission) -> list[ScoreTable]:
     for score in Score.objects.filter(result__submission=submission).defer("samples").order_by("pk"):
         scores.setdefault(score.result_id, []).append(score)
     tables = [_table(version, found, scores) for version, found in by_version.items()]
-    return sorted(tables, key=lambda table: (table.stale, table.split.name, table.references, -table.version))
+
+    def order(table: ScoreTable) -> tuple[bool, int, int, int]:
+        return table.stale, table.split.pk, table.reference_version.reference_set_id, -table.version
+
+    return sorted(tables, key=order)
 
 
 def _table(version: Any, results: Iterable[Result], scores: dict[int, list[Score]]) -> ScoreTable:
@@ -169,6 +164,7 @@ def _table(version: Any, results: Iterable[Result], scores: dict[int, list[Score
         groups=groups,
         rows=rows,
         signatures=[(result.metric, result.signature) for result in ordered if result.signature],
+        reference_version=version,
     )
 
 
@@ -177,15 +173,11 @@ def _rows(result: Result, scores: list[Score], groups: list[str]) -> list[ScoreR
         return [ScoreRow(name=result.metric, failure=result.failure)]
     found: dict[str, dict[str, Cell]] = {}
     for score in scores:
-        cell = Cell(value=_finite(score.value), low=_finite(score.low), high=_finite(score.high))
+        cell = Cell(value=finite(score.value), low=finite(score.low), high=finite(score.high))
         found.setdefault(score.name, {})[score.subset] = cell
     known = list(METRICS[result.metric]().names) if result.metric in METRICS else []
     names = sorted(found, key=lambda name: known.index(name) if name in known else len(known))
     return [ScoreRow(name=name, cells=[found[name].get(group) for group in groups]) for name in names]
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def headline(
@@ -205,5 +197,5 @@ def headline(
         "value",
     ):
         if number == current:
-            found.setdefault(submission, {})[references] = _finite(value)
+            found.setdefault(submission, {})[references] = finite(value)
     return found

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from django.db import transaction
 from django.db.models import Q
+from django.http import Http404
 
 from capeval_server.errors import StandingError
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Team
 
-__all__ = ["mark", "set_standing", "withdraw"]
+__all__ = ["locked", "mark", "set_standing", "withdraw"]
 
 
 def set_standing(submission: Submission, stands: bool) -> Submission:
@@ -19,7 +20,7 @@ def set_standing(submission: Submission, stands: bool) -> Submission:
         StandingError: The submission is not scored.
     """
     with transaction.atomic():
-        held = _held(submission, stands=stands)
+        held = locked(submission, stands=stands)
         if stands and held.state != Submission.State.SCORED:
             raise StandingError(f"a submission must be scored to stand (it is {held.state})")
         if stands:
@@ -38,7 +39,7 @@ def withdraw(submission: Submission) -> Submission:
         StandingError: The submission failed.
     """
     with transaction.atomic():
-        held = _held(submission)
+        held = locked(submission)
         if held.state == Submission.State.FAILED:
             raise StandingError("a submission that failed can't be withdrawn: it cost nothing")
         held.state, held.stands = Submission.State.WITHDRAWN, False
@@ -59,15 +60,21 @@ def mark(submission: Submission, mark: str, reason: str) -> None:
     submission.save(update_fields=["mark", "mark_reason"])
 
 
-def _held(submission: Submission, *, stands: bool = False) -> Submission:
+def locked(submission: Submission, *, stands: bool = False) -> Submission:
     """The submission as it is now, with its team's row locked: one change of a team comes after the other.
 
     If it is to stand, the one in whose place it does is locked too. Whoever locks many submissions does it in
     the order of their keys, so that no two wait for each other.
+
+    Raises:
+        Http404: It is gone, as a human baseline whose file changed.
     """
     Team.objects.select_for_update(of=("self",), no_key=True).filter(submissions=submission).first()
     wanted = Q(pk=submission.pk)
     if stands:
         wanted |= Q(team=submission.team_id, phase=submission.phase_id, stands=True)
     found = Submission.objects.select_for_update(no_key=True).filter(wanted).order_by("pk")
-    return next(one for one in found if one.pk == submission.pk)
+    held = next((one for one in found if one.pk == submission.pk), None)
+    if held is None:
+        raise Http404
+    return held

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 
 import numpy as np
@@ -9,10 +10,15 @@ import numpy as np
 from capeval.types import FloatArray
 from capeval_server.submissions.models import ImageScores, Result, Score
 
-__all__ = ["image_scores_of", "packed_image_scores", "packed_samples", "samples_of"]
+__all__ = ["finite", "image_scores_of", "packed_image_scores", "packed_samples", "samples_of"]
 
 # One byte order, whatever machine writes and reads.
 _SAMPLES, _IMAGES = np.dtype("<f4"), np.dtype("<f8")
+
+
+def finite(value: float | None) -> float | None:
+    """A number; None where there is none, or it is infinite or not a number."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def samples_of(score: Score) -> np.ndarray[tuple[int], np.dtype[np.float32]] | None:

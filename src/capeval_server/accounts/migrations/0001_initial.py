@@ -33,6 +33,7 @@ class Migration(migrations.Migration):
                                 "submit",
                                 "see own submissions, submit, and change what stands on the leaderboard",
                             ),
+                            ("organise", "all of that, and manage the challenges that one organises"),
                         ],
                         max_length=10,
                     ),

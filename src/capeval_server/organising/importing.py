@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import transaction
-from django.db.models import Manager, Model, QuerySet
+from django.db.models import QuerySet
 
 import capeval
 from capeval.formats import load_subsets
 from capeval.types import ImageId
 from capeval_server.challenges import definition
+from capeval_server.challenges.locking import lock_references, put
 from capeval_server.challenges.models import (
     Challenge,
     Phase,
@@ -31,13 +32,11 @@ from capeval_server.errors import ChallengeError, UploadError
 from capeval_server.submissions.models import ImageScores, Submission, SubmissionFile
 from capeval_server.submissions.uploads import check_results
 
-__all__ = ["import_challenge", "lock_references", "publish", "put"]
-
-Row = TypeVar("Row", bound=Model)
+__all__ = ["Files", "change_challenge", "import_challenge", "publish", "read_files", "taking_back"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Files:
+class Files:
     """What the files of a split hold."""
 
     image_ids: list[int] | list[str]
@@ -57,18 +56,35 @@ def import_challenge(path: Path) -> Challenge:
         OSError: A file can't be read or stored.
     """
     wanted = definition.read_definition(path)
-    files = {split.name: _read(path.parent, split) for split in wanted.splits}
+    files = read_files(path.parent, wanted)
+    with taking_back() as stored, transaction.atomic():
+        return change_challenge(wanted, files, stored)
+
+
+@contextmanager
+def taking_back() -> Iterator[list[str]]:
+    """A list for the names of files that are stored: if an error ends it, they are deleted."""
     stored: list[str] = []
     try:
-        with transaction.atomic():
-            return _import(wanted, files, stored)
+        yield stored
     except BaseException:
         for name in stored:
             default_storage.delete(name)
         raise
 
 
-def _read(folder: Path, split: definition.Split) -> _Files:
+def read_files(folder: Path, wanted: definition.Definition) -> dict[str, Files]:
+    """The files of each split of a definition.
+
+    Raises:
+        ChallengeError: Files do not go together.
+        FormatError: A file of references or subsets is wrong.
+        OSError: A file can't be read.
+    """
+    return {split.name: _read(folder, split) for split in wanted.splits}
+
+
+def _read(folder: Path, split: definition.Split) -> Files:
     references = {}
     images: tuple[int | str, ...] | None = None
     for entry in split.references:
@@ -91,7 +107,7 @@ def _read(folder: Path, split: definition.Split) -> _Files:
             raise ChallengeError(
                 f"{split.subsets}: subset {name!r} must have images of split {split.name!r} (got {named!r})"
             )
-    return _Files(image_ids=ids, references=references, humans=humans, subsets=subsets)  # type: ignore[arg-type]
+    return Files(image_ids=ids, references=references, humans=humans, subsets=subsets)  # type: ignore[arg-type]
 
 
 def _read_human(folder: Path, name: str, split: definition.Split, images: Sequence[ImageId]) -> bytes:
@@ -103,9 +119,21 @@ def _read_human(folder: Path, name: str, split: definition.Split, images: Sequen
     return data
 
 
-def _import(wanted: definition.Definition, files: dict[str, _Files], stored: list[str]) -> Challenge:
+def change_challenge(wanted: definition.Definition, files: dict[str, Files], stored: list[str]) -> Challenge:
+    """Makes a challenge what its definition and files say, in a transaction of the caller's.
+
+    Args:
+        wanted: The definition.
+        files: The files of its splits.
+        stored: Gets the names of the files that are stored, which the caller takes back if all is undone.
+
+    Raises:
+        ChallengeError: They take away what submissions stand on.
+        OSError: A file can't be stored.
+    """
     about = wanted.challenge
-    lock_references(about.slug)
+    # Before anything else, as workers do.
+    lock_references(ReferenceSet.objects.filter(split__challenge__slug=about.slug))
     challenge = put(
         Challenge.objects,
         {
@@ -130,38 +158,13 @@ def _import(wanted: definition.Definition, files: dict[str, _Files], stored: lis
     return challenge
 
 
-def lock_references(slug: str) -> None:
-    """Keeps the references of a challenge as they are, until the end of the transaction.
-
-    It comes before anything else, in one order for all: a worker that writes scores waits, or this waits
-    for it.
-    """
-    locked = ReferenceSet.objects.filter(split__challenge__slug=slug).order_by("pk")
-    list(locked.select_for_update(of=("self",), no_key=True))
-
-
-def put(rows: Manager[Row], values: Mapping[str, Any], **key: Any) -> Row:
-    """The row with a key, which has some values from now on; made where there is none.
-
-    Other than Django's `update_or_create`, it locks no key: rows that point to this one can be written
-    meanwhile, and none waits for the other.
-    """
-    row, made = rows.get_or_create(defaults=values, **key)
-    if not made:
-        row = rows.select_for_update(no_key=True).get(pk=row.pk)
-        for name, value in values.items():
-            setattr(row, name, value)
-        row.save(update_fields=list(values))
-    return row
-
-
 def _refuse_removal(what: str, there: object, wanted: set[str]) -> None:
     gone = set(there.values_list("name", flat=True)) - wanted  # type: ignore[attr-defined]
     if gone:
         raise ChallengeError(f"{what} can't be taken out of a challenge (missing: {', '.join(sorted(gone))})")
 
 
-def _import_split(challenge: Challenge, wanted: definition.Split, files: _Files, stored: list[str]) -> None:
+def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, stored: list[str]) -> None:
     old = challenge.splits.filter(name=wanted.name).first()
     scoring = {"metrics": wanted.metrics, "results": wanted.results, "image_ids": files.image_ids}
     if old is not None:
@@ -245,11 +248,5 @@ def publish(reference_set: ReferenceSet, name: str, data: bytes) -> None:
     Raises:
         OSError: The file can't be stored.
     """
-    stored: list[str] = []
-    try:
-        with transaction.atomic():
-            _import_references(reference_set, name, data, stored)
-    except BaseException:
-        for file_name in stored:
-            default_storage.delete(file_name)
-        raise
+    with taking_back() as stored, transaction.atomic():
+        _import_references(reference_set, name, data, stored)

@@ -1,0 +1,48 @@
+"""What organisers see and do; for anybody else there is nothing here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import path
+
+from capeval_server.pages.organiser import challenge, overview, people, references, submissions
+from capeval_server.pages.organiser.common import View
+
+__all__ = ["urlpatterns"]
+
+
+def _at(place: str, view: View, name: str) -> Any:
+    return path(f"<slug:slug>/organise/{place}", view, name=f"organiser_{name}")
+
+
+urlpatterns = [
+    path("new/", challenge.new, name="organiser_new"),
+    path("new/apply/", challenge.apply_new, name="organiser_apply_new"),
+    _at("", overview.overview_page, "overview"),
+    _at("trail/", overview.trail, "trail"),
+    _at("edit/", challenge.edit, "edit"),
+    _at("phases/", challenge.phase, "add_phase"),
+    _at("phases/<slug:phase>/", challenge.phase, "phase"),
+    _at("references/", references.references, "references"),
+    _at("references/<slug:split>/<slug:references>/", references.send_references, "send_references"),
+    _at(
+        "references/<slug:split>/<slug:references>/publish/",
+        references.publish_references,
+        "publish_references",
+    ),
+    _at("files/", challenge.files, "files"),
+    _at("files/apply/", challenge.apply_to, "apply"),
+    _at("files/challenge.toml", challenge.definition, "definition"),
+    _at("submissions/", submissions.submissions, "submissions"),
+    _at("submissions/<uuid:pk>/", submissions.submission, "submission"),
+    _at("submissions/<uuid:pk>/rerun/", submissions.rerun_one, "rerun_one"),
+    _at("submissions/<uuid:pk>/mark/", submissions.mark, "mark"),
+    _at("submissions/<uuid:pk>/off/", submissions.take_off, "take_off"),
+    _at("rerun/", submissions.rerun_many, "rerun"),
+    _at("teams/", people.teams, "teams"),
+    _at("teams/<int:pk>/", people.team, "team"),
+    _at("organisers/", people.organisers, "organisers"),
+    _at("organisers/<int:pk>/remove/", people.remove_organiser, "remove_organiser"),
+    _at("export/", overview.export_page, "export"),
+]

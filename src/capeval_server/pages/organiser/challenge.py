@@ -1,0 +1,172 @@
+"""The pages where organisers change a challenge: by forms, or by its files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from capeval.errors import CapevalError
+from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.organising import drafts, editing
+from capeval_server.organising.describing import describe_phase, fingerprint, to_toml
+from capeval_server.organising.files import apply_files, preview_files
+from capeval_server.pages import organiser_forms
+from capeval_server.pages.organiser.common import (
+    for_makers,
+    for_organisers,
+    form_status,
+    show,
+    storing,
+    tell,
+    user_of,
+)
+
+__all__ = ["apply_new", "apply_to", "definition", "edit", "files", "new", "phase"]
+
+
+@for_organisers
+def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Changes texts and declared fields."""
+    about = editing.about_of(challenge)
+    form = organiser_forms.AboutForm(request.POST or None, initial={**about, "seen": fingerprint(about)})
+    fields = organiser_forms.FieldSet(request.POST or None, initial=about["fields"], prefix="fields")
+    if request.method == "POST" and form.is_valid() and fields.is_valid():
+        given = form.cleaned_data
+        wanted = {name: given[name].replace("\r\n", "\n") for name in ("title", "description", "rules")}
+        wanted["fields"] = organiser_forms.declared(fields)
+        try:
+            changed = editing.edit_about(user_of(request), challenge, wanted, seen=given["seen"])
+        except editing.FieldsError as error:
+            organiser_forms.show_problems(form, error)
+        except CapevalError as error:
+            shown = {"fields": fields, "current": about, "phases": _phases(challenge)}
+            return _conflict(request, challenge, error, form, "edit", **shown)
+        else:
+            tell(request, f"Saved: {', '.join(changed)}." if changed else "Nothing changed.")
+            return redirect("organiser_edit", challenge.slug)
+    shown = {"form": form, "fields": fields, "phases": _phases(challenge)}
+    return show(request, challenge, "edit", tab="edit", **shown, status=form_status(form, fields))
+
+
+def _phases(challenge: Challenge) -> QuerySet[Phase]:
+    return challenge.phases.order_by("opens", "name")
+
+
+def _conflict(
+    request: HttpRequest,
+    challenge: Challenge,
+    error: CapevalError,
+    form: forms.Form,
+    page: str,
+    **context: Any,
+) -> HttpResponse:
+    """What was sent stays in the form, beside what is there by now; sent again, it replaces that."""
+    form.add_error(None, f"{error}. Look at what it is now, below; saving again replaces it.")
+    data = form.data.copy()  # type: ignore[attr-defined]
+    data["seen"] = fingerprint(context["current"])
+    form.data = data
+    return show(request, challenge, page, tab="edit", form=form, status=409, **context)
+
+
+@for_organisers
+def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) -> HttpResponse:
+    """Changes a phase, or adds one."""
+    found = None if phase is None else get_object_or_404(challenge.phases, name=phase)
+    initial = describe_phase(found) if found else {"quota_per_day": 5, "quota_total": 100}
+    seen = fingerprint(initial) if found else ""
+    form = organiser_forms.PhaseForm(
+        challenge, found, request.POST or None, initial={**initial, "seen": seen}
+    )
+    if request.method == "POST" and form.is_valid():
+        wanted = {name: value for name, value in form.cleaned_data.items() if name != "seen"}
+        given = form.cleaned_data["seen"] if found else None
+        try:
+            changed = editing.edit_phase(user_of(request), challenge, wanted, seen=given)
+        except editing.FieldsError as error:
+            organiser_forms.show_problems(form, error)
+        except CapevalError as error:
+            return _conflict(request, challenge, error, form, "phase", phase=found, current=initial)
+        else:
+            name = wanted["name"]
+            done = "Saved" if found else "Added"
+            tell(request, f"{done} phase {name}." if changed else "Nothing changed.")
+            return redirect("organiser_phase", challenge.slug, name)
+    return show(request, challenge, "phase", tab="edit", form=form, phase=found, status=form_status(form))
+
+
+@for_organisers
+@storing
+def files(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Takes a zip of the challenge's files, and shows what would change."""
+    return _files(request, challenge)
+
+
+@for_makers
+@storing
+def new(request: HttpRequest) -> HttpResponse:
+    """Takes a zip of a new challenge's files, and shows what would be made."""
+    return _files(request, None)
+
+
+def _files(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
+    context: dict[str, Any] = {"challenge": challenge, "tab": "files"}
+    form = organiser_forms.FilesForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            data = form.cleaned_data["file"].read()
+            preview = preview_files(challenge, [data])
+        except CapevalError as error:
+            form.add_error("file", str(error))
+        else:
+            sha256 = drafts.keep_draft(user_of(request), challenge, "files", data)
+            context["confirm"] = organiser_forms.ConfirmForm(initial={"sha256": sha256, "seen": preview.seen})
+            context["preview"] = preview
+    return render(request, "pages/organiser/files.html", {**context, "form": form}, status=form_status(form))
+
+
+@for_organisers
+@require_POST
+@storing
+def apply_to(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Applies the zip that was sent before."""
+    return _apply(request, challenge)
+
+
+@for_makers
+@require_POST
+@storing
+def apply_new(request: HttpRequest) -> HttpResponse:
+    """Makes a challenge of the zip that was sent before."""
+    return _apply(request, None)
+
+
+def _apply(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
+    form = organiser_forms.ConfirmForm(request.POST)
+    user = user_of(request)
+    if form.is_valid():
+        given = form.cleaned_data
+        try:
+            data = drafts.read_draft(user, challenge, "files", given["sha256"])
+            changed = apply_files(user, challenge, [data], seen=given["seen"])
+        except CapevalError as error:
+            messages.error(request, f"Nothing changed: {error}.")
+        else:
+            drafts.drop_draft(user, challenge, "files")
+            tell(request, "The challenge is what the files say." if challenge else "The challenge is made.")
+            return redirect("organiser_overview", changed.slug)
+    return redirect("organiser_files", challenge.slug) if challenge else redirect("organiser_new")
+
+
+@for_organisers
+@require_safe
+def definition(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """The definition as it is now."""
+    answer = HttpResponse(to_toml(challenge), content_type="application/toml; charset=utf-8")
+    answer["Content-Disposition"] = 'attachment; filename="challenge.toml"'
+    return answer

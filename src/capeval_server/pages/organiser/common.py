@@ -1,0 +1,117 @@
+"""What all pages of organisers have in common: who is let in, and what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+
+from capeval_server.challenges.access import makes_challenges, organised
+from capeval_server.challenges.models import Challenge
+from capeval_server.organising.models import Action
+
+__all__ = [
+    "FAILURES",
+    "LATEST",
+    "PAGE",
+    "View",
+    "actions_of",
+    "for_makers",
+    "for_organisers",
+    "form_status",
+    "paged",
+    "show",
+    "storing",
+    "tell",
+    "user_of",
+]
+
+PAGE = 50
+LATEST = 8
+# On how many metrics a submission failed.
+FAILURES = Count("results__metric", filter=Q(results__failure__gt=""), distinct=True)
+View = Callable[..., HttpResponseBase]
+
+
+def storing(view: View) -> View:
+    """Says so when files can't be stored, as when the disk is full."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, *arguments: Any, **named: Any) -> HttpResponseBase:
+        try:
+            return view(request, *arguments, **named)
+        except OSError:
+            return render(request, "503.html", status=503)
+
+    return answer
+
+
+def for_organisers(view: View) -> View:
+    """Lets organisers of a challenge in, and gives the view the challenge for its name."""
+
+    @never_cache
+    @wraps(view)
+    def answer(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
+        return view(request, organised(request.user, slug), **named)
+
+    return answer
+
+
+def for_makers(view: View) -> View:
+    """Lets those in who may make challenges."""
+
+    @never_cache
+    @wraps(view)
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        if not makes_challenges(request.user):
+            raise Http404
+        return view(request)
+
+    return answer
+
+
+def user_of(request: HttpRequest) -> User:
+    """Who asks: someone who has logged in, or no view is reached."""
+    return cast(User, request.user)
+
+
+def show(
+    request: HttpRequest, challenge: Challenge, page: str, *, status: int = 200, **context: Any
+) -> HttpResponse:
+    """A page of a challenge's organisers, by the name of its template."""
+    context = {"challenge": challenge, "now": timezone.now(), **context}
+    return render(request, f"pages/organiser/{page}.html", context, status=status)
+
+
+def form_status(*sent: forms.Form | forms.BaseFormSet[Any]) -> int:
+    """The status of a page with forms: of those that were sent, all are right, or the answer says so."""
+    return 422 if any(form.is_bound and not form.is_valid() for form in sent) else 200
+
+
+def actions_of(challenge: Challenge) -> QuerySet[Action]:
+    """What organisers did, the latest first."""
+    return challenge.actions.select_related("submission", "team").order_by("-time", "-pk")
+
+
+def paged(request: HttpRequest, rows: QuerySet[Any]) -> dict[str, Any]:
+    """The page that was asked for, the numbers of others near it, and what else was asked for."""
+    found = Paginator(rows, PAGE).get_page(request.GET.get("page"))
+    asked = request.GET.copy()
+    asked.pop("page", None)
+    numbers = list(found.paginator.get_elided_page_range(found.number))
+    return {"found": found, "numbers": numbers, "query": asked.urlencode()}
+
+
+def tell(request: HttpRequest, text: str) -> None:
+    """Says on the next page that something is done."""
+    messages.success(request, text)

@@ -1,0 +1,116 @@
+"""The pages of teams and organisers, for organisers."""
+
+from __future__ import annotations
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from capeval.errors import CapevalError
+from capeval_server.challenges.models import Challenge
+from capeval_server.organising import managing, overview
+from capeval_server.pages import organiser_forms
+from capeval_server.pages.organiser.common import (
+    LATEST,
+    PAGE,
+    actions_of,
+    for_organisers,
+    form_status,
+    paged,
+    show,
+    tell,
+    user_of,
+)
+
+__all__ = ["organisers", "remove_organiser", "team", "teams"]
+
+
+@for_organisers
+@require_safe
+def teams(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """The teams, their members, and what they used of the quotas."""
+    listed = challenge.teams.prefetch_related("memberships__user").order_by("name")
+    listing = paged(request, listed)
+    uses = overview.use_of(challenge, listing["found"].object_list)
+    return show(request, challenge, "teams", tab="teams", teams=uses, **listing)
+
+
+@for_organisers
+def team(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
+    """A team; gives it more of a phase's quota."""
+    found = get_object_or_404(challenge.teams.prefetch_related("memberships__user"), pk=pk)
+    form = None
+    if request.method == "POST":
+        form = organiser_forms.RaiseForm(challenge, request.POST)
+        if form.is_valid():
+            given = form.cleaned_data
+            chosen = challenge.phases.get(name=given["phase"])
+            managing.raise_quota(
+                user_of(request), found, chosen, per_day=given["per_day"], total=given["total"]
+            )
+            tell(request, f"The team's quota in phase {chosen.name} is changed.")
+            return redirect("organiser_team", challenge.slug, pk)
+    (use,) = overview.use_of(challenge, [found])
+    return show(
+        request,
+        challenge,
+        "team",
+        tab="teams",
+        team=found,
+        use=use,
+        raises=[(each, _raise_form(challenge, each, form)) for each in use.uses],
+        submissions=managing.of_challenge(challenge).filter(team=found).order_by("-created")[:PAGE],
+        actions=actions_of(challenge).filter(team=found)[:LATEST],
+        status=form_status(form) if form else 200,
+    )
+
+
+def _raise_form(challenge: Challenge, use: overview.Use, sent: forms.Form | None) -> forms.Form:
+    """The form of one phase: as it was sent, where it was that one."""
+    if sent is not None and sent.data.get("phase") == use.phase.name:
+        return sent
+    given = (use.raised.per_day, use.raised.total) if use.raised else (0, 0)
+    initial = {"phase": use.phase.name, "per_day": given[0], "total": given[1]}
+    return organiser_forms.RaiseForm(challenge, initial=initial, auto_id=f"id_{use.phase.name}_%s")
+
+
+@for_organisers
+def organisers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Who organises the challenge; adds one."""
+    form = organiser_forms.OrganiserForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            added = managing.add_organiser(user_of(request), challenge, form.cleaned_data["username"])
+        except CapevalError as error:
+            form.add_error("username", str(error))
+        else:
+            tell(request, f"{added.username} is an organiser.")
+            return redirect("organiser_organisers", challenge.slug)
+    shown = challenge.organisers.order_by("username")
+    return show(
+        request,
+        challenge,
+        "organisers",
+        tab="organisers",
+        form=form,
+        organisers=shown,
+        status=form_status(form),
+    )
+
+
+@for_organisers
+@require_POST
+def remove_organiser(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
+    """Has somebody organise the challenge no more."""
+    removed = get_object_or_404(challenge.organisers, pk=pk)
+    try:
+        managing.remove_organiser(user_of(request), challenge, removed)
+    except CapevalError as error:
+        messages.error(request, f"{error}.")
+    else:
+        tell(request, f"{removed.username} is no organiser any more.")
+        if removed == request.user and not removed.is_staff:
+            return redirect("/")
+    return redirect("organiser_organisers", challenge.slug)

@@ -1,0 +1,104 @@
+"""The pages where organisers publish references."""
+
+from __future__ import annotations
+
+from django import forms
+from django.contrib import messages
+from django.db.models import Prefetch
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from capeval.errors import CapevalError
+from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
+from capeval_server.organising import drafts, editing
+from capeval_server.pages import organiser_forms
+from capeval_server.pages.organiser.common import (
+    for_organisers,
+    form_status,
+    show,
+    storing,
+    tell,
+    user_of,
+)
+
+__all__ = ["publish_references", "references", "send_references"]
+
+
+@for_organisers
+@require_safe
+def references(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """The reference sets and their versions; never what is in them."""
+    return _references(request, challenge)
+
+
+def _references(
+    request: HttpRequest,
+    challenge: Challenge,
+    *,
+    wrong: ReferenceSet | None = None,
+    form: forms.Form | None = None,
+) -> HttpResponse:
+    versions = Prefetch("reference_sets__versions", ReferenceVersion.objects.order_by("-number"))
+    splits = challenge.splits.prefetch_related("reference_sets", versions).order_by("name")
+    return show(
+        request,
+        challenge,
+        "references",
+        tab="references",
+        splits=splits,
+        blank=organiser_forms.ReferencesForm(),
+        wrong=wrong,
+        form=form,
+        status=form_status(form) if form else 200,
+    )
+
+
+def _reference_set(challenge: Challenge, split: str, references: str) -> ReferenceSet:
+    sets = ReferenceSet.objects.select_related("split__challenge")
+    return get_object_or_404(sets, split__challenge=challenge, split__name=split, name=references)
+
+
+@for_organisers
+@require_POST
+@storing
+def send_references(request: HttpRequest, challenge: Challenge, split: str, references: str) -> HttpResponse:
+    """Takes a file of references, and says what publishing it would do."""
+    entry = _reference_set(challenge, split, references)
+    form = organiser_forms.ReferencesForm(request.POST, request.FILES)
+    if form.is_valid():
+        name, data = form.cleaned_data["file"].name, form.cleaned_data["file"].read()
+        try:
+            found = editing.check_references(entry, name, data)
+        except CapevalError as error:
+            form.add_error("file", str(error))
+        else:
+            drafts.keep_draft(user_of(request), challenge, f"references-{entry.pk}", data)
+            sent = {"sha256": found.sha256, "seen": entry.version, "name": name}
+            confirm = organiser_forms.ConfirmForm(initial=sent)
+            shown = {"entry": entry, "found": found, "form": confirm, "file_name": name}
+            return show(request, challenge, "publish", tab="references", **shown)
+    return _references(request, challenge, wrong=entry, form=form)
+
+
+@for_organisers
+@require_POST
+@storing
+def publish_references(
+    request: HttpRequest, challenge: Challenge, split: str, references: str
+) -> HttpResponse:
+    """Publishes the file of references that was sent before."""
+    entry = _reference_set(challenge, split, references)
+    form = organiser_forms.ConfirmForm(request.POST)
+    user, kind = user_of(request), f"references-{entry.pk}"
+    if form.is_valid() and form.cleaned_data["seen"].isdecimal():
+        given = form.cleaned_data
+        try:
+            data = drafts.read_draft(user, challenge, kind, given["sha256"])
+            number = editing.publish_references(user, entry, given["name"], data, seen=int(given["seen"]))
+        except CapevalError as error:
+            messages.error(request, f"Nothing is published: {error}.")
+        else:
+            drafts.drop_draft(user, challenge, kind)
+            tell(request, f"Version {number} of {entry.name} counts now; submissions are scored again.")
+    return redirect("organiser_references", challenge.slug)

@@ -1,0 +1,34 @@
+"""Texts that several pages have."""
+
+from __future__ import annotations
+
+import json
+
+from capeval_server.challenges.models import ALGORITHM, Split
+
+__all__ = ["example_name", "example_results", "wait"]
+
+
+def wait(seconds: float | None) -> str:
+    """About how long something waits; nothing where that is not known."""
+    if seconds is None:
+        return ""
+    if seconds < 90:
+        return f"about {max(round(seconds), 1)} s"
+    return f"about {round(seconds / 60)} min" if seconds < 5400 else f"about {round(seconds / 3600):,} h"
+
+
+def example_name(split: Split) -> str:
+    """How a file of results of a split may be named."""
+    return split.results.replace(ALGORITHM, "mymethod")
+
+
+def example_results(split: Split) -> str:
+    """How a file of results of a split begins."""
+    captions = ("A dog runs on the grass.", "Two cats on a bed.")
+    entries = [
+        {"image_id": image, "caption": caption}
+        for image, caption in zip(split.image_ids, captions, strict=False)
+    ]
+    lines = [f"  {json.dumps(entry, ensure_ascii=False)}" for entry in entries]
+    return "[\n" + ",\n".join(lines) + (",\n  …" if len(split.image_ids) > len(entries) else "") + "\n]"
