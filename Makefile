@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint test-rust test-python conformance bench bench-kernels docs wheel clean
+.PHONY: help demo serve test lint test-rust test-python conformance bench bench-kernels bench-server docs wheel clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -52,6 +52,10 @@ bench: $(VENV)/.native ## Time capeval and the reference side by side, in one ru
 
 bench-kernels: ## Time the Rust kernels with Criterion
 	cargo bench --workspace --exclude capeval-python
+
+bench-server: $(VENV)/.native ## Time a server's pages under load, and how many submissions its workers score
+	$(BIN)/python -m benchmarks.server_load
+	$(BIN)/python -m benchmarks.server_scoring
 
 docs: $(VENV)/.native ## Build the documents into site/
 	$(BIN)/mkdocs build --strict --quiet
