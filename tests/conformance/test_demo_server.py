@@ -37,7 +37,7 @@ def test_the_demo_is_loaded_scored_and_can_be_entered(tmp_path: Path) -> None:
             assert demo.poll() is None, log.read_text()
             assert time.monotonic() < until, log.read_text()
             time.sleep(0.2)
-        found = re.search(r"Log in as '(\w+)' with the password (\S+)", log.read_text())
+        found = re.search(r"Sign in as (\w+) with the password (\S+)", log.read_text())
         assert found is not None
         _enter(f"http://127.0.0.1:{port}", *found.groups())
     finally:
