@@ -28,7 +28,8 @@ MOST_STOPS = 80
 PASSWORD = "a long enough passphrase"
 
 
-@pytest.fixture(scope="session")
+# Not for the session: while Playwright runs, Django takes other modules' tests for asynchronous code.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """The Chromium that is installed."""
     program = shutil.which("chromium")

@@ -80,12 +80,12 @@ def scored(outcomes: list[Outcome]) -> None:
 
 @pytest.mark.parametrize(
     ("number", "reason"),
-    [(signal.SIGKILL, "was stopped by SIGKILL"), (signal.SIGSTOP, "took longer than 3 s")],
+    [(signal.SIGKILL, "was stopped by SIGKILL"), (signal.SIGSTOP, "took longer than 5 s")],
 )
 def test_a_metric_that_ends_its_process_fails_alone(
     files: Files, scorer: Scorer, settings: Any, number: signal.Signals, reason: str
 ) -> None:
-    settings.METRIC_SECONDS, settings.LEASE_SECONDS = 3, 4
+    settings.METRIC_SECONDS, settings.LEASE_SECONDS = 5, 4
     outcomes = scorer.score(files.task(), Disturbance(number))
     assert [outcome.metric for outcome in outcomes] == METRICS
     (failed,) = [outcome for outcome in outcomes if outcome.failure]
