@@ -396,6 +396,25 @@ def test_joining_and_leaving(ann: Someone) -> None:
     assert eve.client.get(f"/api/submissions/{submission}").status_code == 404
 
 
+def test_what_nobody_foresaw_is_tried_again_and_costs_nothing(
+    ann: Someone, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MAX_ATTEMPTS, settings.RETRY_SECONDS = 2, 0
+    submission = content(ann.submit())["id"]
+
+    def fail(*_: object) -> None:
+        raise LookupError("unforeseen")
+
+    monkeypatch.setattr(worker, "finish", fail)
+    assert worker.work_once()
+    assert ann.see(f"/api/submissions/{submission}")["state"] == "waiting"
+    assert worker.work_once()
+    found = ann.see(f"/api/submissions/{submission}")
+    assert (found["state"], found["reason"]) == ("failed", "the system failed 2 times")
+    assert ann.see(f"{PHASE}/quota")["left_today"] == 5
+    assert "unforeseen" in Submission.objects.get(pk=submission).log
+
+
 def test_withdrawing(ann: Someone) -> None:
     submission = content(ann.submit())["id"]
     worker.work_once()

@@ -17,6 +17,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -175,7 +176,9 @@ class _Child:
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                pipe.close()
+                # What it was asked and did not read any more is lost with it.
+                with suppress(BrokenPipeError):
+                    pipe.close()
         self._errors.close()
 
     def score(self, task: Task, metrics: Sequence[str], alive: Callable[[], None]) -> list[Outcome]:

@@ -27,7 +27,7 @@ from capeval_server.submissions.leases import (
     unfinished,
 )
 from capeval_server.submissions.models import Worker
-from capeval_server.submissions.scoring import Outcome, Scorer, ScoringError, Task
+from capeval_server.submissions.scoring import Outcome, Scorer, Task
 from capeval_server.submissions.tidying import SCRATCH, tidy
 
 __all__ = ["Heartbeat", "StoppedError", "run", "work_once"]
@@ -147,13 +147,16 @@ def work_once(scorer: Scorer | None = None, beat: Callable[[], None] = lambda: N
         _log.info("submission %s: done", submission.pk)
     except LostLeaseError:
         _log.warning("submission %s: taken over by another worker", submission.pk)
-    except (ScoringError, OSError) as error:
-        _log.exception("submission %s: the system failed", submission.pk)
-        release(submission, str(error))
     except StoppedError:
         _log.info("submission %s: given back, since the worker is stopped", submission.pk)
         give_back(submission)
         raise
+    except (DatabaseError, InterfaceError):
+        raise
+    except Exception as error:
+        # Whatever it is, it must not end the worker, which has other submissions to score.
+        _log.exception("submission %s: the system failed", submission.pk)
+        release(submission, f"{type(error).__name__}: {error}")
     return True
 
 
