@@ -30,7 +30,7 @@ BOARD = "/small/open/"
 API = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
 PATHS = {
     "leaderboard page": BOARD,
-    "leaderboard page, last": f"{BOARD}?page=10",
+    "leaderboard page, last": f"{BOARD}?page=20",
     "leaderboard, API (JSON)": API,
     "leaderboard, API (CSV)": f"{API}&format=csv",
     "jobs page": "/jobs/",

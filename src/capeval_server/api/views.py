@@ -262,7 +262,7 @@ def show_leaderboard(
 ) -> Any:
     """The leaderboard of a phase, by a split's references, for all images or a subset.
 
-    All rows, or a page of a hundred. Hidden ones are shown to organisers alone.
+    All rows, or a page of 50. Hidden ones are shown to organisers alone.
     """
     found = _found_phase(slug, phase)
     if not may_see(_asker(request), found):

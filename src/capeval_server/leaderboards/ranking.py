@@ -23,7 +23,7 @@ from capeval_server.submissions.stored import finite
 __all__ = ["PAGE", "Leaderboard", "Place", "Row", "leaderboard", "places"]
 
 # Rows of a page.
-PAGE = 100
+PAGE = 50
 
 
 @dataclass(frozen=True, kw_only=True)
