@@ -41,7 +41,7 @@ test-rust: ## The tests of the Rust crates
 
 test-python: $(VENV)/.native ## The tests of the Python package, the command line, the server and the documents
 	@sh scripts/install_packages.sh
-	$(BIN)/pytest -m "not conformance"
+	$(BIN)/pytest -m "not conformance" -n auto --maxprocesses 4 --dist loadfile
 
 conformance: $(VENV)/.native ## Compare all of the real data with the reference, and try many examples
 	$(BIN)/pytest -m conformance
