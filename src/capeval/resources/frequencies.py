@@ -74,6 +74,9 @@ class DocumentFrequencies:
         native = _native.DocumentFrequencies.of_references(tokens, max(_ORDERS), stem)
         return cls(native, name=name, stem=stem)
 
+    def __repr__(self) -> str:
+        return f"DocumentFrequencies(name={self.name!r}, images={self.images:g}, stem={self.stem})"
+
     def __reduce__(self) -> tuple[Callable[..., DocumentFrequencies], tuple[object, ...]]:
         orders = [self.native.of_order(order) for order in _ORDERS]
         return _restored, (self.native.words(), self.images, orders, self.name, self.stem)
