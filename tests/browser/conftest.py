@@ -36,7 +36,9 @@ def browser() -> Iterator[Browser]:
     if program is None:
         pytest.skip("LEFT OUT: Chromium is not installed here (Debian: apt-get install chromium)")
     with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        made = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
         yield made
         made.close()
 
@@ -154,6 +156,6 @@ def visitor(request: pytest.FixtureRequest, browser: Browser, site: Server) -> I
     context = browser.new_context(
         viewport=PHONE if phone else DESKTOP, color_scheme="dark" if phone else "light"
     )
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(30_000)
     yield Visitor(site, context)
     context.close()
