@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from django.contrib.auth.models import User
+from django.db.models import F
 
 import capeval
 from capeval_server.accounts.users import make_user
@@ -16,14 +17,14 @@ from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.examples import write_example
 from capeval_server.organising.importing import import_challenge
 from capeval_server.submissions import intake, standing, worker
-from capeval_server.submissions.models import Submission
+from capeval_server.submissions.models import UNFINISHED, Submission
 from capeval_server.teams.joining import make_team
 
 __all__ = ["ACCOUNT", "load", "set_password"]
 
 ACCOUNT = "demo"
 _CHALLENGE, _PHASE, _SPLIT = "coco-captions", "validation", "val2014"
-_COPIED = "Its captions are copies of references."
+_COPIES, _COPIED = "copied-reference", "Its captions are copies of references."
 
 
 def load(files: Path, said: Callable[[str], None]) -> None:
@@ -50,10 +51,13 @@ def load(files: Path, said: Callable[[str], None]) -> None:
     for name, about, captions in _methods(references):
         if not Submission.objects.filter(phase=phase, team__name=name).exists():
             _submit(challenge, phase, name, about, captions)
+    # What is scored already is as people left it, and so is what they submitted themselves.
+    own = Submission.objects.filter(phase=phase, idempotency_key=F("team__name"))
+    waiting = list(own.filter(state__in=UNFINISHED).values_list("pk", flat=True))
     worker.run(until_empty=True)
-    for submission in Submission.objects.filter(phase=phase, state=Submission.State.SCORED):
+    for submission in own.filter(pk__in=waiting, state=Submission.State.SCORED).select_related("team"):
         standing.set_standing(submission, True)
-        if submission.entrant == "copied-reference":
+        if submission.entrant == _COPIES:
             standing.mark(submission, Submission.Mark.FLAGGED, _COPIED)
 
 
@@ -62,7 +66,7 @@ def _methods(references: capeval.References) -> Iterator[tuple[str, str, dict[in
     chance = random.Random(0)  # noqa: S311 - nothing here is a secret.
     images = references.image_ids
     one = {image: chance.choice(references[image]) for image in images}
-    yield "copied-reference", "Repeats one of the references.", one
+    yield _COPIES, "Repeats one of the references.", one
     words = {image: caption.split() for image, caption in one.items()}
     cut = {image: " ".join(parts[:6]) for image, parts in words.items()}
     yield "first-six-words", "The first six words of a reference.", cut

@@ -140,10 +140,14 @@ class Visitor:
 
     def letter(self, pattern: str) -> str:
         """What the last mail has, which the server writes to its log."""
-        until = time.monotonic() + 10
+        return self.wait_for_log(pattern)
+
+    def wait_for_log(self, pattern: str, *, times: int = 1) -> str:
+        """What a pattern matches last in the log of server and worker, once it is there so often."""
+        until = time.monotonic() + 30
         while time.monotonic() < until:
             found = re.findall(pattern, (self.site.folder / "log").read_text())
-            if found:
+            if len(found) >= times:
                 return str(found[-1])
             time.sleep(0.05)
         raise AssertionError((self.site.folder / "log").read_text())

@@ -79,12 +79,8 @@ class SubmissionAdmin(Seen):
         """Has submissions scored again; withdrawn ones can't be."""
         number = 0
         for submission in queryset.select_related("phase__challenge", "baseline_of__split__challenge"):
-            phase, baseline = submission.phase, submission.baseline_of
-            challenge = phase.challenge if phase else baseline.split.challenge if baseline else None
-            if challenge is None:
-                continue
             try:
-                managing.rerun(cast(User, request.user), challenge, submission)
+                managing.rerun(cast(User, request.user), submission.challenge, submission)
                 number += 1
             except StandingError as error:
                 self.message_user(request, f"{submission.pk}: {error}", messages.WARNING)

@@ -67,8 +67,12 @@ def examples(request: HttpRequest, pk: UUID) -> HttpResponse:
         return render(request, "pages/participant/not_found.html", status=404)
     submission, own = found
     phase = submission.phase
-    challenge = phase.challenge if phase else submission.baseline_of.split.challenge  # type: ignore[union-attr]
-    context: dict[str, Any] = {"submission": submission, "own": own, "phase": phase, "challenge": challenge}
+    context: dict[str, Any] = {
+        "submission": submission,
+        "own": own,
+        "phase": phase,
+        "challenge": submission.challenge,
+    }
     asked = _Asked(submission, request.GET)
     if asked.split is None:
         return render(request, "pages/participant/examples.html", {**context, "asked": None})

@@ -286,11 +286,10 @@ def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
     current = [table for table in tables if not table.stale]
     files = submission.files.select_related("split").defer("split__image_ids").order_by("split__name")
     phase = submission.phase
-    challenge = phase.challenge if phase else submission.baseline_of.split.challenge  # type: ignore[union-attr]
     ahead = ahead_of(submission) if submission.state == Submission.State.WAITING else 0
     return {
         "submission": submission,
-        "challenge": challenge,
+        "challenge": submission.challenge,
         "phase": phase,
         "own": own,
         "tables": list(zip(current, placings(submission, current, timezone.now()), strict=True)),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from typing import cast
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.teams.models import Team
 
 __all__ = ["UNFINISHED", "ImageScores", "Result", "Score", "Submission", "SubmissionFile", "Worker"]
@@ -85,6 +86,14 @@ class Submission(models.Model):
     def entrant(self) -> str:
         """Whose captions they are, as people see it."""
         return "human" if self.team is None else self.team.name
+
+    @property
+    def challenge(self) -> Challenge:
+        """The challenge that it is part of."""
+        if self.phase is not None:
+            return self.phase.challenge
+        # The table's own constraint: what has no phase is a baseline.
+        return cast(ReferenceSet, self.baseline_of).split.challenge
 
 
 UNFINISHED = (Submission.State.WAITING, Submission.State.RUNNING)
