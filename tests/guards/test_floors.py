@@ -148,8 +148,9 @@ def test_the_server_is_never_imported() -> None:
 CRATES = {
     "ptb": set(),
     "formats": set(),
-    "metrics": {"capeval-ptb"},
-    "python": {"capeval-ptb", "capeval-formats", "capeval-metrics"},
+    "tables": set(),
+    "metrics": {"capeval-ptb", "capeval-tables"},
+    "python": {"capeval-ptb", "capeval-formats", "capeval-tables", "capeval-metrics"},
 }
 
 
