@@ -149,8 +149,16 @@ CRATES = {
     "ptb": set(),
     "formats": set(),
     "tables": set(),
-    "metrics": {"capeval-ptb", "capeval-tables"},
-    "python": {"capeval-ptb", "capeval-formats", "capeval-tables", "capeval-metrics"},
+    "tokens": {"capeval-ptb"},
+    "metrics": {"capeval-tokens"},
+    "meteor": {"capeval-tables", "capeval-tokens"},
+    "python": {
+        "capeval-ptb",
+        "capeval-formats",
+        "capeval-tokens",
+        "capeval-metrics",
+        "capeval-meteor",
+    },
 }
 
 
