@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval.errors import MismatchError, OptionError
-from capeval.formats.wordnet import load_word_classes
+from capeval.formats.word_classes import load_word_classes
 from capeval.tokenization import TokenizedReferences, Tokenizer, first_few
 from capeval.types import FloatArray, ImageId, References, ReferencesLike
 
