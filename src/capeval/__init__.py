@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from capeval.metrics import Metric
-
     # For type checkers, which read these lines and don't run `__getattr__`.
     from capeval._native import __version__ as __version__
     from capeval.evaluation import Evaluator as Evaluator
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from capeval.evaluation import evaluate as evaluate
     from capeval.formats import load_candidates as load_candidates
     from capeval.formats import load_references as load_references
+    from capeval.metrics import Metric
     from capeval.metrics.bleu import Bleu as Bleu
     from capeval.metrics.cider import Cider as Cider
     from capeval.metrics.cider import CiderD as CiderD
