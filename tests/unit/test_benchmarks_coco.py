@@ -13,11 +13,12 @@ import pytest
 from capeval import References
 from capeval.benchmarks import coco
 from capeval.errors import MismatchError, OptionError, ResourceError
+from capeval.sampling import hold_out
 
 
 def test_one_caption_is_held_out_by_the_seed() -> None:
     captions = {image: [f"{image} {number}" for number in range(2 + image % 4)] for image in range(50)}
-    references, candidates = coco.hold_out(References(captions), seed=5)
+    references, candidates = hold_out(References(captions), seed=5)
     choice = random.Random(5)
     for image, texts in captions.items():
         held = choice.randrange(len(texts))
@@ -27,7 +28,7 @@ def test_one_caption_is_held_out_by_the_seed() -> None:
 
 def test_an_image_with_one_caption_has_none_to_hold_out() -> None:
     with pytest.raises(MismatchError, match="got one for image 2"):
-        coco.hold_out(References({1: ["a", "b"], 2: ["c"]}))
+        hold_out(References({1: ["a", "b"], 2: ["c"]}))
 
 
 def test_an_unknown_split() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from capeval import Candidates, References
 from capeval.errors import DependencyError, MismatchError, OptionError
-from capeval.formats.judgements import load_pascal_pairs
+from capeval.formats.pascal50s import load_pascal_pairs
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.rouge import RougeN

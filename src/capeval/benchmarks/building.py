@@ -14,10 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.files import written_whole
+from capeval.sampling import deal, named_generator
 from capeval.tokenization import first_few
 from capeval.types import Candidates, ImageId, References, ReferencesLike
 
@@ -119,13 +118,8 @@ def random_splits(
         raise MismatchError(
             f"sizes of splits must add up to the {len(images):,} images to deal out (got {total:,})"
         )
-    order = np.random.default_rng(seed).permutation(len(images))
-    ends = np.cumsum(list(sizes.values()))
-    parts = np.split(order, ends[:-1])
-    return {
-        name: tuple(images[position] for position in np.sort(part))
-        for name, part in zip(sizes, parts, strict=True)
-    }
+    dealt = deal(images, list(sizes.values()), seed=seed)
+    return {name: tuple(group) for name, group in zip(sizes, dealt, strict=True)}
 
 
 def load_plans(path: str | Path, images: Sequence[ImageId], *, seed: int = 0) -> dict[str, SplitPlan]:
@@ -216,7 +210,7 @@ def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, 
 def _split(
     name: str, plan: SplitPlan, captions: References, seed: int
 ) -> tuple[BuiltSplit, dict[ImageId, list[str]]]:
-    chosen = _draw(f"{seed}/many/{name}").permutation(len(plan.images))[: plan.many_images]
+    chosen = named_generator(seed, f"many/{name}").permutation(len(plan.images))[: plan.many_images]
     with_many = {plan.images[position] for position in chosen.tolist()}
     human: dict[ImageId, str] = {}
     references: dict[ImageId, list[str]] = {}
@@ -224,7 +218,7 @@ def _split(
     unused: dict[ImageId, list[str]] = {}
     for image in plan.images:
         texts = captions[image]
-        order = _draw(f"{seed}/{image!r}").permutation(len(texts)).tolist()
+        order = named_generator(seed, repr(image)).permutation(len(texts)).tolist()
         held, left = (order[:1], order[1:]) if plan.held_out else ([], order)
         few = plan.references if plan.references is not None else max(1, len(left))
         wanted = max(few, plan.many or 0) if image in with_many else few
@@ -394,11 +388,6 @@ def _json(content: object) -> bytes:
 def _write(path: Path, data: bytes) -> None:
     with written_whole(path) as file:
         file.write(data)
-
-
-def _draw(name: str) -> np.random.Generator:
-    """Chance that depends on a name alone."""
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()[:16]))
 
 
 def _require_apart(splits: Mapping[str, SplitPlan]) -> None:

@@ -10,16 +10,16 @@ from types import MappingProxyType
 from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.formats import load_references, load_subsets
 from capeval.formats.objects import naming, read_json
+from capeval.formats.open_images import load_boxes, load_class_hierarchy, load_class_names
 from capeval.types import ImageId, References
 
 __all__ = [
     "ALIASES",
     "COCO_CLASSES",
     "DOMAINS",
-    "HUMAN",
-    "HUMAN_SOURCE",
     "Domains",
     "assign_domains",
+    "domains_of_boxes",
     "load_captions",
     "load_domains",
     "load_image_ids",
@@ -31,33 +31,6 @@ DOMAINS = ("in-domain", "near-domain", "out-domain")
 
 Domains = dict[str, list[ImageId]]
 """The images of each domain, in the order of `DOMAINS`."""
-
-HUMAN: Mapping[str, Mapping[str, Mapping[str, float]]] = MappingProxyType(
-    {
-        "val": {
-            "in-domain": {"CIDEr-D": 0.833, "SPICE": 0.139},
-            "near-domain": {"CIDEr-D": 0.855, "SPICE": 0.143},
-            "out-domain": {"CIDEr-D": 0.914, "SPICE": 0.137},
-            "overall": {"CIDEr-D": 0.871, "SPICE": 0.141},
-        },
-        "test": {
-            "in-domain": {"CIDEr-D": 0.758, "SPICE": 0.142},
-            "near-domain": {"CIDEr-D": 0.848, "SPICE": 0.147},
-            "out-domain": {"CIDEr-D": 0.891, "SPICE": 0.140},
-            "overall": {
-                "BLEU-1": 0.766,
-                "BLEU-4": 0.195,
-                "METEOR": 0.282,
-                "ROUGE-L": 0.528,
-                "CIDEr-D": 0.853,
-                "SPICE": 0.145,
-            },
-        },
-    }
-)
-"""What people score, by split, domain and metric."""
-
-HUMAN_SOURCE = "Agrawal et al. 2019, nocaps, Tables 2 (val) and 3 (test)"
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -253,6 +226,39 @@ def assign_domains(
         place = 0 if familiar == len(names) else 1 if familiar else 2
         domains[DOMAINS[place]].append(image)
     return {name: images for name, images in domains.items() if images}
+
+
+def domains_of_boxes(
+    images: Iterable[ImageId],
+    boxes: str | Path,
+    class_names: str | Path,
+    *,
+    hierarchy: str | Path | None = None,
+    image_info: str | Path | None = None,
+) -> Domains:
+    """The domain of each image, from the Open Images boxes in it.
+
+    Args:
+        images: The images.
+        boxes: CSV of the boxes.
+        class_names: CSV of the names of the classes.
+        hierarchy: JSON of the hierarchy of classes; with it, classes below a COCO class are COCO's too.
+        image_info: nocaps's image information, where `images` are its ids and not those of Open Images.
+
+    Raises:
+        FormatError: A file is something else.
+        MismatchError: An image has no box.
+        OSError: A file can't be read.
+    """
+    names = load_class_names(class_names)
+    below = load_class_hierarchy(hierarchy, names) if hierarchy else None
+    mapped = map_classes(names.values(), COCO_CLASSES, below=below)
+    objects = load_boxes(boxes, names).by_image()
+    if image_info is not None:
+        ids = load_image_ids(image_info)
+        objects = {ids[image]: classes for image, classes in objects.items() if image in ids}
+    wanted = {image: objects.get(image, {}) for image in images}
+    return assign_domains(wanted, mapped, classes=set(names.values()))
 
 
 def load_captions(path: str | Path) -> References:

@@ -15,7 +15,7 @@ from capeval.errors import CaptionError, FormatError
 from capeval.formats.sources import LIMIT, read_source
 from capeval.types import FloatArray, ImageId, References
 
-__all__ = ["Ratings", "load_flickr8k_expert", "load_ratings"]
+__all__ = ["Ratings", "image_ids", "load_flickr8k_expert", "load_ratings"]
 
 
 _INTEGER = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -95,7 +95,7 @@ def load_ratings(path: str | Path, *, limit: int = LIMIT) -> Ratings:
     if not images:
         raise FormatError("the file must have at least one rating (got none)", kind="NoRatings", path=path)
     return Ratings(
-        image_ids=_ids(images),
+        image_ids=image_ids(images),
         captions=tuple(captions),
         values=np.array(values, dtype=np.float64),
         systems=tuple(systems) if "system" in columns else (),
@@ -184,7 +184,8 @@ def _rating(text: str, line: int) -> float:
     return value
 
 
-def _ids(texts: Sequence[str]) -> tuple[ImageId, ...]:
+def image_ids(texts: Sequence[str]) -> tuple[ImageId, ...]:
+    """Image ids from text: integers where all are integers written plainly."""
     plain = all(_INTEGER.fullmatch(text) for text in texts)
     return tuple(int(text) for text in texts) if plain else tuple(texts)
 

@@ -6,7 +6,7 @@ rating. A bootstrap resample only changes the counts, so nothing is scored or so
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
@@ -18,11 +18,21 @@ from capeval.metrics import Cider, CiderD
 from capeval.metrics.base import Metric, checked_choice
 from capeval.metrics.registry import DEFAULT, resolve
 from capeval.resources import DocumentFrequencies
+from capeval.sampling import generator, resample
 from capeval.significance import Comparison, Interval
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike
 
-__all__ = ["COEFFICIENTS", "Correlations", "RatedScores", "coefficients", "correlate", "score_ratings"]
+__all__ = [
+    "COEFFICIENTS",
+    "CorrelationStudy",
+    "Correlations",
+    "RatedScores",
+    "coefficients",
+    "correlate",
+    "score_ratings",
+    "study_correlation",
+]
 
 COEFFICIENTS = ("tau-b", "tau-c", "Spearman", "Pearson", "accuracy")
 """Kendall's tau-b and tau-c, Spearman's rho, Pearson's r, and pairwise accuracy."""
@@ -112,6 +122,59 @@ class Correlations:
                 seed=first.seed,
             )
         return comparisons
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CorrelationStudy:
+    """The correlations of scores with ratings, by level.
+
+    Attributes:
+        levels: The correlations by captions (`segment`) and, where systems are known, by `system`.
+        differences: The comparisons of scores with one of them, by level, the names of both scores, and
+            coefficient; empty where there is none to compare with.
+    """
+
+    levels: Mapping[Level, Correlations]
+    differences: Mapping[Level, Mapping[tuple[str, str], Mapping[str, Comparison]]]
+
+
+def study_correlation(
+    rated: RatedScores,
+    *,
+    against: str | None = None,
+    raters: Raters = "each",
+    samples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    progress: Callable[[str], object] = lambda _: None,
+) -> CorrelationStudy:
+    """Correlates scores with ratings by caption and, where systems are known, by system.
+
+    Args:
+        rated: Captions with scores and ratings.
+        against: The score that all others are compared with; none by default.
+        raters: See `correlate`.
+        samples: The number of resamples.
+        confidence: The part of the resamples inside an interval.
+        seed: The seed of the resamples.
+        progress: Called with what is done next, once for each level.
+
+    Raises:
+        OptionError: An option has a value that it can't have.
+        MismatchError: A correlation is not defined; see `correlate`.
+    """
+    levels: dict[Level, Correlations] = {}
+    differences: dict[Level, Mapping[tuple[str, str], Mapping[str, Comparison]]] = {}
+    kinds: tuple[Level, ...] = ("segment", "system") if rated.ratings.systems else ("segment",)
+    for level in kinds:
+        progress(f"Resampling, {level} level")
+        levels[level] = correlate(
+            rated, level=level, raters=raters, samples=samples, confidence=confidence, seed=seed
+        )
+        if against is not None:
+            others = (name for name in levels[level].values if name != against)
+            differences[level] = {(name, against): levels[level].compare(name, against) for name in others}
+    return CorrelationStudy(levels=levels, differences=differences)
 
 
 def score_ratings(
@@ -234,11 +297,10 @@ def _resampled(
     numbers = {image: number for number, image in enumerate(dict.fromkeys(image_ids))}
     image = np.array([numbers[each] for each in image_ids])
     images = len(numbers)
-    generator = np.random.default_rng(seed)
+    chance = generator(seed)
     resamples = np.empty((samples, len(study.names), len(COEFFICIENTS)))
     for number in range(samples):
-        drawn = np.bincount(generator.integers(0, images, images), minlength=images)
-        resamples[number] = study(drawn[image].astype(np.float64))
+        resamples[number] = study(resample(images, chance)[image].astype(np.float64))
     empty = int(np.isnan(resamples).any(axis=(1, 2)).sum())
     if empty:
         raise MismatchError(

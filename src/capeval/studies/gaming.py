@@ -13,6 +13,7 @@ from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.meteor import Meteor
 from capeval.metrics.rouge import RougeL, RougeN
+from capeval.sampling import hold_out
 from capeval.studies.words import (
     WORDS,
     Contender,
@@ -24,7 +25,7 @@ from capeval.studies.words import (
 from capeval.tokenization import Tokenizer, first_few
 from capeval.types import Candidates, ImageId, References
 
-__all__ = ["ATTACKS", "GAMED_METRICS", "Attack", "Corpus", "Gamed", "game"]
+__all__ = ["ATTACKS", "GAMED_METRICS", "Attack", "Corpus", "Gamed", "game", "study_gaming"]
 
 # BLEU of a caption without a match is about this far from 0.
 _SAME = 1e-3
@@ -172,6 +173,11 @@ class Gamed:
     better: Mapping[str, float]
     example: str
 
+    @property
+    def name(self) -> str:
+        """What the captions are."""
+        return "honest captions" if self.attack is None else self.attack.name
+
 
 def game(
     references: References,
@@ -226,6 +232,28 @@ def game(
         )
         for attack, found, made in zip((None, *attacks), scored, captions, strict=True)
     )
+
+
+def study_gaming(
+    references: References, honest: Candidates | None = None, *, images: int = 5000, seed: int = 0
+) -> tuple[Gamed, ...]:
+    """Games the metrics of `GAMED_METRICS` with all attacks, on the first images.
+
+    Args:
+        references: The references of each image.
+        honest: Honest captions; one reference of each image, which is then no reference, by default.
+        images: How many images, at most.
+        seed: The seed of the references that are drawn as honest captions.
+
+    Raises:
+        MismatchError: The images differ, or an image has too few captions.
+    """
+    references = references.select(references.image_ids[:images])
+    if honest is None:
+        references, honest = hold_out(references, seed=seed)
+    else:
+        honest = honest.select(references.image_ids)
+    return game(references, honest)
 
 
 def _scored(

@@ -16,6 +16,7 @@ import numpy as np
 from capeval.errors import MismatchError, OptionError
 from capeval.metrics.base import Metric, Prepared
 from capeval.metrics.registry import DEFAULT, resolve
+from capeval.sampling import generator, orders
 from capeval.studies.checkpoints import Checkpoint
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike, Signature
@@ -98,13 +99,13 @@ def human_performance(
     done = Checkpoint(checkpoint, pool.key(resolved, f"draws of seed {seed}"))
     made: dict[int | None, list[list[FloatArray]]] = {k: [] for k in references}
     for draw in range(draws):
-        orders = pool.orders(np.random.default_rng([seed, draw]))
+        order = orders([len(texts) for texts in pool.texts], generator(seed, draw))
         for k in references:
             if progress is not None:
                 progress(f"Draw {draw + 1} of {draws}, {'all other' if k is None else k} references")
             end = None if k is None else k + 1
             made[k].append(
-                _kept(done, f"{draw}/{k}", resolved, lambda: pool.split(orders, end))  # noqa: B023
+                _kept(done, f"{draw}/{k}", resolved, lambda: pool.split(order, end))  # noqa: B023
             )
     return tuple(_result(resolved, pool, k, sums, pooled=False, seed=seed) for k, sums in made.items())
 
@@ -171,12 +172,6 @@ class _Pool:
         digest = hashlib.sha256(repr((self.image_ids, self.texts)).encode("utf-8", "surrogatepass"))
         options = [(metric.family, metric.options(), metric.document_frequencies) for metric in metrics]
         return f"{how}; {options}; {self.tokenizer}; {digest.hexdigest()}"
-
-    def orders(self, chance: np.random.Generator) -> list[list[int]]:
-        """A random order of the captions of each image."""
-        widest = max(len(texts) for texts in self.texts)
-        keys = chance.random((len(self.texts), widest))
-        return [np.argsort(row[: len(texts)]).tolist() for row, texts in zip(keys, self.texts, strict=True)]
 
     def split(self, orders: list[list[int]], end: int | None) -> tuple[References, Candidates]:
         """The first caption of each order as candidate, and the ones up to `end` as references."""

@@ -4,105 +4,30 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, TypeVar, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from capeval.errors import MismatchError, OptionError
+from capeval.formats.judgements import Pair, Plan, Triplet
+from capeval.sampling import hold_out_several, in_turn, python_random
 from capeval.types import FloatArray, ImageId
 
 __all__ = [
-    "Pair",
-    "Triplet",
-    "held_out",
     "krippendorff_alpha",
     "majority",
     "plan_pairs",
+    "plan_study",
     "plan_triplets",
-    "split_votes",
     "winners",
 ]
 
 Difference = Literal["nominal", "interval"]
-_Item = TypeVar("_Item")
 _PEOPLE = ("human", "other")
 # How often to draw a caption of another image until one differs; more than enough unless all are the same.
 _TRIES = 1000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pair:
-    """Two candidates of an image, to be judged.
-
-    Attributes:
-        image: The image that they are judged for.
-        kind: `HC`, `HI`, `HM` or `MM`: which of them people wrote, and whether both are of this image.
-        candidates: The two captions, B and C in the paper.
-        systems: What wrote each: a machine's name, `human`, or `other` (a person, of another image).
-    """
-
-    image: ImageId
-    kind: str
-    candidates: tuple[str, str]
-    systems: tuple[str, str]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Triplet:
-    """One question: which of two candidates is more similar to the reference?
-
-    Attributes:
-        pair: The place of the pair in the plan.
-        reference: The reference sentence, A in the paper.
-        left: The candidate shown on the left.
-        right: The candidate shown on the right.
-        swapped: Whether the pair's second candidate is on the left.
-        judgements: How many people to ask.
-    """
-
-    pair: int
-    reference: str
-    left: str
-    right: str
-    swapped: bool
-    judgements: int
-
-
-def held_out(
-    captions: Mapping[ImageId, Sequence[str]], count: int = 2, *, seed: int = 0
-) -> tuple[dict[ImageId, list[str]], dict[ImageId, list[str]]]:
-    """Draws the captions of each image that are candidates; the others are its references, in their order.
-
-    Args:
-        captions: All captions by people, by image.
-        count: How many of each image are candidates; pairs of `HC` need two.
-        seed: The seed; what is drawn for an image depends on it and the image alone.
-
-    Returns:
-        Candidates and references of each image.
-
-    Raises:
-        OptionError: `count` is below 1.
-        MismatchError: An image has too few captions for candidates and a reference.
-    """
-    if count < 1:
-        raise OptionError(f"'count' must be at least 1 (got {count})")
-    candidates: dict[ImageId, list[str]] = {}
-    references: dict[ImageId, list[str]] = {}
-    for image in captions:
-        texts = list(captions[image])
-        if len(texts) <= count:
-            raise MismatchError(
-                f"image {image!r} must have at least {count + 1} captions, {count} to judge and a reference"
-                f" (got {len(texts)})"
-            )
-        drawn = random.Random(f"{seed}/{image!r}").sample(range(len(texts)), count)  # noqa: S311
-        candidates[image] = [texts[place] for place in drawn]
-        references[image] = [text for place, text in enumerate(texts) if place not in drawn]
-    return candidates, references
 
 
 def plan_pairs(
@@ -140,7 +65,7 @@ def plan_pairs(
             raise OptionError(f"'counts' must be at least 0 (got {count} for {kind})")
         if count:
             # A seed for each class: more pairs of one do not change those of another.
-            planned += makers[kind](human, machines, count, random.Random(f"{seed}/{kind}"))  # noqa: S311
+            planned += makers[kind](human, machines, count, python_random(seed, kind))
     return tuple(planned)
 
 
@@ -157,7 +82,7 @@ def _both_correct(
     images = [image for image, captions in different.items() if len(captions) >= 2]
     _require(images, "HC", "an image with two human captions that differ")
     made = []
-    for image in _in_turn(images, count, chance):
+    for image in in_turn(images, count, chance):
         first, second = chance.sample(different[image], 2)
         made.append(_pair(image, "HC", (first, "human"), (second, "human"), chance))
     return made
@@ -172,7 +97,7 @@ def _one_incorrect(
     images = [image for image, captions in human.items() if captions]
     _require(images if len(images) > 1 else [], "HI", "two images with human captions")
     made = []
-    for image in _in_turn(images, count, chance):
+    for image in in_turn(images, count, chance):
         right = chance.choice(list(human[image]))
         wrong = _of_another(image, right, images, human, chance)
         made.append(_pair(image, "HI", (right, "human"), (wrong, "other"), chance))
@@ -206,9 +131,9 @@ def _with_machine(
     for name, captions in machines.items():
         images = [image for image in captions if _unlike(captions[image], human.get(image, ()))]
         _require(images, "HM", f"an image with a human caption and one of {name!r} that differ")
-        turns[name] = iter(_in_turn(images, count, chance))
+        turns[name] = iter(in_turn(images, count, chance))
     made = []
-    for name in _in_turn(list(machines), count, chance):
+    for name in in_turn(list(machines), count, chance):
         image = next(turns[name])
         person = chance.choice(_unlike(machines[name][image], human[image]))
         made.append(_pair(image, "HM", (person, "human"), (machines[name][image], name), chance))
@@ -232,9 +157,9 @@ def _two_machines(
             if image in theirs and _unlike(text, [theirs[image]])
         ]
         _require(images, "MM", f"an image with captions of {first!r} and {second!r} that differ")
-        turns[first, second] = iter(_in_turn(images, count, chance))
+        turns[first, second] = iter(in_turn(images, count, chance))
     made = []
-    for first, second in _in_turn(rivals, count, chance):
+    for first, second in in_turn(rivals, count, chance):
         image = next(turns[first, second])
         one, two = (machines[first][image], first), (machines[second][image], second)
         made.append(_pair(image, "MM", one, two, chance))
@@ -256,19 +181,44 @@ def _require(found: Sequence[object], kind: str, what: str) -> None:
         raise MismatchError(f"pairs of class {kind} need {what} (got none)")
 
 
-def _in_turn(items: Sequence[_Item], count: int, chance: random.Random) -> list[_Item]:
-    """`count` items: all of them in random order, then all again in another order, and so on."""
-    drawn: list[_Item] = []
-    while len(drawn) < count:
-        drawn += chance.sample(list(items), len(items))
-    return drawn[:count]
-
-
 def _pair(
     image: ImageId, kind: str, one: tuple[str, str], two: tuple[str, str], chance: random.Random
 ) -> Pair:
     first, second = (one, two) if chance.random() < 0.5 else (two, one)
-    return Pair(image=image, kind=kind, candidates=(first[0], second[0]), systems=(first[1], second[1]))
+    return Pair(
+        image=image, kind=kind, first=first[0], second=second[0], first_by=first[1], second_by=second[1]
+    )
+
+
+def plan_study(
+    captions: Mapping[ImageId, Sequence[str]],
+    machines: Mapping[str, Mapping[ImageId, str]],
+    counts: Mapping[str, int],
+    *,
+    held_out: int = 2,
+    per_pair: int | None = None,
+    judgements: int = 3,
+    seed: int = 0,
+) -> Plan:
+    """Plans pairs and triplets from captions by people: some of each image to judge, the others references.
+
+    Args:
+        captions: All captions by people, by image.
+        machines: The captions of each machine, by its name and image.
+        counts: How many pairs of each of `HC`, `HI`, `HM` and `MM`.
+        held_out: How many captions of each image are candidates; pairs of `HC` need two.
+        per_pair: How many references to draw for each pair; all by default.
+        judgements: How many people to ask for each triplet.
+        seed: The seed; the same seed makes the same plan.
+
+    Raises:
+        OptionError: An option has a value that it can't have; see `plan_pairs` and `plan_triplets`.
+        MismatchError: There are too few captions for what is wanted.
+    """
+    candidates, references = hold_out_several(captions, held_out, seed=seed)
+    pairs = plan_pairs(candidates, machines, counts, seed=seed)
+    triplets = plan_triplets(pairs, references, per_pair=per_pair, judgements=judgements, seed=seed)
+    return Plan(pairs=pairs, triplets=triplets)
 
 
 def plan_triplets(
@@ -297,7 +247,7 @@ def plan_triplets(
     """
     if judgements < 1 or (per_pair is not None and per_pair < 1):
         raise OptionError(f"'judgements' and 'per_pair' must be at least 1 (got {judgements} and {per_pair})")
-    chance = random.Random(seed)  # noqa: S311
+    chance = python_random(seed)
     planned = []
     for place, pair in enumerate(pairs):
         texts = list(references.get(pair.image, ()))
@@ -308,11 +258,15 @@ def plan_triplets(
             )
         offset = chance.randrange(2)
         for turn, text in enumerate(chance.sample(texts, wanted)):
-            swapped = (turn + offset) % 2 == 1
-            left, right = reversed(pair.candidates) if swapped else pair.candidates
+            first_left = (turn + offset) % 2 == 0
             planned.append(
                 Triplet(
-                    pair=place, reference=text, left=left, right=right, swapped=swapped, judgements=judgements
+                    pair=place,
+                    reference=text,
+                    left=pair.first if first_left else pair.second,
+                    right=pair.second if first_left else pair.first,
+                    on_the_left="first" if first_left else "second",
+                    judgements=judgements,
                 )
             )
     chance.shuffle(planned)
@@ -354,18 +308,6 @@ def winners(votes: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.in
         if not len(given):
             raise MismatchError(f"every pair must have votes (got none for pair {place})")
     return np.array([np.sign(sum(given)) for given in votes], dtype=np.int64)
-
-
-def split_votes(votes: int, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Two random halves of places: for a truth, and for what is to predict it (section 7.4: 24 and 24).
-
-    Raises:
-        MismatchError: There are fewer than two.
-    """
-    if votes < 2:
-        raise MismatchError(f"a split needs at least two votes (got {votes})")
-    order = np.random.default_rng(seed).permutation(votes)
-    return np.sort(order[: votes // 2]), np.sort(order[votes // 2 :])
 
 
 def krippendorff_alpha(ratings: ArrayLike, *, difference: Difference = "nominal") -> float:

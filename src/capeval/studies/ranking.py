@@ -29,6 +29,7 @@ __all__ = [
     "PAPER_RANKERS",
     "RankCorrelation",
     "Ranking",
+    "paper_correlations",
     "rank_correlation",
     "rank_references",
     "ranked",
@@ -189,6 +190,17 @@ def ranks(scores: Sequence[FloatArray]) -> FloatArray:
     _, rankdata = _scipy()
     parts = [(rankdata(-values) - 1) / max(1, len(values) - 1) for values in scores]
     return np.concatenate(parts)
+
+
+def paper_correlations(ranking: Ranking) -> dict[tuple[str, str], RankCorrelation]:
+    """How alike each metric ranks to CIDEr, and the pair of unigrams of Figure 6.
+
+    Args:
+        ranking: The ranking by `PAPER_RANKERS`.
+    """
+    others = [name for name in ranking.scores if name not in ("CIDEr", "CIDEr-1", "CIDEr-D-1")]
+    pairs = (*(("CIDEr", name) for name in others), ("CIDEr-1", "CIDEr-D-1"))
+    return {(a, b): rank_correlation(ranking.scores[a], ranking.scores[b]) for a, b in pairs}
 
 
 def _scipy() -> tuple[Callable[..., Any], Callable[..., Any]]:

@@ -9,7 +9,7 @@ person, and of the k others.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,15 +22,25 @@ from capeval.tokenization import TokenizedReferences, Tokenizer, first_few
 from capeval.types import FloatArray, ImageId, References, ReferencesLike
 
 __all__ = [
+    "CLASSES",
+    "ClassMeans",
     "SystemAgreement",
+    "SystemMeans",
     "WordAgreement",
     "WordCounts",
+    "WordStudy",
+    "class_means",
     "coco_word_classes",
     "human_agreement",
     "model_precision",
     "precision_at_recall",
+    "study_words",
+    "system_means",
     "word_counts",
 ]
+
+CLASSES = ("noun", "verb", "adjective")
+"""The classes of words."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,6 +90,129 @@ class SystemAgreement:
 
     precision: Mapping[str, float]
     ignored: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassMeans:
+    """Means over the words of a class; None where it has none.
+
+    Attributes:
+        words: How many words there are.
+        recall: People's recall.
+        precision: People's precision.
+        model_precision: The model's precision at that recall.
+        distance: The distance of people's precision from the model's.
+    """
+
+    words: int
+    recall: float | None
+    precision: float | None
+    model_precision: float | None
+    distance: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemMeans:
+    """Means over the words of a class that a system is compared on.
+
+    Attributes:
+        words: How many words there are.
+        system: The system's precision at people's recall.
+        people: People's precision.
+    """
+
+    words: int
+    system: float
+    people: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WordStudy:
+    """How far people agree on words, and a system with them.
+
+    Attributes:
+        people: People's agreement with 1, 2, ... references.
+        classes: The class of each word that has one.
+        system: The system's precision at people's recall with the most references; None without a system.
+    """
+
+    people: tuple[WordAgreement, ...]
+    classes: Mapping[str, str]
+    system: SystemAgreement | None
+
+
+def study_words(
+    captions: ReferencesLike,
+    classes: Mapping[str, str] | Callable[[Sequence[str]], Mapping[str, str]],
+    *,
+    words: int = 1000,
+    references: int = 4,
+    scores: Mapping[str, Mapping[ImageId, float]] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
+) -> WordStudy:
+    """People's agreement with 1 to `references` others on the most frequent words, and a system's.
+
+    Args:
+        captions: The captions of each image.
+        classes: The class of each word that has one, or what gives the classes of the words counted.
+        words: How many of the most frequent words.
+        references: The most references.
+        scores: A system's scores, by word and image.
+        progress: Called with what is done next, `references + 1` times.
+
+    Raises:
+        MismatchError: An image has too few captions, or scores do not fit the captions.
+        OptionError: A number is not 1 or more.
+    """
+    progress("Counting words")
+    counts = word_counts(captions, words)
+    people = []
+    for k in range(1, references + 1):
+        progress(f"Agreement with {k} references")
+        people.append(human_agreement(counts, k))
+    system = None
+    if scores is not None:
+        recall = dict(zip(people[-1].words, people[-1].recall.tolist(), strict=True))
+        system = precision_at_recall(counts, scores, recall, references)
+    known = classes(counts.words) if callable(classes) else classes
+    return WordStudy(people=tuple(people), classes=known, system=system)
+
+
+def class_means(people: WordAgreement, classes: Mapping[str, str]) -> dict[str, ClassMeans]:
+    """The means over all words, and over those of each class."""
+    model = model_precision(people.recall, people.references)
+    means = {}
+    for name in ("all", *CLASSES):
+        rows = [row for row, word in enumerate(people.words) if name in ("all", classes.get(word))]
+
+        def mean(values: FloatArray, rows: list[int] = rows) -> float | None:
+            return float(np.mean(values[rows])) if rows else None
+
+        means[name] = ClassMeans(
+            words=len(rows),
+            recall=mean(people.recall),
+            precision=mean(people.precision),
+            model_precision=mean(model),
+            distance=mean(np.abs(people.precision - model)),
+        )
+    return means
+
+
+def system_means(
+    system: SystemAgreement, people: WordAgreement, classes: Mapping[str, str]
+) -> dict[str, SystemMeans]:
+    """The means over all words that a system is compared on, and over those of each class that has some."""
+    human = dict(zip(people.words, people.precision.tolist(), strict=True))
+    means = {}
+    for name in ("all", *CLASSES):
+        words = [word for word in system.precision if name in ("all", classes.get(word))]
+        if words:
+            means[name] = SystemMeans(
+                words=len(words),
+                system=float(np.mean([system.precision[word] for word in words])),
+                people=float(np.mean([human[word] for word in words])),
+            )
+    return means
 
 
 def coco_word_classes() -> dict[str, str]:

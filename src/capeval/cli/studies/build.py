@@ -49,7 +49,8 @@ def run(
     from capeval.benchmarks import building
     from capeval.errors import OptionError
     from capeval.formats import load_references
-    from capeval.report import Cell, Grid, to_csv
+    from capeval.report import to_csv
+    from capeval.report.studies.building import split_table
 
     if verify is not None:
         if captions is not None:
@@ -67,19 +68,7 @@ def run(
         steps.next("Writing")
         output.mkdir(parents=True, exist_ok=True)
         target = building.freeze(dataset, output, version=release, description=description)
-    rows = tuple(
-        (
-            Cell(value=name),
-            Cell(value="private" if split.private else "public"),
-            Cell(value=len(split.references)),
-            Cell(value=int(split.references.counts.sum())),
-            Cell(value=0 if split.many is None else int(split.many.counts.sum())),
-            Cell(value=0 if split.human is None else len(split.human)),
-        )
-        for name, split in dataset.splits.items()
-    )
-    columns = ("Split", "Captions are", "Images", "References", "Of images with many", "Held out")
-    grid = Grid(columns=columns, rows=rows)
+    grid = split_table(dataset)
     render(grid, "table", None, f"Version {release}")
     # Beside the version, which is frozen: what is in it has a checksum.
     deliver(to_csv(grid), output / f"{release}.csv")

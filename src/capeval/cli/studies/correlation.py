@@ -71,30 +71,26 @@ def run(
     from capeval.cli.tables import with_meteor_tables
     from capeval.formats import load_references
     from capeval.formats.ratings import load_flickr8k_expert, load_ratings
-    from capeval.report.studies.correlation import correlation_table, difference_table, dots
-    from capeval.studies.correlation import correlate, score_ratings
+    from capeval.report.studies.correlation import report
+    from capeval.studies.correlation import score_ratings, study_correlation
 
-    with_meteor_tables(metric_names(metrics))
+    names = metric_names(metrics)
+    with_meteor_tables(names)
     with Steps(4) as steps:
         steps.next("Reading")
         if flickr8k:
-            given, rated = load_flickr8k_expert(ratings, references)
+            captions, rated = load_flickr8k_expert(ratings, references)
         else:
-            given, rated = load_references(references), load_ratings(ratings)
+            captions, rated = load_references(references), load_ratings(ratings)
         steps.next("Scoring")
-        scored = score_ratings(given, rated, metric_names(metrics), frequencies=frequencies.value)
-        grids, figures = {}, {}
-        for kind in ("segment", "system") if rated.systems else ("segment",):
-            steps.next(f"Resampling, {kind} level")
-            found = correlate(
-                scored, level=kind, raters=raters.value, samples=samples, confidence=level, seed=seed
-            )
-            grids[f"{kind}-level"] = correlation_table(found)
-            title = f"Correlation with ratings, {kind} level ({found.observations:,} observations)"
-            figures[f"{kind}-level"] = lambda found=found, title=title: dots(found, title)
-            if against is not None:
-                pairs = {
-                    (name, against): found.compare(name, against) for name in found.values if name != against
-                }
-                grids[f"{kind}-level-differences"] = difference_table(pairs)
-    show(grids, figures, output)
+        scored = score_ratings(captions, rated, names, frequencies=frequencies.value)
+        study = study_correlation(
+            scored,
+            against=against,
+            raters=raters.value,
+            samples=samples,
+            confidence=level,
+            seed=seed,
+            progress=steps.next,
+        )
+    show(report(study), output)

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from capeval.report.grids import Cell, Grid
-from capeval.studies.correlation import COEFFICIENTS, Correlations
+from capeval.report.studies import StudyReport
+from capeval.studies.correlation import COEFFICIENTS, Correlations, CorrelationStudy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from capeval.significance import Comparison
 
-__all__ = ["correlation_table", "difference_table", "dots"]
+__all__ = ["correlation_table", "difference_table", "dots", "report"]
+
+
+def report(study: CorrelationStudy) -> StudyReport:
+    """A table and a figure of each level, and the differences from one score where they were asked for."""
+    tables, figures = {}, {}
+    for level, correlations in study.levels.items():
+        tables[f"{level}-level"] = correlation_table(correlations)
+        title = f"Correlation with ratings, {level} level ({correlations.observations:,} observations)"
+        figures[f"{level}-level"] = partial(dots, correlations, title)
+        if level in study.differences:
+            tables[f"{level}-level-differences"] = difference_table(study.differences[level])
+    return StudyReport(tables=tables, figures=figures)
 
 
 def correlation_table(correlations: Correlations) -> Grid:
