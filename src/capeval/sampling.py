@@ -14,7 +14,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval.errors import MismatchError, OptionError
+from capeval.checks import checked_integer
+from capeval.errors import MismatchError
 from capeval.types import Candidates, ImageId, References
 
 __all__ = [
@@ -27,7 +28,7 @@ __all__ = [
     "named_generator",
     "orders",
     "python_random",
-    "resample",
+    "resample_counts",
 ]
 
 _Item = TypeVar("_Item")
@@ -90,8 +91,7 @@ def hold_out_several(
         OptionError: `count` is below 1.
         MismatchError: An image has too few captions for candidates and a reference.
     """
-    if count < 1:
-        raise OptionError(f"'count' must be at least 1 (got {count})")
+    checked_integer("count", count, 1)
     candidates: dict[ImageId, list[str]] = {}
     references: dict[ImageId, list[str]] = {}
     for image in captions:
@@ -151,6 +151,6 @@ def orders(sizes: Sequence[int], chance: np.random.Generator) -> list[list[int]]
     return [np.argsort(row[:size]).tolist() for row, size in zip(keys, sizes, strict=True)]
 
 
-def resample(count: int, chance: np.random.Generator) -> NDArray[np.int64]:
+def resample_counts(count: int, chance: np.random.Generator) -> NDArray[np.int64]:
     """A bootstrap resample: how often each of `count` items is drawn when `count` are, with replacement."""
     return np.bincount(chance.integers(0, count, count), minlength=count)

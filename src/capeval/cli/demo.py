@@ -30,14 +30,14 @@ def run(
     """
     from capeval.benchmarks import coco
     from capeval.benchmarks.published import COCO_HUMAN
-    from capeval.cli.tables import with_meteor_tables
+    from capeval.cli.needs import prepare_needs
     from capeval.evaluation import Evaluator
     from capeval.metrics import DEFAULT
     from capeval.report import System, scores, to_html
     from capeval.sampling import hold_out
 
     # What is compiled on its first use on a machine is not part of the seconds shown.
-    with_meteor_tables(DEFAULT)
+    prepare_needs(DEFAULT)
     with Steps(4) as steps:
         seconds = [time.perf_counter()]
         steps.next("Reading the captions of COCO val2014")

@@ -10,7 +10,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval.errors import MismatchError, OptionError
+from capeval.checks import checked_choice
+from capeval.errors import MismatchError
 
 __all__ = ["Accuracy", "Drawn", "Ties", "accuracy", "by_class", "drawn"]
 
@@ -51,8 +52,7 @@ def accuracy(predicted: NDArray[np.generic], truth: NDArray[np.generic], *, ties
         OptionError: `ties` is something else.
         MismatchError: The two are not of the same pairs, or there is none.
     """
-    if ties not in get_args(Ties):
-        raise OptionError(f"'ties' must be first or half (got {ties!r})")
+    checked_choice("ties", ties, get_args(Ties))
     if predicted.shape != truth.shape or predicted.ndim != 1 or not predicted.size:
         raise MismatchError(
             "predictions and truth must be of the same pairs, at least one"

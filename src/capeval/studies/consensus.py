@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval._native import __version__
+from capeval.checks import checked_choice, checked_integer
 from capeval.errors import MismatchError, OptionError
 from capeval.formats.judgements import Pair
-from capeval.metrics.base import checked_choice
 from capeval.sampling import halves
 from capeval.studies.abstract50s import classified
 from capeval.studies.accuracy import Accuracy, Drawn, Ties, accuracy, by_class, drawn
 from capeval.studies.checkpoints import Checkpoint
+from capeval.studies.correlation import pearson_of_table
 from capeval.studies.pair_scores import PAPER_CONTENDERS, PAPER_TOKENIZER, PairScorer
 from capeval.studies.protocol import krippendorff_alpha, winners
 from capeval.tokenization import Tokenizer
@@ -70,8 +71,7 @@ class ConsensusOptions:
     def __post_init__(self) -> None:
         checked_choice("words", self.words, get_args(Words))
         checked_choice("ties", self.ties, get_args(Ties))
-        if self.draws < 1:
-            raise OptionError(f"'draws' must be at least 1 (got {self.draws})")
+        checked_integer("draws", self.draws, 1)
 
     def scorer(self, pairs: Sequence[Pair]) -> PairScorer:
         """The pairs with these words."""
@@ -402,7 +402,7 @@ def pearson(a: Mapping[str, float], b: Mapping[str, float]) -> float:
     pairs = np.array([[a[system], b[system]] for system in a])
     if not pairs.std(axis=0).all():
         raise MismatchError("a correlation needs fractions that differ")
-    return float(np.corrcoef(pairs.T)[0, 1])
+    return pearson_of_table(np.eye(len(pairs)), *pairs.T)
 
 
 def judged_twice(preferences: Sequence[Pair], pairs: Sequence[Pair]) -> tuple[Pair, ...]:

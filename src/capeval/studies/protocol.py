@@ -10,6 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from capeval.checks import checked_choice, checked_integer
 from capeval.errors import MismatchError, OptionError
 from capeval.formats.judgements import Pair, Plan, Triplet
 from capeval.sampling import hold_out_several, in_turn, python_random
@@ -245,8 +246,9 @@ def plan_triplets(
         OptionError: `per_pair` or `judgements` is below 1.
         MismatchError: An image has too few references.
     """
-    if judgements < 1 or (per_pair is not None and per_pair < 1):
-        raise OptionError(f"'judgements' and 'per_pair' must be at least 1 (got {judgements} and {per_pair})")
+    checked_integer("judgements", judgements, 1)
+    if per_pair is not None:
+        checked_integer("per_pair", per_pair, 1)
     chance = python_random(seed)
     planned = []
     for place, pair in enumerate(pairs):
@@ -326,8 +328,7 @@ def krippendorff_alpha(ratings: ArrayLike, *, difference: Difference = "nominal"
         MismatchError: No question has two ratings, or all ratings are equal, so that agreement means
             nothing.
     """
-    if difference not in get_args(Difference):
-        raise OptionError(f"'difference' must be nominal or interval (got {difference!r})")
+    checked_choice("difference", difference, get_args(Difference))
     given = np.asarray(ratings, dtype=np.float64)
     if given.ndim != 2:
         raise MismatchError(f"ratings must be rows of annotators' ratings (got {given.ndim} dimensions)")

@@ -68,14 +68,14 @@ def run(
     output: Folder = None,
 ) -> None:
     """Correlates metrics with ratings, caption by caption and, where systems are known, by system."""
-    from capeval.cli.tables import with_meteor_tables
+    from capeval.cli.needs import prepare_needs
     from capeval.formats import load_references
     from capeval.formats.ratings import load_flickr8k_expert, load_ratings
     from capeval.report.studies.correlation import report
     from capeval.studies.correlation import score_ratings, study_correlation
 
     names = metric_names(metrics)
-    with_meteor_tables(names)
+    prepare_needs(names)
     with Steps(4) as steps:
         steps.next("Reading")
         if flickr8k:

@@ -94,7 +94,7 @@ def run(
     """Scores systems in-domain, near-domain, out-of-domain and overall."""
     from capeval.benchmarks.nocaps import domains_of_boxes, load_captions, load_domains
     from capeval.cli import scoring
-    from capeval.cli.tables import with_meteor_tables
+    from capeval.cli.needs import prepare_needs
     from capeval.formats import load_candidates
     from capeval.report.studies.domains import report
     from capeval.studies.domains import DomainEvaluator, study_domains
@@ -105,7 +105,7 @@ def run(
         raise OptionError("--objects must come with --class-names, and without --domains")
     if (coco_references is None) != (coco_results is None) or len(coco_results or results) != len(results):
         raise OptionError("--coco-references must come with --coco-results for each of RESULTS")
-    with_meteor_tables(wanted)
+    prepare_needs(wanted)
     with Steps(2 + len(results)) as steps:
         steps.next("Reading and preparing references")
         captions = load_captions(references)

@@ -51,7 +51,7 @@ def run(
     """
     from capeval.benchmarks import coco
     from capeval.benchmarks.published import COCO_HUMAN
-    from capeval.cli.tables import with_meteor_tables
+    from capeval.cli.needs import prepare_needs
     from capeval.errors import OptionError
     from capeval.formats import load_references
     from capeval.report.studies.human import report
@@ -62,7 +62,7 @@ def run(
     names = metric_names(metrics)
     counts = (None,) if references is None else numbers("--references", references)
     pool = coco.captions("val2014") if captions is None else load_references(captions)
-    with_meteor_tables(names)
+    prepare_needs(names)
     rounds = int(pool.counts.max()) if leave_one_out else draws * len(counts)
     with Steps(rounds) as steps:
         if leave_one_out:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
 from capeval.benchmarks.published import COCO_HUMAN, NOCAPS_HUMAN
+from capeval.checks import checked_choice
 from capeval.errors import MismatchError
-from capeval.metrics.base import checked_choice
 from capeval.report.grids import Cell, Grid
 from capeval.report.studies import StudyReport
 from capeval.studies.domains import OVERALL, DomainScores, DomainStudy
