@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 ImageInfo = Mapping[int, Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
-"""What to say of images in files, such as `file_name`, `width` and `height`, by image id."""
+"""What files say of images, such as `file_name`, `width` and `height`, by image id."""
 
 _MANIFEST = "manifest.json"
 # The fields of a plan in a file, with the types that each may have.
@@ -104,7 +104,7 @@ class Dataset:
 def random_splits(
     images: Sequence[ImageId], sizes: Mapping[str, int], *, seed: int = 0
 ) -> dict[str, tuple[ImageId, ...]]:
-    """Deals images out to splits at random; images in each stay in the order given.
+    """Deals images out to splits at random; the images of a split stay in their order.
 
     Raises:
         OptionError: A size is below 1, or an image is there twice.
@@ -179,11 +179,11 @@ def _plans_of(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, seed: int = 0) -> Dataset:
-    """Gives the captions that were collected to splits.
+    """Deals the captions that were collected out to splits.
 
-    The captions of an image are put in an order by chance: the first is the one held out where one is, the
-    next are its references, and those of the larger set begin with these, so that c5 is part of c40. What
-    is drawn for an image depends on the seed and the image alone: other splits don't change it.
+    The captions of an image are put in random order: the first is held out where the plan says so, the next
+    are its references, and those of the larger set begin with these, so that c5 is part of c40. What is drawn
+    for an image depends on the seed and the image alone: other splits don't change it.
 
     Args:
         captions: All captions collected, in the order in which they are in the files.
@@ -236,13 +236,13 @@ def _split(
             many[image] = [texts[position] for position in sorted(left[: plan.many])]
         if left[wanted:]:
             unused[image] = [texts[position] for position in sorted(left[wanted:])]
-    made = BuiltSplit(
+    split = BuiltSplit(
         private=plan.private,
         references=References(references),
         many=References(many) if many else None,
         human=Candidates(human) if human else None,
     )
-    return made, unused
+    return split, unused
 
 
 def freeze(
@@ -263,14 +263,14 @@ def freeze(
         dataset: The dataset.
         folder: Where versions are.
         version: The version's name, such as `1.0`.
-        description: What to say in each file's `info`.
-        image_info: What to say of an image, such as `file_name`, `width` and `height`.
+        description: The description in each file's `info`.
+        image_info: What files say of an image, such as `file_name`, `width` and `height`.
 
     Returns:
         The version's folder.
 
     Raises:
-        OptionError: The version is no plain name, is there already, or an image's information has an `id`.
+        OptionError: The version is no plain name or exists already, or an image's information has an `id`.
         OSError: A file can't be written.
     """
     if not version or version.startswith(".") or not version.replace(".", "").replace("-", "").isalnum():
@@ -295,7 +295,7 @@ def freeze(
 
 
 def verify(folder: str | Path) -> int:
-    """Makes sure that a version is as it was frozen.
+    """Checks that a version is as it was when it was frozen.
 
     Returns:
         The number of files.
@@ -324,11 +324,13 @@ def verify(folder: str | Path) -> int:
         raise FormatError("must be in the manifest (got a file that is not)", kind="Unknown", path=name)
     for name, expected in sums.items():
         if name not in there:
-            raise FormatError("must be there (got no such file)", kind="Missing", path=folder / name)
-        found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        if found != expected:
             raise FormatError(
-                f"must have the sha256 {expected} (got {found})", kind="Changed", path=folder / name
+                "must be in the folder of the version (got no such file)", kind="Missing", path=folder / name
+            )
+        actual = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        if actual != expected:
+            raise FormatError(
+                f"must have the sha256 {expected} (got {actual})", kind="Changed", path=folder / name
             )
     return len(sums)
 

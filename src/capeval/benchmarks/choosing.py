@@ -32,8 +32,8 @@ __all__ = [
 ]
 
 _POOLS = range(2, 7)
-# Progress is heard after this many choices.
-_HEARD = 1000
+# After how many choices progress is reported.
+_REPORTED_EVERY = 1000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,7 +56,7 @@ class Chosen:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoiceStatistics:
-    """What a set of images is like.
+    """The statistics of a set of images.
 
     Attributes:
         images: The number of images.
@@ -85,7 +85,7 @@ class ChoiceStudy:
         annotations: The objects in each image.
         chosen: The images chosen.
         positions: The positions of the images of each set: `chosen`, `random` and `candidates`.
-        statistics: What each set is like.
+        statistics: The statistics of each set.
     """
 
     annotations: ObjectAnnotations
@@ -175,7 +175,7 @@ def choose_images(
         for pool in pools:
             if pool.left and len(taken) + len(chosen) < wanted:
                 chosen.append(pool.choose(growth, sample, chance))
-                if progress is not None and len(chosen) % _HEARD == 0:
+                if progress is not None and len(chosen) % _REPORTED_EVERY == 0:
                     progress(f"{len(taken) + len(chosen):,} of {wanted:,} images chosen")
     return Chosen(
         positions=np.concatenate([taken, np.array(chosen, dtype=np.int64)]),
@@ -192,7 +192,7 @@ def choose_randomly(chosen: Chosen, *, seed: int = 0) -> NDArray[np.int64]:
 
 
 def choice_statistics(annotations: ObjectAnnotations, positions: NDArray[np.int64]) -> ChoiceStatistics:
-    """What the images at some positions are like.
+    """The statistics of the images at some positions.
 
     Raises:
         MismatchError: There is no image.

@@ -173,12 +173,12 @@ def map_classes(
     names = {name.lower(): name for name in open_images}
     mapped: dict[str, str] = {}
     for name in coco:
-        found = [names[alias.lower()] for alias in aliases.get(name, (name,)) if alias.lower() in names]
-        if not found:
+        same = [names[alias.lower()] for alias in aliases.get(name, (name,)) if alias.lower() in names]
+        if not same:
             raise OptionError(
                 f"COCO class {name!r} must have an Open Images class, by name or alias (got none)"
             )
-        mapped.update(dict.fromkeys(found, name))
+        mapped.update(dict.fromkeys(same, name))
     if below is None:
         return mapped
     inherited: dict[str, str] = {}
@@ -214,8 +214,8 @@ def assign_domains(
         if name not in classes:
             raise OptionError(f"a mapped or ignored class must be one of Open Images (got {name!r})")
     domains: Domains = {name: [] for name in DOMAINS}
-    for image, found in objects.items():
-        names = set(found)
+    for image, classes_in_image in objects.items():
+        names = set(classes_in_image)
         unknown = names.difference(classes)
         if unknown:
             raise OptionError(f"image {image!r} must have known classes (got {min(unknown)!r})")
@@ -283,7 +283,7 @@ def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -
     Args:
         path: Captions or image information with a `domain` (or `split`, `subset`) for each image, or a
             mapping of domains to image ids. Domains may be written `in_domain`, `in-domain`, `in`.
-        images: Where given, those that must have a domain; only they are returned.
+        images: Those that must have a domain, which alone are returned; all by default.
 
     Raises:
         FormatError: The file is something else, or a domain is not known.
@@ -291,8 +291,8 @@ def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -
         OSError: The file can't be read.
     """
     domains: Domains = {name: [] for name in DOMAINS}
-    for given, ids in load_subsets(path).items():
-        domains[_domain(given, path)] += ids
+    for label, ids in load_subsets(path).items():
+        domains[_domain(label, path)] += ids
     every = [image for ids in domains.values() for image in ids]
     numbers = _numbers(every)
     if numbers is not None:
@@ -335,11 +335,11 @@ def load_image_ids(path: str | Path) -> dict[ImageId, ImageId]:
     return ids
 
 
-def _domain(given: str, path: str | Path) -> str:
-    plain = given.lower().replace("_", "-").replace("out-of-", "out-").removesuffix("-domain")
+def _domain(label: str, path: str | Path) -> str:
+    plain = label.lower().replace("_", "-").replace("out-of-", "out-").removesuffix("-domain")
     name = f"{plain}-domain"
     if name not in DOMAINS:
-        message = f"a domain must be one of {', '.join(DOMAINS)} (got {given!r})"
+        message = f"a domain must be one of {', '.join(DOMAINS)} (got {label!r})"
         raise FormatError(message, kind="UnknownDomain", path=path)
     return name
 

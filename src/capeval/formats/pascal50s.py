@@ -103,9 +103,9 @@ def load_triplets(
         raise FormatError(message, kind="WrongLength", field="triplets", path=triplets)
     first, second = (_candidates(path) for path in candidates)
     count = len(rows) // references
-    for path, given in zip(candidates, (first, second), strict=True):
-        if len(given) != count:
-            message = f"there must be a candidate for each of {count:,} pairs (got {len(given):,})"
+    for path, texts in zip(candidates, (first, second), strict=True):
+        if len(texts) != count:
+            message = f"there must be a candidate for each of {count:,} pairs (got {len(texts):,})"
             raise FormatError(message, kind="WrongLength", path=path)
     pairs = []
     for place in range(count):
@@ -228,14 +228,14 @@ def _candidates(path: str | Path) -> list[tuple[str, str]]:
     content = _json(path)
     if not isinstance(content, list):
         raise FormatError("must be a list of image_id and caption", kind="WrongType", path=path)
-    found = []
+    candidates = []
     for row, entry in enumerate(content):
         image, caption = (_member(entry, field, f"[{row}]", path) for field in ("image_id", "caption"))
         if not isinstance(caption, str):
             message = f"[{row}].caption must be a string"
             raise FormatError(message, kind="WrongType", entry=f"[{row}]", field="caption", path=path)
-        found.append((str(image), caption))
-    return found
+        candidates.append((str(image), caption))
+    return candidates
 
 
 def _member(entry: Any, field: str, name: str, path: str | Path) -> Any:

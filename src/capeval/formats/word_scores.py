@@ -8,13 +8,13 @@ from pathlib import Path
 
 from capeval.errors import FormatError
 from capeval.formats.objects import naming
-from capeval.formats.sources import LIMIT, read_source
+from capeval.formats.sources import read_source
 from capeval.types import ImageId
 
 __all__ = ["load_word_scores"]
 
 
-def load_word_scores(path: str | Path, *, limit: int = LIMIT) -> dict[str, dict[ImageId, float]]:
+def load_word_scores(path: str | Path) -> dict[str, dict[ImageId, float]]:
     """Reads `{"image_id": 7, "scores": {"dog": 0.9, "grass": 0.4}}` from each line of a file.
 
     The file may be in gzip. Higher is surer. Words that a line doesn't name have no score for its image, and
@@ -30,7 +30,7 @@ def load_word_scores(path: str | Path, *, limit: int = LIMIT) -> dict[str, dict[
     scores: dict[str, dict[ImageId, float]] = {}
     seen: set[ImageId] = set()
     with naming(path):
-        for number, line in enumerate(read_source(path, limit).data.split(b"\n"), start=1):
+        for number, line in enumerate(read_source(path).data.split(b"\n"), start=1):
             if not line.strip():
                 continue
             image, words = _entry(line, number)

@@ -55,8 +55,8 @@ def classified(pairs: Sequence[Pair]) -> Classified:
     rows: dict[ImageId, list[int]] = {}
     for row, pair in enumerate(words):
         rows.setdefault(pair.image, []).append(row)
-    shared = {image: _shared(image, [words[row] for row in found]) for image, found in rows.items()}
-    fit = _Fit({image: words[found[0]].references for image, found in rows.items()})
+    shared = {image: _shared(image, [words[row] for row in places]) for image, places in rows.items()}
+    fit = _Fit({image: words[places[0]].references for image, places in rows.items()})
     kinds, sure, recovered = [""] * len(pairs), 0, 0
     for image, (one, two) in rows.items():
         guess = _guess(image, words[one], words[two], shared[image], fit)
@@ -67,8 +67,8 @@ def classified(pairs: Sequence[Pair]) -> Classified:
             sure, recovered = sure + 1, recovered + (known == right)
             right = known
         kinds[right], kinds[one + two - right] = "HC", "HI"
-    made = tuple(replace(pair, kind=kind) for pair, kind in zip(pairs, kinds, strict=True))
-    return Classified(pairs=made, sure=sure, recovered=recovered)
+    with_classes = tuple(replace(pair, kind=kind) for pair, kind in zip(pairs, kinds, strict=True))
+    return Classified(pairs=with_classes, sure=sure, recovered=recovered)
 
 
 class _Fit:

@@ -91,18 +91,18 @@ def by_class(
     """
     if len(kinds) != len(truth):
         raise MismatchError(f"there must be a class for each of {len(truth)} pairs (got {len(kinds)})")
-    found: dict[str, Accuracy] = {}
+    accuracies: dict[str, Accuracy] = {}
     for kind in sorted({kind for kind in kinds if kind is not None}):
         rows = np.array([other == kind for other in kinds])
-        found[kind] = accuracy(predicted[rows], truth[rows], ties=ties)
-    return {**found, "all": accuracy(predicted, truth, ties=ties)}
+        accuracies[kind] = accuracy(predicted[rows], truth[rows], ties=ties)
+    return {**accuracies, "all": accuracy(predicted, truth, ties=ties)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
     """The accuracy over several random draws of the references.
 
-    Two things are uncertain, and kept apart: which pairs were judged, which is the interval, and which
+    Two things are uncertain and stand apart: which pairs were judged, which is the interval, and which
     references were drawn, which is the spread.
 
     Attributes:
@@ -125,7 +125,7 @@ class Drawn:
 
 
 def drawn(parts: Sequence[Accuracy]) -> Drawn:
-    """What several draws say together.
+    """The accuracy over several draws.
 
     Raises:
         MismatchError: There is no draw, or they are not of as many pairs.

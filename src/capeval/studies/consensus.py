@@ -121,9 +121,7 @@ class ConsensusStudy:
     Attributes:
         dataset: The judgements.
         options: The options of the study.
-        pairs: How many pairs there are, by class and of `all`.
         accuracy: Each metric's accuracy, by judgement, metric and class (and `all`).
-        ties: How many pairs have no winner, by who or what chose, and class.
         human: How well people's votes, and each metric, with half of the references predict the votes of the
             other half; empty where there is not a vote for each reference.
         agreement: How far two kinds of judgement agree, by class; empty where there is one.
@@ -133,9 +131,7 @@ class ConsensusStudy:
 
     dataset: Literal["ABSTRACT-50S", "PASCAL-50S"]
     options: ConsensusOptions
-    pairs: Mapping[str, int]
     accuracy: Mapping[str, Mapping[str, Mapping[str, Accuracy]]]
-    ties: Mapping[str, Mapping[str, int]]
     human: Mapping[str, Drawn]
     agreement: Mapping[str, ClassAgreement]
     wins: Mapping[str, SystemWins]
@@ -167,13 +163,10 @@ def study_abstract50s(
     scorer, done = options.scorer(pairs), options.checkpoint(checkpoint, pairs)
     consensus = winners([pair.votes for pair in pairs])
     kinds = [pair.kind for pair in pairs]
-    differences = scorer.differences()
     return ConsensusStudy(
         dataset="ABSTRACT-50S",
         options=options,
-        pairs=_numbers(kinds),
-        accuracy={"consensus": _accuracies(differences, consensus, kinds, options.ties)},
-        ties=_ties({"people": consensus, **differences}, kinds),
+        accuracy={"consensus": _accuracies(scorer.differences(), consensus, kinds, options.ties)},
         human=split_halves(
             scorer,
             draws=options.draws,
@@ -218,30 +211,17 @@ def study_pascal50s(
     kinds = [pair.kind for pair in preferences]
     differences = scorer.differences()
     judgements = {"consensus": consensus, "pairwise": pairwise}
-    people = {f"people ({name})": chosen for name, chosen in judgements.items()}
     return ConsensusStudy(
         dataset="PASCAL-50S",
         options=options,
-        pairs=_numbers(kinds),
         accuracy={
             name: _accuracies(differences, chosen, kinds, options.ties) for name, chosen in judgements.items()
         },
-        ties=_ties({**people, **differences}, kinds),
         human={},
         agreement=_agreement(pairwise_pairs, kinds, consensus, pairwise, options.ties),
         wins=_wins(pairwise_pairs, {**judgements, **differences}),
         by_references=_by_references(scorer, consensus, options, done, progress),
     )
-
-
-def _of_class(kinds: Sequence[str | None]) -> dict[str, NDArray[np.bool_]]:
-    """Which pairs are of each class, in the order of their names, and of `all`."""
-    classes = (*sorted({kind for kind in kinds if kind is not None}), "all")
-    return {name: np.array([name in (kind, "all") for kind in kinds]) for name in classes}
-
-
-def _numbers(kinds: Sequence[str | None]) -> dict[str, int]:
-    return {name: int(rows.sum()) for name, rows in _of_class(kinds).items()}
 
 
 def _accuracies(
@@ -251,16 +231,6 @@ def _accuracies(
     ties: Ties,
 ) -> dict[str, dict[str, Accuracy]]:
     return {metric: by_class(values, truth, kinds, ties=ties) for metric, values in differences.items()}
-
-
-def _ties(
-    chosen: Mapping[str, NDArray[np.generic]], kinds: Sequence[str | None]
-) -> dict[str, dict[str, int]]:
-    rows = _of_class(kinds)
-    return {
-        name: {kind: int((values[of_kind] == 0).sum()) for kind, of_kind in rows.items()}
-        for name, values in chosen.items()
-    }
 
 
 def _by_references(
@@ -293,11 +263,11 @@ def _agreement(
 ) -> dict[str, ClassAgreement]:
     most = max(len(pair.votes) for pair in pairs)
     votes = np.array([[*pair.votes, *[np.nan] * (most - len(pair.votes))] for pair in pairs])
-    rows = _of_class(kinds)
-    return {
-        kind: ClassAgreement(same=same, alpha=_if_defined(krippendorff_alpha, votes[rows[kind]]))
-        for kind, same in by_class(consensus, pairwise, kinds, ties=ties).items()
-    }
+    agreement = {}
+    for kind, same in by_class(consensus, pairwise, kinds, ties=ties).items():
+        rows = np.array([kind in (each, "all") for each in kinds])
+        agreement[kind] = ClassAgreement(same=same, alpha=_if_defined(krippendorff_alpha, votes[rows]))
+    return agreement
 
 
 def _wins(pairs: Sequence[Pair], chosen: Mapping[str, NDArray[np.generic]]) -> dict[str, SystemWins]:
@@ -343,7 +313,7 @@ def accuracy_by_references(
         progress: Called with what is done next.
 
     Returns:
-        Class (and `all`) to metric to what came out for each of `counts`.
+        The accuracy for each of `counts`, by class (and `all`) and metric.
 
     Raises:
         MismatchError: There are fewer references, or not a winner for each pair.
@@ -356,20 +326,25 @@ def accuracy_by_references(
 
     def draw(count: int, number: int) -> dict[str, dict[str, dict[str, float]]]:
         differences = scorer.differences(scorer.draw(count, seed=seed + number))
-        found = {name: by_class(values, truth, kinds, ties=ties) for name, values in differences.items()}
-        return {name: {kind: asdict(part) for kind, part in parts.items()} for name, parts in found.items()}
+        accuracies = {name: by_class(values, truth, kinds, ties=ties) for name, values in differences.items()}
+        return {
+            name: {kind: asdict(part) for kind, part in parts.items()} for name, parts in accuracies.items()
+        }
 
     curves: dict[str, dict[str, list[Drawn]]] = {}
     for count in counts:
-        made = []
+        parts_of_draws = []
         for number in range(draws):
             progress(f"{count} references, draw {number + 1} of {draws}")
-            made.append(checkpoint.part(f"accuracy {count} {number}", partial(draw, count, number)))
+            parts_of_draws.append(checkpoint.part(f"accuracy {count} {number}", partial(draw, count, number)))
         for name in scorer.names:
-            for kind in made[0][name]:
-                point = drawn([Accuracy(**part[name][kind]) for part in made])
+            for kind in parts_of_draws[0][name]:
+                point = drawn([Accuracy(**part[name][kind]) for part in parts_of_draws])
                 curves.setdefault(kind, {}).setdefault(name, []).append(point)
-    return {kind: {name: tuple(points) for name, points in found.items()} for kind, found in curves.items()}
+    return {
+        kind: {name: tuple(points) for name, points in points_of.items()}
+        for kind, points_of in curves.items()
+    }
 
 
 def fraction_of_wins(systems: Sequence[tuple[str, str]], chosen: NDArray[np.generic]) -> dict[str, float]:
@@ -409,7 +384,7 @@ def judged_twice(preferences: Sequence[Pair], pairs: Sequence[Pair]) -> tuple[Pa
     """For each pair of one kind of judgement the same pair of another, in the order of the first.
 
     Pairs are the same when image, class and both sentences are, but for white space. Where a pair occurs
-    several times, the first belongs to the first.
+    several times, the first of one kind belongs to the first of the other, and so on.
 
     Raises:
         MismatchError: A pair has no judgement of the other kind.
@@ -417,15 +392,15 @@ def judged_twice(preferences: Sequence[Pair], pairs: Sequence[Pair]) -> tuple[Pa
     waiting: dict[tuple[ImageId | None, ...], list[Pair]] = {}
     for pair in pairs:
         waiting.setdefault(_identity(pair), []).append(pair)
-    found = []
+    matching = []
     for place, pair in enumerate(preferences):
         same = waiting.get(_identity(pair))
         if not same:
             raise MismatchError(
                 f"every pair must have both kinds of judgement (pair {place} of image {pair.image!r} has one)"
             )
-        found.append(same.pop(0))
-    return tuple(found)
+        matching.append(same.pop(0))
+    return tuple(matching)
 
 
 def _identity(pair: Pair) -> tuple[ImageId | None, ...]:
@@ -505,8 +480,8 @@ def split_halves(
 
     def half(draw: int) -> dict[str, dict[str, float]]:
         # Each pair's halves have a seed of their own, so draws are far apart.
-        made = split_half(scorer, seed=seed + draw * 1_000_003, ties=ties)
-        return {name: asdict(each) for name, each in {"Humans": made.humans, **made.metrics}.items()}
+        halved = split_half(scorer, seed=seed + draw * 1_000_003, ties=ties)
+        return {name: asdict(each) for name, each in {"Humans": halved.humans, **halved.metrics}.items()}
 
     parts = []
     for draw in range(draws):

@@ -47,7 +47,7 @@ class RatedScores:
     """Captions with the scores of metrics and the ratings of people: rows as in `ratings`.
 
     Attributes:
-        ratings: What people said.
+        ratings: The ratings.
         metrics: The metrics.
         statistics: The statistics of each metric, a row a caption.
     """
@@ -182,7 +182,7 @@ def score_ratings(
 
     Args:
         references: The references of the rated images; other images count in nothing.
-        ratings: The captions and what people said of them.
+        ratings: The captions and their ratings.
         metrics: Names or metric objects.
         frequencies: Where CIDEr and CIDEr-D count document frequencies, unless they have some already:
             `ratings` takes the references once for each rated caption, as published correlations on
@@ -321,10 +321,10 @@ def coefficients(scores: FloatArray, ratings: FloatArray) -> dict[str, float]:
     if not (np.isfinite(scores).all() and np.isfinite(ratings).all()):
         raise MismatchError("scores and ratings must be finite numbers")
     values, counts = _counted(ratings[:, None])
-    found = _Ordered(scores)(counts, values)
-    if np.isnan(found).any():
+    row = _Ordered(scores)(counts, values)
+    if np.isnan(row).any():
         raise MismatchError("scores must be different, and ratings too, to correlate (got one value alone)")
-    return dict(zip(COEFFICIENTS, found.tolist(), strict=True))
+    return dict(zip(COEFFICIENTS, row.tolist(), strict=True))
 
 
 class _Ordered:
@@ -392,11 +392,11 @@ class _Segments:
     """Correlations over captions, each with a weight."""
 
     def __init__(self, rated: RatedScores, raters: Raters) -> None:
-        given = rated.ratings.values
+        ratings = rated.ratings.values
         if raters == "mean":
             # Means of thirds must tie where they are the same number.
-            given = np.nanmean(given, axis=1, keepdims=True).round(9)
-        self._values, self._counts = _counted(given)
+            ratings = np.nanmean(ratings, axis=1, keepdims=True).round(9)
+        self._values, self._counts = _counted(ratings)
         self.observations = int(self._counts.sum())
         scores = rated.per_caption
         self.names = tuple(scores)

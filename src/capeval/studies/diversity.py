@@ -62,7 +62,7 @@ class Diversity:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ObjectCounts:
-    """How many objects images have: histograms over images.
+    """How many objects images have, as histograms over images.
 
     Attributes:
         classes: How many images have 0, 1, 2, ... classes.
@@ -186,14 +186,14 @@ def diversity(
         ("seed", seed, 0),
     ):
         checked_integer(name, value, least)
-    found = {}
+    results = {}
     for name, references in corpora.items():
         corpus = Corpus(references, across_punctuation=across_punctuation, tokenizer=tokenizer)
         try:
-            found[name] = corpus.diversity(images=images, captions=captions, samples=samples, seed=seed)
+            results[name] = corpus.diversity(images=images, captions=captions, samples=samples, seed=seed)
         except MismatchError as error:
             raise MismatchError(f"{name}: {error}") from None
-    return found
+    return results
 
 
 def count_objects(objects: Objects) -> ObjectCounts:

@@ -107,18 +107,18 @@ class DomainEvaluator:
 
     def _within(self, domain: str, rows: Sequence[int]) -> list[Prepared]:
         """The metrics for a domain: prepared anew where document frequencies are the domain's own."""
-        made = []
+        within = []
         counted: TokenizedReferences | None = None
         for prepared in self._prepared[OVERALL]:
             metric = prepared.metric
             if metric.counts is None:
-                made.append(prepared)
+                within.append(prepared)
                 continue
             if counted is None:
                 tokens = References({row: self._tokens.native.of(row) for row in rows})
                 counted = TokenizedReferences(tokens, Tokenizer(kind="none"))
-            made.append(metric.counted_on(counted, domain).prepare(self._tokens))
-        return made
+            within.append(metric.counted_on(counted, domain).prepare(self._tokens))
+        return within
 
     def evaluate(self, candidates: CandidatesLike) -> DomainScores:
         """Scores one candidate for each image.

@@ -43,7 +43,7 @@ GAMED_METRICS = (
 
 
 class Corpus:
-    """What somebody who games a metric can know of references: what is often said, and of how many images.
+    """What can be known of references without those of one image: how people write, and how often.
 
     Args:
         references: The words of each image's references.
@@ -68,12 +68,14 @@ class Corpus:
         return float(np.log(self.images / max(1, self._frequencies[gram])))
 
     def agreed(self, image: ImageId, n: int) -> list[tuple[str, ...]]:
-        """The n-grams of an image's references, those first that most references have and few images.
+        """The n-grams of an image's references, first those that many of its references and few images have.
 
         An n-gram counts the references that have it times its rarity, as CIDEr weighs it.
         """
-        found = Counter(gram for text in self.references[image] for gram in set(_grams(text.split(), n)))
-        return sorted(found, key=lambda gram: (-found[gram] * self.rarity(gram), gram))
+        references_with = Counter(
+            gram for text in self.references[image] for gram in set(_grams(text.split(), n))
+        )
+        return sorted(references_with, key=lambda gram: (-references_with[gram] * self.rarity(gram), gram))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,19 +221,21 @@ def game(
     start = {image: known[honest[image][0]] for image in references}
     captions = [start]
     for attack in attacks:
-        made = {image: " ".join(attack.make(corpus, image, text.split())) for image, text in start.items()}
-        captions.append(made)
+        gamed_captions = {
+            image: " ".join(attack.make(corpus, image, text.split())) for image, text in start.items()
+        }
+        captions.append(gamed_captions)
     scored = _scored(words, captions, contenders)
     return tuple(
         Gamed(
             attack=attack,
-            scores={name: corpus_score for name, (corpus_score, _) in found.items()},
+            scores={name: corpus_score for name, (corpus_score, _) in scores.items()},
             better={
-                name: float((each > scored[0][name][1] + _SAME).mean()) for name, (_, each) in found.items()
+                name: float((each > scored[0][name][1] + _SAME).mean()) for name, (_, each) in scores.items()
             },
-            example=next(iter(made.values())),
+            example=next(iter(gamed_captions.values())),
         )
-        for attack, found, made in zip((None, *attacks), scored, captions, strict=True)
+        for attack, scores, gamed_captions in zip((None, *attacks), scored, captions, strict=True)
     )
 
 
@@ -263,7 +267,7 @@ def _scored(
     contenders: Sequence[Contender],
 ) -> list[dict[str, tuple[float, np.ndarray[tuple[int], np.dtype[np.float64]]]]]:
     """The corpus score and the scores of the images, by metric, for each set of captions."""
-    found: list[dict[str, tuple[float, np.ndarray[tuple[int], np.dtype[np.float64]]]]] = [
+    scored: list[dict[str, tuple[float, np.ndarray[tuple[int], np.dtype[np.float64]]]]] = [
         {} for _ in captions
     ]
     stems: dict[str, str] = {}
@@ -280,5 +284,5 @@ def _scored(
         for place, group in enumerate(captions):
             scores = prepared.score(Candidates({image: form(text) for image, text in group.items()}))
             for name, known in zip(contender.names, metric.names, strict=True):
-                found[place][name] = (scores.corpus[known], scores.per_image[known])
-    return found
+                scored[place][name] = (scores.corpus[known], scores.per_image[known])
+    return scored

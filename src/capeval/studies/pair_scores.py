@@ -96,7 +96,7 @@ class PairScorer:
         Args:
             chosen: Which of its references to use for each pair; all by default.
         """
-        found: dict[str, FloatArray] = {}
+        scores: dict[str, FloatArray] = {}
         for contender in self.contenders:
             pairs = self._stems if contender.stem else self._words
             references = [
@@ -108,8 +108,8 @@ class PairScorer:
             candidates = {place: [pair.first, pair.second] for place, pair in enumerate(pairs)}
             scored = prepared.score(Candidates(candidates)).per_image
             for name, known in zip(contender.names, metric.names, strict=True):
-                found[name] = scored[known].reshape(-1, 2)
-        return found
+                scores[name] = scored[known].reshape(-1, 2)
+        return scores
 
     def differences(self, chosen: Sequence[NDArray[np.int64]] | None = None) -> dict[str, FloatArray]:
         """The score of the first less that of the second, for each pair, by name."""

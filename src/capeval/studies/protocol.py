@@ -82,11 +82,11 @@ def _both_correct(
     }
     images = [image for image, captions in different.items() if len(captions) >= 2]
     _require(images, "HC", "an image with two human captions that differ")
-    made = []
+    pairs = []
     for image in in_turn(images, count, chance):
         first, second = chance.sample(different[image], 2)
-        made.append(_pair(image, "HC", (first, "human"), (second, "human"), chance))
-    return made
+        pairs.append(_pair(image, "HC", (first, "human"), (second, "human"), chance))
+    return pairs
 
 
 def _one_incorrect(
@@ -97,12 +97,12 @@ def _one_incorrect(
 ) -> list[Pair]:
     images = [image for image, captions in human.items() if captions]
     _require(images if len(images) > 1 else [], "HI", "two images with human captions")
-    made = []
+    pairs = []
     for image in in_turn(images, count, chance):
         right = chance.choice(list(human[image]))
         wrong = _of_another(image, right, images, human, chance)
-        made.append(_pair(image, "HI", (right, "human"), (wrong, "other"), chance))
-    return made
+        pairs.append(_pair(image, "HI", (right, "human"), (wrong, "other"), chance))
+    return pairs
 
 
 def _of_another(
@@ -133,12 +133,12 @@ def _with_machine(
         images = [image for image in captions if _unlike(captions[image], human.get(image, ()))]
         _require(images, "HM", f"an image with a human caption and one of {name!r} that differ")
         turns[name] = iter(in_turn(images, count, chance))
-    made = []
+    pairs = []
     for name in in_turn(list(machines), count, chance):
         image = next(turns[name])
         person = chance.choice(_unlike(machines[name][image], human[image]))
-        made.append(_pair(image, "HM", (person, "human"), (machines[name][image], name), chance))
-    return made
+        pairs.append(_pair(image, "HM", (person, "human"), (machines[name][image], name), chance))
+    return pairs
 
 
 def _two_machines(
@@ -159,12 +159,12 @@ def _two_machines(
         ]
         _require(images, "MM", f"an image with captions of {first!r} and {second!r} that differ")
         turns[first, second] = iter(in_turn(images, count, chance))
-    made = []
+    pairs = []
     for first, second in in_turn(rivals, count, chance):
         image = next(turns[first, second])
         one, two = (machines[first][image], first), (machines[second][image], second)
-        made.append(_pair(image, "MM", one, two, chance))
-    return made
+        pairs.append(_pair(image, "MM", one, two, chance))
+    return pairs
 
 
 def _form(caption: str) -> str:
@@ -177,8 +177,8 @@ def _unlike(caption: str, others: Sequence[str]) -> list[str]:
     return [other for other in others if _form(other) != _form(caption)]
 
 
-def _require(found: Sequence[object], kind: str, what: str) -> None:
-    if not found:
+def _require(choices: Sequence[object], kind: str, what: str) -> None:
+    if not choices:
         raise MismatchError(f"pairs of class {kind} need {what} (got none)")
 
 
@@ -287,13 +287,13 @@ def majority(judgements: ArrayLike) -> NDArray[np.int64]:
     Raises:
         MismatchError: A judgement is something else, or a question has no answer.
     """
-    given = np.asarray(judgements)
-    if given.ndim != 2 or not np.isin(given, (-1, 0, 1)).all():
+    answers = np.asarray(judgements)
+    if answers.ndim != 2 or not np.isin(answers, (-1, 0, 1)).all():
         raise MismatchError("judgements must be rows of 1, -1 and 0 (no answer), a row a question")
-    silent = np.flatnonzero(~(given != 0).any(axis=1))
+    silent = np.flatnonzero(~(answers != 0).any(axis=1))
     if silent.size:
         raise MismatchError(f"every question must have a judgement (got none for question {silent[0]})")
-    signs: NDArray[np.int64] = np.sign(given.sum(axis=1)).astype(np.int64)
+    signs: NDArray[np.int64] = np.sign(answers.sum(axis=1)).astype(np.int64)
     return signs
 
 
@@ -306,10 +306,10 @@ def winners(votes: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.in
     Raises:
         MismatchError: A pair has no votes.
     """
-    for place, given in enumerate(votes):
-        if not len(given):
+    for place, votes_of_pair in enumerate(votes):
+        if not len(votes_of_pair):
             raise MismatchError(f"every pair must have votes (got none for pair {place})")
-    return np.array([np.sign(sum(given)) for given in votes], dtype=np.int64)
+    return np.array([np.sign(sum(votes_of_pair)) for votes_of_pair in votes], dtype=np.int64)
 
 
 def krippendorff_alpha(ratings: ArrayLike, *, difference: Difference = "nominal") -> float:
@@ -329,12 +329,12 @@ def krippendorff_alpha(ratings: ArrayLike, *, difference: Difference = "nominal"
             nothing.
     """
     checked_choice("difference", difference, get_args(Difference))
-    given = np.asarray(ratings, dtype=np.float64)
-    if given.ndim != 2:
-        raise MismatchError(f"ratings must be rows of annotators' ratings (got {given.ndim} dimensions)")
-    values, coded = np.unique(given[~np.isnan(given)], return_inverse=True)
-    counts = np.zeros((len(given), len(values)))
-    np.add.at(counts, (np.nonzero(~np.isnan(given))[0], coded), 1)
+    table = np.asarray(ratings, dtype=np.float64)
+    if table.ndim != 2:
+        raise MismatchError(f"ratings must be rows of annotators' ratings (got {table.ndim} dimensions)")
+    values, coded = np.unique(table[~np.isnan(table)], return_inverse=True)
+    counts = np.zeros((len(table), len(values)))
+    np.add.at(counts, (np.nonzero(~np.isnan(table))[0], coded), 1)
     counts = counts[counts.sum(axis=1) >= 2]
     if not len(counts):
         raise MismatchError("at least one question must have two ratings (got none)")

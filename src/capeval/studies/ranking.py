@@ -56,7 +56,7 @@ PAPER_RANKERS = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ranking:
-    """What each metric gives each reference, scored against the other references of its image.
+    """The scores of each reference against the other references of its image, by each metric.
 
     Attributes:
         references: The references.
@@ -91,7 +91,7 @@ def rank_references(
     contenders: Sequence[Contender] = PAPER_RANKERS,
     *,
     tokenizer: Tokenizer | None = None,
-    done: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Ranking:
     """Scores each reference against the rest of its image (appendix II: each of 48 against 47).
 
@@ -101,7 +101,7 @@ def rank_references(
         references: At least two captions for each image.
         contenders: The metrics.
         tokenizer: How to tokenise; the reference's way by default.
-        done: Called now and then with the number of images that are done.
+        progress: Called now and then with the number of images that are ranked.
 
     Raises:
         MismatchError: An image has one reference alone.
@@ -127,12 +127,12 @@ def rank_references(
     finished = 0
     for images in _batches(references):
         for contender, metric in ready:
-            found = _left_out(metric, [forms[contender.stem][image] for image in images])
-            for name, parts in zip(contender.names, found, strict=True):
+            by_score = _left_out(metric, [forms[contender.stem][image] for image in images])
+            for name, parts in zip(contender.names, by_score, strict=True):
                 scores[name] += parts
         finished += len(images)
-        if done is not None:
-            done(finished)
+        if progress is not None:
+            progress(finished)
     return Ranking(references=references, scores={name: tuple(parts) for name, parts in scores.items()})
 
 

@@ -249,8 +249,8 @@ def word_counts(
     rows = {word: row for row, word in enumerate(chosen)}
     counts = np.zeros((len(chosen), len(texts)), dtype=np.uint8)
     for image, group in enumerate(texts):
-        found = Counter(word for text in group for word in set(text) & rows.keys())
-        counts[[rows[word] for word in found], image] = list(found.values())
+        having = Counter(word for text in group for word in set(text) & rows.keys())
+        counts[[rows[word] for word in having], image] = list(having.values())
     return WordCounts(
         image_ids=captions.image_ids,
         captions=captions.counts,
@@ -292,11 +292,11 @@ def human_agreement(counts: WordCounts, references: int = 4) -> WordAgreement:
     _require_captions(counts, k + 1)
     precision, recall = np.empty(len(counts.words)), np.empty(len(counts.words))
     for row, weight, captions, having in _patterns(counts):
-        said = having / captions
-        true = weight @ (said * k * (having - 1) / (captions - 1))
-        false = weight @ (said * _none_of(k, captions - 1, captions - having))
+        part = having / captions
+        true = weight @ (part * k * (having - 1) / (captions - 1))
+        false = weight @ (part * _none_of(k, captions - 1, captions - having))
         precision[row] = true / (true + false)
-        recall[row] = true / (weight @ (k * said))
+        recall[row] = true / (weight @ (k * part))
     return WordAgreement(words=counts.words, references=k, precision=precision, recall=recall)
 
 
@@ -406,13 +406,13 @@ def _patterns(
 ) -> list[tuple[int, FloatArray, FloatArray, FloatArray]]:
     """For each word, how many images have each pair of captions and captions with the word."""
     most = int(counts.captions.max()) + 1
-    found: list[tuple[int, FloatArray, FloatArray, FloatArray]] = []
+    patterns: list[tuple[int, FloatArray, FloatArray, FloatArray]] = []
     for row, having in enumerate(counts.counts):
         keys, times = np.unique(counts.captions * most + having, return_counts=True)
         present = keys % most > 0
         captions, with_word = np.divmod(keys[present].astype(np.float64), most)
-        found.append((row, times[present].astype(np.float64), captions, with_word))
-    return found
+        patterns.append((row, times[present].astype(np.float64), captions, with_word))
+    return patterns
 
 
 def _none_of(k: int, among: FloatArray | NDArray[np.int64], without: FloatArray) -> FloatArray:

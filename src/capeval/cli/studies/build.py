@@ -32,9 +32,9 @@ def run(
         str | None, typer.Option(metavar="NAME", help="The version's name.", show_default=False)
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where versions are.")
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder of the versions.")
     ] = Path("dataset"),
-    description: Annotated[str, typer.Option(help="What to say of the dataset in its files.")] = "",
+    description: Annotated[str, typer.Option(help="Description of the dataset, for its files.")] = "",
     seed: Seed = 0,
     verify: Annotated[
         Path | None,
@@ -61,10 +61,10 @@ def run(
         raise OptionError("a dataset needs CAPTIONS, PLANS and '--release' (got less)")
     with Steps(3) as steps:
         steps.next("Reading captions and plans")
-        given = load_references(captions)
-        wanted = building.load_plans(plans, given.image_ids, seed=seed)
+        collected = load_references(captions)
+        wanted = building.load_plans(plans, collected.image_ids, seed=seed)
         steps.next("Building splits")
-        dataset = building.build_dataset(given, wanted, seed=seed)
+        dataset = building.build_dataset(collected, wanted, seed=seed)
         steps.next("Writing")
         output.mkdir(parents=True, exist_ok=True)
         target = building.freeze(dataset, output, version=release, description=description)

@@ -53,10 +53,11 @@ def run(
     ] = False,
     metrics: Metrics = None,
     frequencies: Annotated[
-        Frequencies, typer.Option(help="CIDEr counts documents once a rated caption, or once an image.")
+        Frequencies,
+        typer.Option(help="CIDEr counts the references once for each rated caption, or once for each image."),
     ] = Frequencies.RATINGS,
     raters: Annotated[
-        Raters, typer.Option(help="Each rating is an observation, or the mean of a caption's.")
+        Raters, typer.Option(help="Each rating is an observation, or the mean rating of each caption.")
     ] = Raters.EACH,
     against: Annotated[
         str | None,

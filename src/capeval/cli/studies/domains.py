@@ -24,7 +24,7 @@ EXAMPLES = examples(
 
 
 class Frequencies(StrEnum):
-    """Where document frequencies of a domain's score come from."""
+    """The images that document frequencies of a domain's score are counted in."""
 
     DOMAIN = "domain"
     ALL = "all"
@@ -65,15 +65,24 @@ def run(
     ] = None,
     hierarchy: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Classes below a COCO class are COCO's too.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="Open Images hierarchy; classes below a COCO class are COCO's too.",
+            show_default=False,
+        ),
     ] = None,
     image_info: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Ids of images by their Open Images ids.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="nocaps's image information: image ids by Open Images ids.",
+            show_default=False,
+        ),
     ] = None,
     metrics: Metrics = None,
     frequencies: Annotated[
-        Frequencies, typer.Option(help="CIDEr of a domain counts documents in it, or in all images.")
+        Frequencies,
+        typer.Option(help="Document frequencies of CIDEr are those of the domain, or of all images."),
     ] = Frequencies.DOMAIN,
     layout: Annotated[Layout, typer.Option(help="Which table of the paper.")] = Layout.TABLE3,
     human: Annotated[

@@ -27,11 +27,11 @@ def run(
         Path | None,
         typer.Option(help="File of honest captions.", show_default="one reference of each image"),
     ] = None,
-    images: Annotated[int, typer.Option(min=2, help="Take the first so many images.")] = 5000,
+    images: Annotated[int, typer.Option(min=2, help="How many images to take, the first ones.")] = 5000,
     seed: Seed = 0,
     output: Folder = None,
 ) -> None:
-    """Pushes metrics with captions that are made for them and not for people (CIDEr paper, section 8).
+    """Raises scores by captions that are made for metrics and not for people (CIDEr paper, section 8).
 
     Shows the corpus score of honest captions and of each attack, and on how many of the images an attack
     scores above the honest caption.
@@ -46,5 +46,5 @@ def run(
         captions = coco.captions() if references is None else load_references(references)
         honest = None if results is None else load_candidates(results)
         steps.next("Gaming metrics")
-        made = study_gaming(captions, honest, images=images, seed=seed)
-    show(report(made), output)
+        results_by_attack = study_gaming(captions, honest, images=images, seed=seed)
+    show(report(results_by_attack), output)

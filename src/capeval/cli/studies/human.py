@@ -40,14 +40,14 @@ def run(
     draws: Annotated[int, typer.Option(min=1, help="How often to draw the captions held out.")] = 5,
     seed: Seed = 0,
     leave_one_out: Annotated[
-        bool, typer.Option("--leave-one-out", help="Hold out every caption once, without chance.")
+        bool, typer.Option("--leave-one-out", help="Hold out every caption once; nothing is drawn.")
     ] = False,
     checkpoint: CheckpointFile = None,
     output: Folder = None,
 ) -> None:
     """Scores one human caption of each image against others of the image, several times.
 
-    Beside COCO val2014 stands what the paper reports for people on its test set (Chen et al. 2015, Table 1).
+    For COCO val2014 the table also has what people score on the test set (Chen et al. 2015, Table 1).
     """
     from capeval.benchmarks import coco
     from capeval.benchmarks.published import COCO_HUMAN

@@ -28,7 +28,7 @@ def run(
         str | None,
         typer.Option(help="The image whose ranked references are shown.", show_default="the first"),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many of them to show.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="How many of its references to show.")] = 10,
     output: Folder = None,
 ) -> None:
     """Ranks each reference against the rest of its image, by each metric (CIDEr paper, section 8).
@@ -43,7 +43,7 @@ def run(
     shown = _image(captions, image)
     with Steps(1 + int(captions.counts.sum()) // BATCH) as steps:
         steps.next("Tokenising")
-        ranking = rank_references(captions, done=lambda images: steps.next(f"{images:,} images ranked"))
+        ranking = rank_references(captions, progress=lambda images: steps.next(f"{images:,} images ranked"))
     show(report(ranking, paper_correlations(ranking), shown, top), output)
 
 

@@ -27,19 +27,26 @@ def run(
     ] = None,
     words: Annotated[int, typer.Option(min=1, help="How many of the most frequent words.")] = 1000,
     references: Annotated[
-        int, typer.Option("--references", "-k", min=1, help="The most references: 1 to this many.")
+        int,
+        typer.Option(
+            "--references", "-k", min=1, help="The largest number of references; all from 1 are studied."
+        ),
     ] = 4,
     classes: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Words and classes, by tab: noun, verb or adjective.",
+            help="Words and their classes (noun, verb or adjective), with a tab between.",
             show_default="WordNet's, of COCO's words",
         ),
     ] = None,
     wordnet: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="WordNet's dictionary, to class words by.", show_default=False),
+        typer.Option(
+            metavar="FOLDER",
+            help="WordNet's dictionary, to take the classes of words from.",
+            show_default=False,
+        ),
     ] = None,
     scores: Annotated[
         Path | None,

@@ -73,10 +73,17 @@ def _percent(accuracy: Accuracy) -> Cell:
 
 def _ties(study: ConsensusStudy) -> Grid:
     """How many pairs have no winner, by people and by each metric."""
-    rows = [(Cell(value="pairs"), *(Cell(value=count) for count in study.pairs.values()))]
-    for name, counts in study.ties.items():
-        rows.append((Cell(value=f"ties by {name}"), *(Cell(value=count) for count in counts.values())))
-    return Grid(columns=("Number of", *study.pairs), rows=tuple(rows))
+    metrics = next(iter(study.accuracy.values()))
+    classes = next(iter(metrics.values()))
+    counts = {"pairs": [accuracy.pairs for accuracy in classes.values()]}
+    for judgement, judged in study.accuracy.items():
+        people = "people" if len(study.accuracy) == 1 else f"people ({judgement})"
+        of_class = next(iter(judged.values()))
+        counts[f"ties by {people}"] = [accuracy.truth_tied for accuracy in of_class.values()]
+    for metric, of_class in metrics.items():
+        counts[f"ties by {metric}"] = [accuracy.tied for accuracy in of_class.values()]
+    rows = tuple((Cell(value=name), *(Cell(value=count) for count in row)) for name, row in counts.items())
+    return Grid(columns=("Number of", *classes), rows=rows)
 
 
 def _human(predictors: Mapping[str, Drawn]) -> Grid:

@@ -32,7 +32,10 @@ def report(study: CorrelationStudy) -> StudyReport:
 
 def correlation_table(correlations: Correlations) -> Grid:
     """A row for each score, a column for each coefficient, with intervals; the best of each marked."""
-    best = {name: max(found[name].score for found in correlations.values.values()) for name in COEFFICIENTS}
+    best = {
+        name: max(intervals[name].score for intervals in correlations.values.values())
+        for name in COEFFICIENTS
+    }
     rows = tuple(
         (
             Cell(value=metric),
@@ -44,10 +47,10 @@ def correlation_table(correlations: Correlations) -> Grid:
                     best=len(correlations.values) > 1 and each.score == best[name],
                     digits=4,
                 )
-                for name, each in found.items()
+                for name, each in intervals.items()
             ),
         )
-        for metric, found in correlations.values.items()
+        for metric, intervals in correlations.values.items()
     )
     return Grid(columns=("Metric", *COEFFICIENTS), rows=rows)
 
@@ -62,8 +65,8 @@ def difference_table(comparisons: Mapping[tuple[str, str], Mapping[str, Comparis
             Cell(value=each.difference, low=each.low, high=each.high, digits=4),
             Cell(value=each.p_value, digits=4),
         )
-        for (a, b), found in comparisons.items()
-        for coefficient, each in found.items()
+        for (a, b), by_coefficient in comparisons.items()
+        for coefficient, each in by_coefficient.items()
     )
     return Grid(columns=("A", "B", "Coefficient", "A - B", "p-value"), rows=rows)
 

@@ -167,7 +167,9 @@ def _domains(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:
 
 
 def _plain(scores: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str], float]:
-    return {(domain, metric): score for domain, found in scores.items() for metric, score in found.items()}
+    return {
+        (domain, metric): score for domain, of_domain in scores.items() for metric, score in of_domain.items()
+    }
 
 
 def _times_100(score: float | None, best: float, marked: bool) -> Cell:

@@ -17,50 +17,54 @@ if TYPE_CHECKING:
 __all__ = ["ratio_map", "report"]
 
 
-def report(made: Sequence[Gamed]) -> StudyReport:
+def report(results: Sequence[Gamed]) -> StudyReport:
     """The scores of the honest captions and of each attack, how often an attack pays, and examples.
 
     Args:
-        made: The honest captions first, then each attack, as `game` gives them.
+        results: The honest captions first, then each attack, as `game` gives them.
     """
     return StudyReport(
-        tables={"gaming": _scores(made), "gaming-better": _better(made), "gaming-examples": _examples(made)},
-        figures={"gaming": lambda: _figure(made)},
+        tables={
+            "gaming": _scores(results),
+            "gaming-better": _better(results),
+            "gaming-examples": _examples(results),
+        },
+        figures={"gaming": lambda: _figure(results)},
     )
 
 
-def _scores(made: Sequence[Gamed]) -> Grid:
+def _scores(results: Sequence[Gamed]) -> Grid:
     rows = tuple(
         (
             Cell(value=gamed.name),
             Cell(value="" if gamed.attack is None else gamed.attack.knows),
             *(Cell(value=score) for score in gamed.scores.values()),
         )
-        for gamed in made
+        for gamed in results
     )
-    return Grid(columns=("Captions", "Knows", *made[0].scores), rows=rows)
+    return Grid(columns=("Captions", "Knows", *results[0].scores), rows=rows)
 
 
-def _better(made: Sequence[Gamed]) -> Grid:
+def _better(results: Sequence[Gamed]) -> Grid:
     rows = tuple(
         (Cell(value=gamed.name), *(Cell(value=100 * part, digits=1) for part in gamed.better.values()))
-        for gamed in made[1:]
+        for gamed in results[1:]
     )
-    return Grid(columns=("Above the honest caption (% of images)", *made[0].better), rows=rows)
+    return Grid(columns=("Above the honest caption (% of images)", *results[0].better), rows=rows)
 
 
-def _examples(made: Sequence[Gamed]) -> Grid:
-    rows = tuple((Cell(value=gamed.name), Cell(value=gamed.example)) for gamed in made)
+def _examples(results: Sequence[Gamed]) -> Grid:
+    rows = tuple((Cell(value=gamed.name), Cell(value=gamed.example)) for gamed in results)
     return Grid(columns=("Captions", "Of the first image"), rows=rows)
 
 
-def _figure(made: Sequence[Gamed]) -> Figure:
-    honest = made[0].scores
+def _figure(results: Sequence[Gamed]) -> Figure:
+    honest = results[0].scores
     ratios = [
         [gamed.scores[name] / honest[name] if honest[name] else float("nan") for name in honest]
-        for gamed in made[1:]
+        for gamed in results[1:]
     ]
-    return ratio_map(ratios, [gamed.name for gamed in made[1:]], list(honest))
+    return ratio_map(ratios, [gamed.name for gamed in results[1:]], list(honest))
 
 
 def ratio_map(ratios: Sequence[Sequence[float]], attacks: Sequence[str], metrics: Sequence[str]) -> Figure:
