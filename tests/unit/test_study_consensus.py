@@ -13,7 +13,6 @@ from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.formats.judgements import Pair, Plan, load_plan, write_plan
 from capeval.formats.pascal50s import load_pascal_pairs, load_pascal_preferences, load_triplets
 from capeval.metrics.rouge import RougeN
-from capeval.sampling import halves, hold_out_several
 from capeval.studies.abstract50s import classified
 from capeval.studies.accuracy import accuracy, by_class, drawn
 from capeval.studies.checkpoints import Checkpoint
@@ -123,21 +122,6 @@ def test_counts_of_pairs_are_checked() -> None:
         plan_pairs(HUMAN, {"other": {}}, {"HC": 1})
 
 
-def test_captions_are_held_out_for_pairs() -> None:
-    captions: dict[ImageId, list[str]] = {1: ["a", "b", "c", "a"], 2: ["d", "e", "f"]}
-    candidates, references = hold_out_several(captions, 2, seed=3)
-    assert {image: len(texts) for image, texts in candidates.items()} == {1: 2, 2: 2}
-    for image, texts in captions.items():
-        assert sorted(candidates[image] + references[image]) == sorted(texts)
-    assert hold_out_several({2: captions[2]}, 2, seed=3)[0] == {2: candidates[2]}
-    assert hold_out_several(captions, 2, seed=3) == (candidates, references)
-    assert len({tuple(hold_out_several(captions, 2, seed=seed)[0][2]) for seed in range(20)}) > 1
-    with pytest.raises(MismatchError, match=r"image 2 must have at least 4 captions.*got 3"):
-        hold_out_several(captions, 3)
-    with pytest.raises(OptionError, match="at least 1"):
-        hold_out_several(captions, 0)
-
-
 def test_triplets_have_every_reference_and_balanced_sides() -> None:
     pairs = plan_pairs(HUMAN, MACHINES, {"MM": 4}, seed=0)
     references: dict[ImageId, list[str]] = {i: [f"reference {n}" for n in range(8)] for i in range(6)}
@@ -216,14 +200,6 @@ def test_votes_become_winners() -> None:
         majority([[2, 1]])
     with pytest.raises(MismatchError, match="none for pair 1"):
         winners([[1], []])
-
-
-def test_halves_part_the_votes() -> None:
-    one, two = halves(48, seed=1)
-    assert len(one) == len(two) == 24
-    assert sorted([*one, *two]) == list(range(48))
-    with pytest.raises(MismatchError, match="at least two"):
-        halves(1)
 
 
 def test_alpha_of_a_worked_example() -> None:

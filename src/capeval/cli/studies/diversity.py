@@ -82,7 +82,7 @@ def run(
             steps.next(f"Reading {name}")
             captions_of[name] = load_captions(path)
         steps.next("Counting n-grams")
-        counted = diversity(
+        ngrams = diversity(
             captions_of,
             images=images,
             captions=captions,
@@ -91,16 +91,16 @@ def run(
             across_punctuation=across,
             tokenizer=None if words is Words.PAPER else Tokenizer(),
         )
-    show(report(counted, _counted(objects or [], class_names)), output)
+    show(report(ngrams, _object_counts(objects or [], class_names)), output)
 
 
-def _counted(paths: Sequence[Path], class_names: Path | None) -> dict[str, ObjectCounts]:
+def _object_counts(paths: Sequence[Path], class_names: Path | None) -> dict[str, ObjectCounts]:
     """The objects of each file of annotations."""
     from capeval.formats.objects import load_coco_objects
     from capeval.formats.open_images import load_boxes, load_class_names
     from capeval.studies.diversity import count_objects
 
-    counted = {}
+    counts = {}
     for name, path in zip(system_names(paths), paths, strict=True):
         if ".csv" not in path.suffixes:
             objects = load_coco_objects(path)
@@ -108,5 +108,5 @@ def _counted(paths: Sequence[Path], class_names: Path | None) -> dict[str, Objec
             raise OptionError("--class-names must be given for boxes of Open Images (got none)")
         else:
             objects = load_boxes(path, load_class_names(class_names)).by_image()
-        counted[name] = count_objects(objects)
-    return counted
+        counts[name] = count_objects(objects)
+    return counts
