@@ -11,9 +11,9 @@ from typing import Literal
 
 from capeval.errors import FormatError
 from capeval.files import written_whole
-from capeval.formats.objects import naming
 from capeval.formats.ratings import image_ids
 from capeval.formats.rows import columns
+from capeval.formats.sources import naming
 from capeval.spreadsheets import original, plain
 from capeval.types import ImageId
 
