@@ -325,7 +325,7 @@ def verify(folder: str | Path) -> int:
     for name, expected in sums.items():
         if name not in there:
             raise FormatError(
-                "must be in the folder of the version (got no such file)", kind="Missing", path=folder / name
+                "must be there (got no such file)", kind="Missing", path=folder / name
             )
         actual = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         if actual != expected:
