@@ -324,9 +324,7 @@ def verify(folder: str | Path) -> int:
         raise FormatError("must be in the manifest (got a file that is not)", kind="Unknown", path=name)
     for name, expected in sums.items():
         if name not in there:
-            raise FormatError(
-                "must be there (got no such file)", kind="Missing", path=folder / name
-            )
+            raise FormatError("must be there (got no such file)", kind="Missing", path=folder / name)
         actual = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         if actual != expected:
             raise FormatError(
