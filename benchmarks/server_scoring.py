@@ -29,7 +29,7 @@ FORGETFUL = """
 import os, time, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
 django.setup()
-from capeval_server.submissions.worker import work_once
+from capeval_server.jobs.worker import work_once
 while True:
     work_once() or time.sleep(0.05)
 """

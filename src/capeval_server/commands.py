@@ -124,7 +124,7 @@ def worker(
     """Scores submissions as they come; any number of workers may run, and be stopped at any time."""
     _set_up()
     _check_database()
-    from capeval_server.submissions.worker import Heartbeat, run
+    from capeval_server.jobs.worker import Heartbeat, run
 
     heartbeat = Heartbeat()
     # Stopped so, it gives back what it is at.
@@ -147,7 +147,7 @@ def demo(
 
     from capeval_server import demo
 
-    logging.getLogger("capeval_server.submissions.worker").setLevel(logging.WARNING)
+    logging.getLogger("capeval_server.jobs.worker").setLevel(logging.WARNING)
     demo.load(folder / "coco-captions", lambda line: print(line, flush=True))
     print(f"Sign in as {demo.ACCOUNT} with the password {demo.set_password()}", flush=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

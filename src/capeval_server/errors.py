@@ -9,6 +9,7 @@ from capeval.errors import CapevalError
 __all__ = [
     "ChallengeError",
     "ConflictError",
+    "NotFoundError",
     "PhaseError",
     "QuestionError",
     "QuotaError",
@@ -25,6 +26,13 @@ class ChallengeError(CapevalError, ValueError):
 
 class ConflictError(CapevalError, ValueError):
     """What was to be changed changed meanwhile."""
+
+
+class NotFoundError(CapevalError, LookupError):
+    """There is no such thing, or none that the user may see; the message does not tell which."""
+
+    def __init__(self) -> None:
+        super().__init__("not found")
 
 
 class UploadError(CapevalError, ValueError):

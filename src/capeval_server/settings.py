@@ -29,6 +29,7 @@ INSTALLED_APPS = [
     "ninja",
     "capeval_server.accounts",
     "capeval_server.challenges",
+    "capeval_server.jobs",
     "capeval_server.organising",
     "capeval_server.teams",
     "capeval_server.submissions",

@@ -17,9 +17,9 @@ from django.test import Client
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.examples import write_example
+from capeval_server.jobs import worker
 from capeval_server.organising import exporting, managing
 from capeval_server.organising.importing import import_challenge
-from capeval_server.submissions import worker
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.models import Team
 from tests.server.conftest import Server, results

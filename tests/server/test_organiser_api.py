@@ -11,8 +11,8 @@ from django.test import Client
 from capeval_server.accounts.models import Token
 from capeval_server.api.organising import router
 from capeval_server.challenges.models import Challenge
+from capeval_server.jobs import worker
 from capeval_server.organising.models import Action
-from capeval_server.submissions import worker
 from capeval_server.submissions.models import Result, Submission
 from capeval_server.teams.models import Raise, Team
 from tests.server.test_organiser_pages import Participant, Someone, challenge, path, rows

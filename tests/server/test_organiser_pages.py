@@ -19,11 +19,12 @@ from django.test import Client
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion
 from capeval_server.examples import write_example
+from capeval_server.jobs import leases, worker
 from capeval_server.organising import importing, managing
 from capeval_server.organising.importing import import_challenge
 from capeval_server.organising.models import Action
 from capeval_server.pages.organiser import urlpatterns
-from capeval_server.submissions import leases, worker
+from capeval_server.submissions import lifecycle, recording
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Raise, Team
@@ -468,13 +469,13 @@ def test_references_published_while_a_submission_is_scored(
     olga: Someone, ann: Participant, path: Path
 ) -> None:
     ann.submitted()
-    claimed = leases.claim()
+    claimed = leases.claim([lifecycle.SCORING], "here")
     assert claimed is not None
-    jobs = list(leases.jobs_of(claimed))
+    jobs = recording.unscored(Submission.objects.get())
     page = _send(olga, changed_references(path))
     assert "<strong>1 submission</strong>" in page
     olga.do("references/val/c2/publish/", **hidden_fields(page))
-    leases.finish(claimed, [])
+    recording.write(claimed, [])
     assert jobs
     assert Submission.objects.get().state == "waiting"
 
@@ -714,11 +715,11 @@ def test_a_rerun_scores_once(olga: Someone, ann: Participant) -> None:
 
 def test_a_rerun_of_what_is_being_scored(olga: Someone, ann: Participant) -> None:
     submission = ann.submitted()
-    claimed = leases.claim()
+    claimed = leases.claim([lifecycle.SCORING], "here")
     assert claimed is not None
     olga.do(f"submissions/{submission.pk}/rerun/")
     with pytest.raises(leases.LostLeaseError):
-        leases.finish(claimed, [])
+        recording.write(claimed, [])
     assert worker.work_once()
     assert Submission.objects.get().state == "scored"
     assert Result.objects.count() == 8

@@ -24,10 +24,11 @@ from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.leaderboards.exports import to_csv
 from capeval_server.leaderboards.questions import ask, may_see
 from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
-from capeval_server.submissions import examples, intake, showing
+from capeval_server.submissions import image_browser, intake, showing
+from capeval_server.submissions.lifecycle import withdraw
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.queue import jobs
-from capeval_server.submissions.standing import set_standing, withdraw
+from capeval_server.submissions.standing import set_standing
 from capeval_server.teams import joining
 from capeval_server.teams.models import Team
 
@@ -222,7 +223,7 @@ def image_scores(
     seen = showing.visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANISE)
     if seen is None:
         raise Http404
-    return examples.image_answer(*seen, split, references, offset, limit)
+    return image_browser.image_answer(*seen, split, references, offset, limit)
 
 
 @api.patch(

@@ -21,7 +21,7 @@ from capeval_server.organising.managing import of_challenge
 from capeval_server.organising.models import Action
 from capeval_server.spreadsheets import plain
 from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
-from capeval_server.submissions.stored import finite
+from capeval_server.submissions.packing import finite
 from capeval_server.teams.models import Raise
 
 __all__ = ["FORMAT", "export", "exported"]

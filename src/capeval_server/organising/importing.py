@@ -29,6 +29,7 @@ from capeval_server.challenges.models import (
     Subset,
 )
 from capeval_server.errors import ChallengeError, UploadError
+from capeval_server.submissions import lifecycle
 from capeval_server.submissions.models import ImageScores, Submission, SubmissionFile
 from capeval_server.submissions.uploads import check_results
 
@@ -205,14 +206,8 @@ def _import_references(reference_set: ReferenceSet, name: str, data: bytes, stor
     version.file.save(file_name, ContentFile(data), save=False)
     version.save()
     reference_set.save(update_fields=["version"])
-    rescored = Submission.objects.filter(phase__splits=reference_set.split, state=Submission.State.SCORED)
-    # In the order in which all lock many of them.
-    list(rescored.select_for_update(of=("self",), no_key=True).order_by("pk").values("pk"))
-    rescored.update(state=Submission.State.WAITING, attempt=0)
-    ended = [Submission.State.SCORED, Submission.State.FAILED]
-    reference_set.baselines.filter(state__in=ended).update(
-        state=Submission.State.WAITING, attempt=0, reason="", finished=None
-    )
+    lifecycle.rescore(Submission.objects.filter(phase__splits=reference_set.split))
+    lifecycle.rescore(reference_set.baselines.all())
 
 
 def _import_human(reference_set: ReferenceSet, data: bytes | None, stored: list[str]) -> None:
@@ -224,7 +219,8 @@ def _import_human(reference_set: ReferenceSet, data: bytes | None, stored: list[
     if reference_set.baselines.filter(sha256=digest).exists():
         return
     _delete(reference_set.baselines.all())
-    made = Submission.objects.create(baseline_of=reference_set, algorithm="human", sha256=digest)
+    made = Submission(baseline_of=reference_set, algorithm="human", sha256=digest)
+    lifecycle.add(made)
     part = SubmissionFile(submission=made, split=reference_set.split)
     file_name = f"{made.pk}-{reference_set.split.name}.json"
     stored.append(f"submissions/{file_name}")
@@ -237,7 +233,7 @@ def _delete(baselines: QuerySet[Submission]) -> None:
     for baseline in baselines.select_for_update(of=("self",), no_key=True).order_by("pk"):
         for part in baseline.files.all():
             transaction.on_commit(partial(default_storage.delete, str(part.file)))
-        baseline.delete()
+        lifecycle.delete_baseline(baseline)
 
 
 def publish(reference_set: ReferenceSet, name: str, data: bytes) -> None:

@@ -10,7 +10,7 @@ from capeval_server.challenges.locking import held
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.errors import StandingError, TeamError
 from capeval_server.organising.models import record
-from capeval_server.submissions import leases, standing
+from capeval_server.submissions import lifecycle, standing
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Raise, Team
 
@@ -72,7 +72,7 @@ def rerun(user: User, challenge: Challenge, submission: Submission) -> None:
     """
     # Its results go, as they do with new files of the challenge: one comes after the other.
     with held(challenge):
-        leases.rerun(standing.locked(submission))
+        lifecycle.rerun(submission)
         record(user, challenge, "had a submission scored again", submission=submission)
 
 
@@ -87,7 +87,7 @@ def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, f
         pks = repeatable(challenge, phase=phase, failed=failed).values("pk")
         found = list(Submission.objects.select_for_update(no_key=True).filter(pk__in=pks).order_by("pk"))
         for submission in found:
-            leases.rerun(submission)
+            lifecycle.rerun(submission)
         which = "failed submissions" if failed else "submissions"
         where = f" of phase {phase.name}" if phase else ""
         record(user, challenge, f"had all {which}{where} scored again ({len(found)})")
@@ -105,7 +105,7 @@ def mark(user: User, challenge: Challenge, submission: Submission, wanted: str, 
     if len(reason) > _LONGEST_REASON or "\0" in reason:
         raise StandingError(f"'reason' must be text of at most {_LONGEST_REASON} characters")
     with transaction.atomic():
-        now = standing.locked(submission)
+        now = lifecycle.locked(submission)
         if (now.mark, now.mark_reason) == (wanted, reason.strip() if wanted else ""):
             return
         standing.mark(now, wanted, reason)

@@ -27,10 +27,11 @@ from capeval_server.pages.labels import label
 from capeval_server.pages.markdown import to_html
 from capeval_server.pages.participant_forms import JoinForm, SubmitForm
 from capeval_server.pages.placings import placings
-from capeval_server.submissions import examples, intake, showing
+from capeval_server.submissions import image_browser, intake, showing
+from capeval_server.submissions.lifecycle import withdraw
 from capeval_server.submissions.models import UNFINISHED, Submission
 from capeval_server.submissions.queue import ahead_of, expected_wait
-from capeval_server.submissions.standing import set_standing, withdraw
+from capeval_server.submissions.standing import set_standing
 from capeval_server.teams import joining
 from capeval_server.teams.models import Team
 
@@ -295,12 +296,12 @@ def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
         "tables": list(zip(current, placings(submission, current, timezone.now()), strict=True)),
         "stale_tables": [table for table in tables if table.stale],
         "declared": [(label(name), value) for name, value in submission.declared.items()],
-        "browsable": tables and examples.splits_of(submission),
+        "browsable": tables and image_browser.splits_of(submission),
         "files": files if own else [],
         "unfinished": submission.state in UNFINISHED,
         "ahead": ahead,
         "wait": texts.wait(expected_wait(ahead, timezone.now())) if ahead else "",
-        "seen": f"{submission.state}-{submission.attempt}-{ahead}",
+        "seen": f"{submission.state}-{ahead}",
         "everybody_sees": phase.shows_leaderboard(timezone.now()) if phase else True,
     }
 

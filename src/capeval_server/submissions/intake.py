@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from capeval_server.challenges.models import Phase
 from capeval_server.errors import PhaseError, QuotaError, RepeatedKeyError, TeamError, UploadError
+from capeval_server.submissions import lifecycle
 from capeval_server.submissions.models import Submission, SubmissionFile
 from capeval_server.submissions.uploads import Upload, read_upload
 from capeval_server.teams.joining import team_of
@@ -141,7 +142,7 @@ def _take_in(
     # Of one moment, also at midnight: it counts for the day whose quota it was taken from.
     submission.created = timezone.now()
     _spend(team, phase, submission.created)
-    submission.save(force_insert=True)
+    lifecycle.add(submission)
     for part, content in parts:
         part.file.save(_file_name(part), ContentFile(content), save=False)
         part.save()

@@ -26,7 +26,7 @@ import numpy as np
 from django.conf import settings
 
 from capeval.types import FloatArray
-from capeval_server.submissions.stored import packed_samples
+from capeval_server.submissions.packing import packed_samples
 
 __all__ = ["Outcome", "Scorer", "ScoringError", "Task"]
 
@@ -98,6 +98,10 @@ class Scorer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the processes."""
         while self._kept:
             self._kept.popitem()[1].end()
 

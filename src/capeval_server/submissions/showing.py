@@ -15,7 +15,7 @@ from capeval.metrics import METRICS
 from capeval_server.challenges.access import organised_by
 from capeval_server.challenges.models import Phase, ReferenceVersion, Split
 from capeval_server.submissions.models import Result, Score, Submission
-from capeval_server.submissions.stored import finite
+from capeval_server.submissions.packing import finite
 
 __all__ = [
     "Cell",

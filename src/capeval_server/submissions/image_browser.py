@@ -25,7 +25,7 @@ import capeval
 from capeval.types import FloatArray, ImageId
 from capeval_server.challenges.models import ReferenceSet, ReferenceVersion, Split
 from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
-from capeval_server.submissions.stored import image_scores_of
+from capeval_server.submissions.packing import image_scores_of
 
 __all__ = [
     "Example",
