@@ -27,7 +27,8 @@ call_command("migrate", room, version, verbosity=0)
 executor = MigrationExecutor(connection)
 apps = executor.loader.project_state([(room, version)]).apps
 def rows(room, model, *names):
-    return [list(map(str, row)) for row in apps.get_model(room, model).objects.order_by("pk").values_list(*names)]
+    found = apps.get_model(room, model).objects.order_by("pk").values_list(*names)
+    return [list(map(str, row)) for row in found]
 """
 MAKE_JOBS_ROWS = """
 times = timezone.now()

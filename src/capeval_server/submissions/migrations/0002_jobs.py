@@ -28,10 +28,12 @@ def add_jobs(apps: Apps, _: BaseDatabaseSchemaEditor) -> None:
 def drop_jobs(apps: Apps, _: BaseDatabaseSchemaEditor) -> None:
     """Puts the attempts and leases of jobs back into their submissions."""
     submissions = apps.get_model("submissions", "Submission").objects
-    for job in apps.get_model("jobs", "Job").objects.filter(kind="scoring"):
+    jobs = apps.get_model("jobs", "Job").objects.filter(kind="scoring")
+    for job in jobs:
         submissions.filter(pk=job.subject).update(
             attempt=job.attempt, lease=job.lease, lease_until=job.available_from
         )
+    jobs.delete()
 
 
 class Migration(migrations.Migration):
