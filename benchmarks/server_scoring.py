@@ -88,7 +88,7 @@ def _make(folder: Path) -> bytes:
     django.setup()
     from django.contrib.auth.models import User
 
-    from capeval_server.organising.importing import import_challenge
+    from capeval_server.organising.definition_files import import_challenge
     from capeval_server.teams.joining import make_team
 
     subprocess.run(python("-m", "capeval_server", "migrate"), check=True)

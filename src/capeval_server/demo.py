@@ -16,7 +16,7 @@ from capeval_server.accounts.users import make_user
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.examples import write_example
 from capeval_server.jobs import worker
-from capeval_server.organising.importing import import_challenge
+from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions import intake, standing
 from capeval_server.submissions.models import UNFINISHED, Submission
 from capeval_server.teams.joining import make_team

@@ -49,6 +49,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "capeval_server.statuses.ErrorPages",
 ]
 ROOT_URLCONF = "capeval_server.urls"
 WSGI_APPLICATION = "capeval_server.wsgi.application"

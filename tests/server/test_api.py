@@ -21,7 +21,7 @@ from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.errors import StandingError
 from capeval_server.examples import write_example
 from capeval_server.jobs import leases, worker
-from capeval_server.organising.importing import import_challenge
+from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions import lifecycle, recording, scoring_jobs
 from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
 from capeval_server.teams.joining import make_team, team_of

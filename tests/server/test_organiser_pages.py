@@ -20,9 +20,9 @@ from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion
 from capeval_server.examples import write_example
 from capeval_server.jobs import leases, worker
-from capeval_server.organising import importing, managing
-from capeval_server.organising.importing import import_challenge
-from capeval_server.organising.models import Action
+from capeval_server.organising import importing, moderation
+from capeval_server.organising.definition_files import import_challenge
+from capeval_server.organising.models import COMMAND_LINE, Action
 from capeval_server.pages.organiser import urlpatterns
 from capeval_server.submissions import lifecycle, recording
 from capeval_server.submissions.models import Result, Score, Submission
@@ -143,7 +143,9 @@ def ann(challenge: Challenge) -> Participant:
 
 
 def actions() -> list[str]:
-    return list(Action.objects.order_by("pk").values_list("what", flat=True))
+    """What users did; the challenge was made by a command."""
+    by_users = Action.objects.exclude(who=COMMAND_LINE).order_by("pk")
+    return list(by_users.values_list("what", flat=True))
 
 
 def rows() -> list[dict[str, Any]]:
@@ -555,7 +557,7 @@ def test_a_preview_takes_back_what_it_stored_alone(
         importing.publish(ReferenceSet.objects.get(name="c1"), "c1.json", b"of somebody else")
         return change(*arguments)
 
-    monkeypatch.setattr("capeval_server.organising.files.change_challenge", beside_another)
+    monkeypatch.setattr("capeval_server.organising.definition_files.change_challenge", beside_another)
     files = {**files_of(path), "references_c2.json": changed_references(path)}
     olga.do("files/", 200, file=zipped(files))
     (stored,) = set(default_storage.listdir("references")[1]) - before
@@ -837,7 +839,7 @@ def test_organisers_of_organisers(olga: Someone, ann: Participant) -> None:
 
 
 def test_what_was_done_outlives_who_did_it(olga: Someone, ann: Participant, challenge: Challenge) -> None:
-    managing.rerun(olga.user, challenge, ann.submitted())
+    moderation.rerun(olga.user, challenge, ann.submitted())
     User.objects.filter(pk=olga.user.pk).delete()
     assert "<strong>olga</strong>" in Someone("staff", is_staff=True).see("trail/")
 
@@ -850,7 +852,7 @@ def test_queries_do_not_grow_with_rows(
         user = User.objects.create(username=f"user{number}")
         team = make_team(user, challenge)
         made = [Submission.objects.create(team=team, user=user, phase=phase) for _ in range(2)]
-        managing.mark(olga.user, challenge, made[0], "flagged", "r")
+        moderation.mark(olga.user, challenge, made[0], "flagged", "r")
     for place in ("", "submissions/", "teams/", "trail/"):
         with django_assert_max_num_queries(18):
             olga.see(place)

@@ -24,7 +24,7 @@ from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.examples import write_example
 from capeval_server.jobs import worker
-from capeval_server.organising.importing import import_challenge
+from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission, SubmissionFile
 from capeval_server.submissions.packing import packed_image_scores
 from capeval_server.teams.joining import join, make_team

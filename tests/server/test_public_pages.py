@@ -20,7 +20,7 @@ from capeval_server.challenges.names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.jobs.models import Worker
 from capeval_server.leaderboards import ranking
 from capeval_server.pages.markdown import excerpt, to_html
-from capeval_server.pages.tables import safe_link
+from capeval_server.pages.public.tables import safe_link
 from capeval_server.submissions import queue
 from capeval_server.submissions.models import Score, Submission
 from tests.server.boards import around, baseline, make_challenge, stand

@@ -23,7 +23,7 @@ from capeval_server.jobs.handlers import handlers
 from capeval_server.jobs.leases import LostLeaseError
 from capeval_server.jobs.models import Job, Worker
 from capeval_server.jobs.worker import Heartbeat, work_once
-from capeval_server.organising.importing import import_challenge
+from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions.intake import submit
 from capeval_server.submissions.lifecycle import SCORING, rerun
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission

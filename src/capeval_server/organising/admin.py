@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from capeval_server.errors import StandingError
-from capeval_server.organising import managing
+from capeval_server.organising import moderation
 from capeval_server.organising.models import Action
 from capeval_server.staff import Seen, Shown
 from capeval_server.submissions.models import Result, Submission
@@ -80,7 +80,7 @@ class SubmissionAdmin(Seen):
         number = 0
         for submission in queryset.select_related("phase__challenge", "baseline_of__split__challenge"):
             try:
-                managing.rerun(cast(User, request.user), submission.challenge, submission)
+                moderation.rerun(cast(User, request.user), submission.challenge, submission)
                 number += 1
             except StandingError as error:
                 self.message_user(request, f"{submission.pk}: {error}", messages.WARNING)

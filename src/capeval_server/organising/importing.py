@@ -1,4 +1,4 @@
-"""Making or changing a challenge from its files: the same files again change nothing."""
+"""Making the rows of a challenge what its files say: the same files again change nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from capeval_server.submissions import lifecycle
 from capeval_server.submissions.models import ImageScores, Submission, SubmissionFile
 from capeval_server.submissions.uploads import check_results
 
-__all__ = ["Files", "change_challenge", "import_challenge", "publish", "read_files", "taking_back"]
+__all__ = ["Files", "change_challenge", "publish", "read_files", "taking_back"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,22 +44,6 @@ class Files:
     references: dict[str, bytes]
     humans: dict[str, bytes]
     subsets: dict[str, list[int | str]]
-
-
-def import_challenge(path: Path) -> Challenge:
-    """Makes a challenge from its definition, or changes it to what its definition says now.
-
-    References that changed become a new version, and what was submitted is scored again.
-
-    Raises:
-        ChallengeError: The definition or a file is wrong, or takes away what submissions stand on.
-        FormatError: A file of references or subsets is wrong.
-        OSError: A file can't be read or stored.
-    """
-    wanted = definition.read_definition(path)
-    files = read_files(path.parent, wanted)
-    with taking_back() as stored, transaction.atomic():
-        return change_challenge(wanted, files, stored)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.db import transaction
 
@@ -48,7 +49,7 @@ def write(job: Job, outcomes: list[tuple[ReferenceVersion, Outcome]]) -> None:
     with transaction.atomic():
         # First, as an import does: new references, or references that are public no more, come before
         # this or after it, and either sees what the other did.
-        sets = ReferenceSet.objects.filter(split__submissionfile__submission=job.subject)
+        sets = ReferenceSet.objects.filter(split__submissionfile__submission=UUID(job.subject))
         public = {entry.pk for entry in lock_references(sets) if entry.public}
         submission = lifecycle.held_by(job)
         for version, outcome in outcomes:

@@ -1,5 +1,7 @@
 """Moves leases and attempts from submissions to jobs, and workers to the jobs' room; no row is lost."""
 
+from typing import Any
+
 from django.apps.registry import Apps
 from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
@@ -9,7 +11,8 @@ UNFINISHED = ("waiting", "running")
 
 def add_jobs(apps: Apps, _: BaseDatabaseSchemaEditor) -> None:
     """Makes the job of each submission that waits or is being scored."""
-    unfinished = apps.get_model("submissions", "Submission").objects.filter(state__in=UNFINISHED)
+    submissions: Any = apps.get_model("submissions", "Submission")
+    unfinished = submissions.objects.filter(state__in=UNFINISHED)
     jobs = apps.get_model("jobs", "Job").objects
     jobs.bulk_create(
         jobs.model(
@@ -27,7 +30,7 @@ def add_jobs(apps: Apps, _: BaseDatabaseSchemaEditor) -> None:
 
 def drop_jobs(apps: Apps, _: BaseDatabaseSchemaEditor) -> None:
     """Puts the attempts and leases of jobs back into their submissions."""
-    submissions = apps.get_model("submissions", "Submission").objects
+    submissions: Any = apps.get_model("submissions", "Submission").objects
     jobs = apps.get_model("jobs", "Job").objects.filter(kind="scoring")
     for job in jobs:
         submissions.filter(pk=job.subject).update(

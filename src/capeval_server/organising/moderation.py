@@ -1,4 +1,4 @@
-"""What organisers do with submissions, teams and each other; each deed is recorded with it."""
+"""What organisers do with submissions, teams and each other. Each action is recorded with it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def repeatable(
     return found
 
 
-def rerun(user: User, challenge: Challenge, submission: Submission) -> None:
+def rerun(user: User | None, challenge: Challenge, submission: Submission) -> None:
     """Has a submission scored again, as if it never was.
 
     Raises:
@@ -142,7 +142,7 @@ def raise_quota(user: User, team: Team, phase: Phase, *, per_day: int, total: in
         record(user, team.challenge, what, team=now)
 
 
-def add_organiser(user: User, challenge: Challenge, name: str) -> User:
+def add_organiser(user: User | None, challenge: Challenge, name: str) -> User:
     """Makes a user an organiser.
 
     Raises:
@@ -159,14 +159,17 @@ def add_organiser(user: User, challenge: Challenge, name: str) -> User:
     return found
 
 
-def remove_organiser(user: User, challenge: Challenge, organiser: User) -> None:
+def remove_organiser(user: User | None, challenge: Challenge, organiser: User) -> None:
     """Makes a user an organiser no more.
 
     Raises:
-        TeamError: There would be none left, which staff alone may do.
+        TeamError: They are none; or there would be none left, which only staff may do.
     """
     with held(challenge):
-        if not user.is_staff and challenge.organisers.count() == 1:
+        if not challenge.organisers.filter(pk=organiser.pk).exists():
+            raise TeamError(f"{organiser.username!r} is no organiser of {challenge.slug!r}")
+        by_staff = user is None or user.is_staff
+        if not by_staff and challenge.organisers.count() == 1:
             raise TeamError("a challenge must keep an organiser: add another first")
         challenge.organisers.remove(organiser)
         record(user, challenge, f"removed {organiser.username} from the organisers")

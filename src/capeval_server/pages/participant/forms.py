@@ -10,7 +10,7 @@ from django import forms
 from django.contrib.auth.models import User
 
 from capeval_server.challenges.models import Challenge
-from capeval_server.pages.labels import label
+from capeval_server.pages.texts import label
 from capeval_server.submissions.intake import LONGEST_FIELD
 from capeval_server.teams import joining
 from capeval_server.teams.models import Team

@@ -10,17 +10,17 @@ import numpy as np
 from django.http import HttpRequest, HttpResponse
 from django.http.request import QueryDict
 from django.shortcuts import render
-from django.urls import path
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from capeval_server.challenges.models import ReferenceSet, Split
-from capeval_server.pages.histograms import Histogram, histogram
-from capeval_server.submissions import image_browser, showing
+from capeval_server.pages.participant.common import TEMPLATES, no_such_submission
+from capeval_server.pages.participant.histograms import Histogram, histogram
+from capeval_server.submissions import access, image_browser
 from capeval_server.submissions.models import Submission
 
-__all__ = ["urlpatterns"]
+__all__ = ["examples"]
 
 _PER_PAGE = 10
 _MOST_METHODS = 6
@@ -61,9 +61,9 @@ def _named(among: list[Any], name: str | None) -> Any:
 @never_cache
 def examples(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The images of a split, sorted by a score, with references and the captions of methods side by side."""
-    found = showing.visible(request.user, pk)
+    found = access.visible(request.user, pk)
     if found is None:
-        return render(request, "pages/participant/not_found.html", status=404)
+        return no_such_submission(request)
     submission, own = found
     phase = submission.phase
     context: dict[str, Any] = {
@@ -74,10 +74,10 @@ def examples(request: HttpRequest, pk: UUID) -> HttpResponse:
     }
     asked = _Asked(submission, request.GET)
     if asked.split is None:
-        return render(request, "pages/participant/examples.html", {**context, "asked": None})
+        return render(request, f"{TEMPLATES}/examples.html", {**context, "asked": None})
     context |= {"asked": asked, **_methods(request, submission, asked.split, asked.references)}
     context |= _page(request, asked, context["shown"])
-    answer = render(request, "pages/participant/examples.html", context)
+    answer = render(request, f"{TEMPLATES}/examples.html", context)
     origin = _origin(asked.split)
     if origin:
         # Images come from where the challenge says they are; on this page alone.
@@ -89,9 +89,9 @@ def _methods(
     request: HttpRequest, submission: Submission, split: Split, references: ReferenceSet
 ) -> dict[str, Any]:
     """The methods that can be compared, and those that are."""
-    public = showing.published(timezone.now()).exclude(pk=submission.pk)
+    public = access.published(timezone.now()).exclude(pk=submission.pk)
     offered = image_browser.methods(split, references, public, _OFFERED)
-    mine = showing.own(request.user).exclude(pk__in=[submission.pk, *(one.pk for one in offered)])
+    mine = access.own(request.user).exclude(pk__in=[submission.pk, *(one.pk for one in offered)])
     mine = mine.filter(state=Submission.State.SCORED, files__split=split).order_by("-created")
     offered_own = list(mine[:_OFFERED_OWN])
     known = {str(one.pk): one for one in (*offered, *offered_own)}
@@ -170,8 +170,3 @@ def _origin(split: Split) -> str:
     parts = urlsplit(split.image_url)
     plain = parts.netloc.replace(".", "").replace("-", "").replace(":", "")
     return f"{parts.scheme}://{parts.netloc}" if plain.isascii() and plain.isalnum() else ""
-
-
-urlpatterns = [
-    path("submissions/<uuid:pk>/examples/", examples, name="submission_examples"),
-]
