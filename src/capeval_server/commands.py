@@ -72,7 +72,7 @@ def migrate() -> None:
 
 @app.command()
 def start(host: Host = "127.0.0.1", port: Port = 8000, threads: Threads = 8) -> None:
-    """Starts the server; what it takes in is scored by `capeval server worker`."""
+    """Starts the server. Submissions are scored by `capeval server worker`."""
     _set_up()
     _check_database()
     _serve(host, port, threads)
@@ -123,13 +123,13 @@ def worker(
         bool, typer.Option("--until-empty", help="End when no submission waits or is being scored.")
     ] = False,
 ) -> None:
-    """Scores submissions as they come; any number of workers may run, and be stopped at any time."""
+    """Scores submissions as they come. Any number of workers may run, and may be stopped at any time."""
     _set_up()
     _check_database()
     from capeval_server.jobs.worker import Heartbeat, run
 
     heartbeat = Heartbeat()
-    # Stopped so, it gives back what it is at.
+    # Stopped by this signal, it gives back the job that it does.
     signal.signal(signal.SIGTERM, heartbeat.stop)
     run(heartbeat, until_empty=until_empty)
 

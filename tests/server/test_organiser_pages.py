@@ -206,7 +206,7 @@ def test_nobody_else_finds_anything(olga: Someone, ann: Participant, tmp_path: P
             assert client.get(place).status_code == 404, place
             assert client.post(place, form or {}).status_code == 404, place
     assert list(Submission.objects.values_list()) == before
-    assert not Action.objects.exists()
+    assert not actions()
 
 
 def test_organisers_and_staff_find_all(olga: Someone, ann: Participant) -> None:
@@ -250,7 +250,7 @@ def test_requests_of_other_sites_are_refused(olga: Someone, ann: Participant) ->
     for name in posted:
         if not name.endswith("new"):
             assert strict.post(addresses[name][0], addresses[name][1] or {}).status_code == 403, name
-    assert not Action.objects.exists()
+    assert not actions()
 
 
 def test_get_changes_nothing(olga: Someone, ann: Participant) -> None:

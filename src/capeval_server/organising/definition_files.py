@@ -63,7 +63,7 @@ def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> Preview
 
     Raises:
         UploadError: The zip is wrong.
-        ChallengeError: A file in it is wrong, or takes away what submissions stand on.
+        ChallengeError: A file in it is wrong, or removes what submissions depend on.
         OSError: A file can't be stored.
     """
     entries = read_archive(file)
@@ -86,7 +86,7 @@ def apply_files(user: User, challenge: Challenge | None, file: Iterable[bytes], 
 
     Raises:
         UploadError: The zip is wrong.
-        ChallengeError: A file in it is wrong, or takes away what submissions stand on.
+        ChallengeError: A file in it is wrong, or removes what submissions depend on.
         ConflictError: The challenge changed since the preview.
         OSError: A file can't be stored.
     """

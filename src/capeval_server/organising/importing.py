@@ -113,7 +113,7 @@ def change_challenge(wanted: definition.Definition, files: dict[str, Files], sto
         stored: Gets the names of the files that are stored, which the caller takes back if all is undone.
 
     Raises:
-        ChallengeError: They take away what submissions stand on.
+        ChallengeError: They remove what submissions depend on.
         OSError: A file can't be stored.
     """
     about = wanted.challenge

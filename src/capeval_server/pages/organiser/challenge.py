@@ -153,7 +153,10 @@ def _apply(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
             messages.error(request, f"Nothing changed: {error}.")
         else:
             drafts.drop_draft(user, challenge, "files")
-            tell(request, "The challenge is what the files say." if challenge else "The challenge is made.")
+            tell(
+                request,
+                "The challenge now says what the files say." if challenge else "The challenge is made.",
+            )
             return redirect("organiser_overview", changed.slug)
     return redirect("organiser_files", challenge.slug) if challenge else redirect("organiser_new")
 

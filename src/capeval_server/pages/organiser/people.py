@@ -111,7 +111,7 @@ def remove_organiser(request: HttpRequest, challenge: Challenge, pk: int) -> Htt
     except CapevalError as error:
         messages.error(request, f"{error}.")
     else:
-        tell(request, f"{removed.username} is no organiser any more.")
+        tell(request, f"{removed.username} no longer organises the challenge.")
         if removed == request.user and not removed.is_staff:
-            return redirect("/")
+            return redirect("home")
     return redirect("organiser_organisers", challenge.slug)

@@ -67,9 +67,9 @@ def _taken_in(request: HttpRequest, phase: Phase, form: SubmitForm) -> HttpRespo
         key=given["key"],
     )
     if new:
-        messages.success(request, "Your submission is taken in. This page shows how far it is.")
+        messages.success(request, "Your submission is accepted. This page shows its progress.")
     else:
-        messages.info(request, "This was submitted already: here it is.")
+        messages.info(request, "This was submitted before. This is that submission.")
     return redirect("submission", submission.pk)
 
 
