@@ -85,13 +85,11 @@ def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, f
     # Submissions are changed in great numbers by one at a time, which new references do too.
     with held(challenge):
         pks = repeatable(challenge, phase=phase, failed=failed).values("pk")
-        found = list(Submission.objects.select_for_update(no_key=True).filter(pk__in=pks).order_by("pk"))
-        for submission in found:
-            lifecycle.rerun(submission)
+        number = lifecycle.rerun_all(Submission.objects.filter(pk__in=pks))
         which = "failed submissions" if failed else "submissions"
         where = f" of phase {phase.name}" if phase else ""
-        record(user, challenge, f"had all {which}{where} scored again ({len(found)})")
-    return len(found)
+        record(user, challenge, f"had all {which}{where} scored again ({number})")
+    return number
 
 
 def mark(user: User, challenge: Challenge, submission: Submission, wanted: str, reason: str) -> None:
