@@ -33,8 +33,8 @@ SHARED_METRICS = ("base", "registry", "__init__")
 
 # The same of the server: its applications, and above them what puts them together.
 SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
-    ("__init__", "environment", "errors", "examples", "spreadsheets", "staff"),
-    ("accounts", "challenges"),
+    ("__init__", "environment", "errors", "examples", "spreadsheets", "staff", "statuses"),
+    ("accounts", "challenges", "jobs"),
     ("teams",),
     ("submissions",),
     ("leaderboards",),

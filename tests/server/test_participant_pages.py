@@ -149,10 +149,10 @@ def test_joining_by_the_link_that_the_team_page_shows(ann: Someone) -> None:
 @pytest.mark.parametrize(
     ("form", "message"),
     [
-        ({"how": "team"}, "This is needed"),
+        ({"how": "team"}, "Fill this in"),
         ({"how": "team", "name": "ann"}, "must be new in the challenge"),
         ({"how": "team", "name": "a\u202eb"}, "can be printed"),
-        ({"how": "code"}, "This is needed"),
+        ({"how": "code"}, "Fill this in"),
         ({"how": "code", "code": "guessed"}, "code of a team of this challenge"),
         ({"how": "other"}, "not one of the available choices"),
     ],

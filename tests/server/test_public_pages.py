@@ -320,11 +320,11 @@ def test_citing(phase: Phase) -> None:
     assert "This is what was cited" in html
     assert ">c</a>" not in html
     Submission.objects.filter(pk=first.pk).update(stands=False)
-    assert "This is not all that was cited" in page(cited)
+    assert "This differs from what was cited" in page(cited)
     Submission.objects.filter(pk=first.pk).update(stands=True)
     assert "This is what was cited" in page(cited)
     Score.objects.filter(result__submission=second).update(value=2.1)
-    assert "This is not all that was cited" in page(cited)
+    assert "This differs from what was cited" in page(cited)
 
 
 def test_jobs(phase: Phase) -> None:
