@@ -34,8 +34,8 @@ SHARED_METRICS = ("base", "registry", "__init__")
 
 # The same of the server: its applications, and above them what puts them together.
 SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
-    ("__init__", "environment", "errors", "examples", "staff"),
-    ("accounts", "challenges"),
+    ("__init__", "environment", "errors", "examples", "staff", "statuses"),
+    ("accounts", "challenges", "jobs"),
     ("teams",),
     ("submissions",),
     ("leaderboards",),

@@ -10,7 +10,7 @@ from capeval_server.challenges.models import Phase
 from capeval_server.leaderboards.questions import Question
 from capeval_server.leaderboards.ranking import Place, places
 from capeval_server.submissions.models import Submission
-from capeval_server.submissions.showing import Cell, ScoreTable
+from capeval_server.submissions.scores import Cell, ScoreTable
 
 __all__ = ["Placing", "placings"]
 

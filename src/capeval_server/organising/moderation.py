@@ -1,4 +1,4 @@
-"""What organisers do with submissions, teams and each other; each deed is recorded with it."""
+"""What organisers do with submissions, teams and each other. Each action is recorded with it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from capeval_server.challenges.locking import held
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.errors import StandingError, TeamError
 from capeval_server.organising.models import record
-from capeval_server.submissions import leases, standing
+from capeval_server.submissions import lifecycle, standing
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Raise, Team
 
@@ -64,7 +64,7 @@ def repeatable(
     return found
 
 
-def rerun(user: User, challenge: Challenge, submission: Submission) -> None:
+def rerun(user: User | None, challenge: Challenge, submission: Submission) -> None:
     """Has a submission scored again, as if it never was.
 
     Raises:
@@ -72,7 +72,7 @@ def rerun(user: User, challenge: Challenge, submission: Submission) -> None:
     """
     # Its results go, as they do with new files of the challenge: one comes after the other.
     with held(challenge):
-        leases.rerun(standing.locked(submission))
+        lifecycle.rerun(submission)
         record(user, challenge, "had a submission scored again", submission=submission)
 
 
@@ -85,13 +85,11 @@ def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, f
     # Submissions are changed in great numbers by one at a time, which new references do too.
     with held(challenge):
         pks = repeatable(challenge, phase=phase, failed=failed).values("pk")
-        found = list(Submission.objects.select_for_update(no_key=True).filter(pk__in=pks).order_by("pk"))
-        for submission in found:
-            leases.rerun(submission)
+        number = lifecycle.rerun_all(Submission.objects.filter(pk__in=pks))
         which = "failed submissions" if failed else "submissions"
         where = f" of phase {phase.name}" if phase else ""
-        record(user, challenge, f"had all {which}{where} scored again ({len(found)})")
-    return len(found)
+        record(user, challenge, f"had all {which}{where} scored again ({number})")
+    return number
 
 
 def mark(user: User, challenge: Challenge, submission: Submission, wanted: str, reason: str) -> None:
@@ -105,7 +103,7 @@ def mark(user: User, challenge: Challenge, submission: Submission, wanted: str, 
     if len(reason) > _LONGEST_REASON or "\0" in reason:
         raise StandingError(f"'reason' must be text of at most {_LONGEST_REASON} characters")
     with transaction.atomic():
-        now = standing.locked(submission)
+        now = lifecycle.locked(submission)
         if (now.mark, now.mark_reason) == (wanted, reason.strip() if wanted else ""):
             return
         standing.mark(now, wanted, reason)
@@ -142,7 +140,7 @@ def raise_quota(user: User, team: Team, phase: Phase, *, per_day: int, total: in
         record(user, team.challenge, what, team=now)
 
 
-def add_organiser(user: User, challenge: Challenge, name: str) -> User:
+def add_organiser(user: User | None, challenge: Challenge, name: str) -> User:
     """Makes a user an organiser.
 
     Raises:
@@ -159,14 +157,17 @@ def add_organiser(user: User, challenge: Challenge, name: str) -> User:
     return found
 
 
-def remove_organiser(user: User, challenge: Challenge, organiser: User) -> None:
+def remove_organiser(user: User | None, challenge: Challenge, organiser: User) -> None:
     """Makes a user an organiser no more.
 
     Raises:
-        TeamError: There would be none left, which staff alone may do.
+        TeamError: They are none; or there would be none left, which only staff may do.
     """
     with held(challenge):
-        if not user.is_staff and challenge.organisers.count() == 1:
+        if not challenge.organisers.filter(pk=organiser.pk).exists():
+            raise TeamError(f"{organiser.username!r} is no organiser of {challenge.slug!r}")
+        by_staff = user is None or user.is_staff
+        if not by_staff and challenge.organisers.count() == 1:
             raise TeamError("a challenge must keep an organiser: add another first")
         challenge.organisers.remove(organiser)
         record(user, challenge, f"removed {organiser.username} from the organisers")

@@ -10,7 +10,7 @@ from django import forms
 from django.contrib.auth.models import User
 
 from capeval_server.challenges.models import Challenge
-from capeval_server.pages.labels import label
+from capeval_server.pages.texts import label
 from capeval_server.submissions.intake import LONGEST_FIELD
 from capeval_server.teams import joining
 from capeval_server.teams.models import Team
@@ -54,18 +54,18 @@ class JoinForm(forms.Form):
             del self.fields["accept"]
 
     def clean(self) -> dict[str, Any]:
-        """Has what the chosen way needs."""
+        """Checks that the field is filled in that the chosen way needs."""
         given = self.cleaned_data
         needed = {"team": "name", "code": "code"}.get(given.get("how", ""))
         if needed and not given.get(needed) and needed not in self.errors:
-            self.add_error(needed, "This is needed to take part so.")
+            self.add_error(needed, "Fill this in to take part in this way.")
         return given
 
     def join(self, user: User) -> Team:
         """Has a user take part as the form says.
 
         Raises:
-            TeamError: That can't be.
+            TeamError: The user can't join in this way.
         """
         given = self.cleaned_data
         if given["how"] == "code":
@@ -73,7 +73,7 @@ class JoinForm(forms.Form):
         return joining.make_team(user, self._challenge, given["name"] if given["how"] == "team" else "")
 
     def refuse(self, message: str) -> None:
-        """Shows why one can't take part so, at the field that says how."""
+        """Shows why the user can't join, at the field that it is about."""
         field = {"team": "name", "code": "code"}.get(self.cleaned_data["how"])
         self.add_error(field, message)
 
@@ -83,7 +83,7 @@ class SubmitForm(forms.Form):
 
     # The same for the same form, however often it is sent: it makes one submission.
     key = forms.CharField(max_length=100, widget=forms.HiddenInput)
-    # What an empty file is lacking, is said as of any other.
+    # An empty file gets the same checks, and messages, as any other.
     file = forms.FileField(
         label="File", allow_empty_file=True, widget=forms.ClearableFileInput({"accept": ".json,.zip"})
     )

@@ -17,11 +17,11 @@ from django.utils import timezone
 import capeval
 from capeval.spreadsheets import plain
 from capeval_server.challenges.models import Challenge, ReferenceVersion
-from capeval_server.organising.describing import to_toml
-from capeval_server.organising.managing import of_challenge
+from capeval_server.organising.description import to_toml
 from capeval_server.organising.models import Action
+from capeval_server.organising.moderation import of_challenge
 from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
-from capeval_server.submissions.stored import finite
+from capeval_server.submissions.packing import finite
 from capeval_server.teams.models import Raise
 
 __all__ = ["FORMAT", "export", "exported"]

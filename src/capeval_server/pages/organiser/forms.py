@@ -8,7 +8,7 @@ from django import forms
 from django.contrib.auth.models import User
 
 from capeval_server.challenges.models import Challenge, Phase
-from capeval_server.organising.editing import FieldsError
+from capeval_server.organising.settings import FieldsError
 from capeval_server.submissions.models import Submission
 
 __all__ = [

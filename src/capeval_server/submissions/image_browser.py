@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 from django.core.files.storage import default_storage
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
-from django.http import Http404
-from django.shortcuts import get_object_or_404
 
 import capeval
 from capeval.types import FloatArray, ImageId
 from capeval_server.challenges.models import ReferenceSet, ReferenceVersion, Split
+from capeval_server.errors import NotFoundError
 from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
-from capeval_server.submissions.stored import image_scores_of
+from capeval_server.submissions.packing import image_scores_of
 
 __all__ = [
     "Example",
@@ -185,15 +184,17 @@ def image_answer(
     """Some of the scores of single images, as the API gives them.
 
     Raises:
-        Http404: There are none, or none for whom it is not their own.
+        NotFoundError: There are none, or the user may not see them.
     """
     sets = ReferenceSet.objects.filter(split__submissionfile__submission=submission, public=True)
-    found = get_object_or_404(sets.select_related("split"), split__name=split, name=references)
+    found = sets.select_related("split").filter(split__name=split, name=references).first()
+    if found is None:
+        raise NotFoundError
     if not own and found.split.reference_sets.filter(public=False).exists():
-        raise Http404
+        raise NotFoundError
     table = image_table(submission, found)
     if table is None:
-        raise Http404
+        raise NotFoundError
     rows = table.values[offset : offset + limit]
     return {
         "split": split,

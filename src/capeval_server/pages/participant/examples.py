@@ -10,18 +10,17 @@ import numpy as np
 from django.http import HttpRequest, HttpResponse
 from django.http.request import QueryDict
 from django.shortcuts import render
-from django.urls import path
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from capeval_server.challenges.models import ReferenceSet, Split
-from capeval_server.pages.histograms import Histogram, histogram
-from capeval_server.submissions import examples as service
-from capeval_server.submissions import showing
+from capeval_server.pages.participant.common import TEMPLATES, no_such_submission
+from capeval_server.pages.participant.histograms import Histogram, histogram
+from capeval_server.submissions import access, image_browser
 from capeval_server.submissions.models import Submission
 
-__all__ = ["urlpatterns"]
+__all__ = ["examples"]
 
 _PER_PAGE = 10
 _MOST_METHODS = 6
@@ -34,7 +33,7 @@ class _Asked:
     """What the address asks for, or what is shown where it asks for nothing or nonsense."""
 
     def __init__(self, submission: Submission, query: QueryDict) -> None:
-        splits = service.splits_of(submission)
+        splits = image_browser.splits_of(submission)
         self.splits = splits
         self.split = _named(splits, query.get("split")) if splits else None
         if self.split is None:
@@ -44,7 +43,7 @@ class _Asked:
         self.references: ReferenceSet = _named(sets, query.get("references"))
         # The set's split is the one that was read already.
         self.references.split = self.split
-        self.table = service.image_table(submission, self.references)
+        self.table = image_browser.image_table(submission, self.references)
         names = self.table.names if self.table else []
         self.sort_by = next(
             (name for name in (query.get("sort"), self.split.sort_by, *names) if name in names), ""
@@ -62,9 +61,9 @@ def _named(among: list[Any], name: str | None) -> Any:
 @never_cache
 def examples(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The images of a split, sorted by a score, with references and the captions of methods side by side."""
-    found = showing.visible(request.user, pk)
+    found = access.visible(request.user, pk)
     if found is None:
-        return render(request, "pages/participant/not_found.html", status=404)
+        return no_such_submission(request)
     submission, own = found
     phase = submission.phase
     context: dict[str, Any] = {
@@ -75,10 +74,10 @@ def examples(request: HttpRequest, pk: UUID) -> HttpResponse:
     }
     asked = _Asked(submission, request.GET)
     if asked.split is None:
-        return render(request, "pages/participant/examples.html", {**context, "asked": None})
+        return render(request, f"{TEMPLATES}/examples.html", {**context, "asked": None})
     context |= {"asked": asked, **_methods(request, submission, asked.split, asked.references)}
     context |= _page(request, asked, context["shown"])
-    answer = render(request, "pages/participant/examples.html", context)
+    answer = render(request, f"{TEMPLATES}/examples.html", context)
     origin = _origin(asked.split)
     if origin:
         # Images come from where the challenge says they are; on this page alone.
@@ -90,9 +89,9 @@ def _methods(
     request: HttpRequest, submission: Submission, split: Split, references: ReferenceSet
 ) -> dict[str, Any]:
     """The methods that can be compared, and those that are."""
-    public = showing.published(timezone.now()).exclude(pk=submission.pk)
-    offered = service.methods(split, references, public, _OFFERED)
-    mine = showing.own(request.user).exclude(pk__in=[submission.pk, *(one.pk for one in offered)])
+    public = access.published(timezone.now()).exclude(pk=submission.pk)
+    offered = image_browser.methods(split, references, public, _OFFERED)
+    mine = access.own(request.user).exclude(pk__in=[submission.pk, *(one.pk for one in offered)])
     mine = mine.filter(state=Submission.State.SCORED, files__split=split).order_by("-created")
     offered_own = list(mine[:_OFFERED_OWN])
     known = {str(one.pk): one for one in (*offered, *offered_own)}
@@ -111,7 +110,7 @@ def _methods(
 def _page(request: HttpRequest, asked: _Asked, shown: list[Submission]) -> dict[str, Any]:
     assert asked.split is not None  # noqa: S101 - there is no page without.
     image_ids = asked.split.image_ids
-    order = service.ordered(asked.table, asked.sort_by, asked.order == "best", len(image_ids))
+    order = image_browser.ordered(asked.table, asked.sort_by, asked.order == "best", len(image_ids))
     if asked.order == "image":
         order = np.arange(len(image_ids))
     context: dict[str, Any] = {"images": len(image_ids), "orders": _ORDERS, "missing": ""}
@@ -129,7 +128,7 @@ def _page(request: HttpRequest, asked: _Asked, shown: list[Submission]) -> dict[
         context |= {"page": number, "pages": pages, "first": (number - 1) * _PER_PAGE + 1}
     columns = _columns(asked, shown)
     context["columns"] = columns
-    context["examples"] = service.examples(asked.split, asked.references, shown, places, columns)
+    context["examples"] = image_browser.examples(asked.split, asked.references, shown, places, columns)
     context["histogram"] = _histogram(asked)
     context["base"] = _without(request.GET, "page", "image")
     return context
@@ -137,7 +136,7 @@ def _page(request: HttpRequest, asked: _Asked, shown: list[Submission]) -> dict[
 
 def _columns(asked: _Asked, shown: list[Submission]) -> list[str]:
     """The scores that are shown, the one to sort by first: on a narrow page it is seen without scrolling."""
-    names = service.score_columns(service.image_table(one, asked.references) for one in shown)
+    names = image_browser.score_columns(image_browser.image_table(one, asked.references) for one in shown)
     return sorted(names, key=lambda name: name != asked.sort_by)
 
 
@@ -171,8 +170,3 @@ def _origin(split: Split) -> str:
     parts = urlsplit(split.image_url)
     plain = parts.netloc.replace(".", "").replace("-", "").replace(":", "")
     return f"{parts.scheme}://{parts.netloc}" if plain.isascii() and plain.isalnum() else ""
-
-
-urlpatterns = [
-    path("submissions/<uuid:pk>/examples/", examples, name="submission_examples"),
-]

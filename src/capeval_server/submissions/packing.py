@@ -1,4 +1,4 @@
-"""How arrays of scores are kept in the tables, and read again."""
+"""Arrays of scores as bytes in the tables, and back."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 from django.contrib.auth.models import User
@@ -15,13 +16,13 @@ from capeval_server.challenges.definition import Definition, read_definition
 from capeval_server.challenges.locking import lock_references
 from capeval_server.challenges.models import Challenge, ReferenceSet
 from capeval_server.errors import ChallengeError, ConflictError
-from capeval_server.organising.describing import Change, changes, fingerprint, state_of
-from capeval_server.organising.importing import change_challenge, read_files, taking_back
+from capeval_server.organising.description import Change, changes, fingerprint, state_of
+from capeval_server.organising.importing import Files, change_challenge, read_files, taking_back
 from capeval_server.organising.models import record
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.uploads import read_archive
 
-__all__ = ["Preview", "apply_files", "preview_files"]
+__all__ = ["Preview", "apply_files", "import_challenge", "preview_files"]
 
 _DEFINITION = "challenge.toml"
 _LONGEST_NAME = 200
@@ -61,12 +62,12 @@ def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> Preview
 
     Raises:
         UploadError: The zip is wrong.
-        ChallengeError: A file in it is wrong, or takes away what submissions stand on.
+        ChallengeError: A file in it is wrong, or removes what submissions depend on.
         OSError: A file can't be stored.
     """
     entries = read_archive(file)
     try:
-        with _changing(challenge, entries) as (_, preview):
+        with _changing_by_zip(challenge, entries) as (_, preview):
             _undo()
     except _UndoneError:
         pass
@@ -84,39 +85,78 @@ def apply_files(user: User, challenge: Challenge | None, file: Iterable[bytes], 
 
     Raises:
         UploadError: The zip is wrong.
-        ChallengeError: A file in it is wrong, or takes away what submissions stand on.
+        ChallengeError: A file in it is wrong, or removes what submissions depend on.
         ConflictError: The challenge changed since the preview.
         OSError: A file can't be stored.
     """
-    with _changing(challenge, read_archive(file)) as (changed, preview):
+    with _changing_by_zip(challenge, read_archive(file)) as (changed, preview):
         if preview.seen != seen:
             raise ConflictError("the challenge changed meanwhile: look again at what would change")
-        if challenge is None:
-            changed.organisers.add(user)
-            record(user, changed, "made the challenge from files")
-        elif preview.changes:
-            places = ", ".join(place for place, _, _ in preview.changes)
-            record(user, changed, f"changed the challenge from files: {places}")
+        _record(user, challenge, changed, preview)
     return changed
 
 
+def import_challenge(path: Path, *, user: User | None = None) -> Challenge:
+    """Makes a challenge from its definition, or changes it to what its definition says now.
+
+    References that changed become a new version, and what was submitted is scored again.
+
+    Args:
+        path: The definition, with the files that it names beside it.
+        user: Who does it; none for whoever runs commands at the server.
+
+    Raises:
+        ChallengeError: The definition or a file is wrong, or takes away what submissions depend on.
+        FormatError: A file of references or subsets is wrong.
+        OSError: A file can't be read or stored.
+    """
+
+    def read(name: str) -> tuple[str, bytes]:
+        place = path.parent / name
+        return str(place), place.read_bytes()
+
+    wanted = read_definition(*read(path.name))
+    files = read_files(read, wanted)
+    challenge = Challenge.objects.filter(slug=wanted.challenge.slug).first()
+    with _changing(challenge, wanted, files) as (changed, preview):
+        _record(user, challenge, changed, preview)
+    return changed
+
+
+def _record(user: User | None, before: Challenge | None, changed: Challenge, preview: Preview) -> None:
+    if before is None:
+        if user is not None:
+            changed.organisers.add(user)
+        record(user, changed, "made the challenge from files")
+    elif preview.changes:
+        places = ", ".join(place for place, _, _ in preview.changes)
+        record(user, changed, f"changed the challenge from files: {places}")
+
+
 @contextmanager
-def _changing(
+def _changing_by_zip(
     challenge: Challenge | None, entries: Mapping[str, bytes]
 ) -> Iterator[tuple[Challenge, Preview]]:
-    """Applies files in a transaction; when it is undone, the files that it stored go too."""
     with _named():
         wanted = _definition(entries)
         files = read_files(lambda name: (name, entries[name]), wanted)
     _check_slug(challenge, wanted)
+    with _named(), _changing(challenge, wanted, files) as found:
+        yield found
+
+
+@contextmanager
+def _changing(
+    challenge: Challenge | None, wanted: Definition, files: dict[str, Files]
+) -> Iterator[tuple[Challenge, Preview]]:
+    """Changes a challenge in a transaction; when that is undone, the files that it stored are deleted."""
     with taking_back() as stored, transaction.atomic():
         slug = wanted.challenge.slug
         lock_references(ReferenceSet.objects.filter(split__challenge__slug=slug))
         there_now = _held(challenge, slug)
         before = state_of(there_now) if challenge else {}
         scored = _scored(there_now)
-        with _named():
-            changed = change_challenge(wanted, files, stored)
+        changed = change_challenge(wanted, files, stored)
         preview = Preview(
             slug=changed.slug,
             changes=changes(before, state_of(changed)),

@@ -19,7 +19,7 @@ from capeval_server.challenges.definition import Definition
 from capeval_server.challenges.locking import held, put
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.errors import ChallengeError, ConflictError
-from capeval_server.organising.describing import describe, fingerprint
+from capeval_server.organising.description import describe, fingerprint
 from capeval_server.organising.importing import publish
 from capeval_server.organising.models import record
 from capeval_server.submissions.models import Submission
