@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     # For type checkers, which read these lines and don't run `__getattr__`.
     from capeval._native import __version__ as __version__
     from capeval.evaluation import Evaluator as Evaluator
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from capeval.evaluation import evaluate as evaluate
     from capeval.formats import load_candidates as load_candidates
     from capeval.formats import load_references as load_references
+    from capeval.metrics import Metric
     from capeval.metrics.bleu import Bleu as Bleu
     from capeval.metrics.cider import Cider as Cider
     from capeval.metrics.cider import CiderD as CiderD
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from capeval.types import References as References
     from capeval.types import Scores as Scores
     from capeval.types import Signature as Signature
+
+    __all__: list[str]
 
 # The module of each name, which is imported when the name is first used: numpy alone takes longer to
 # import than `capeval --help` may take in all.
@@ -58,9 +63,12 @@ if not TYPE_CHECKING:
         globals()[name] = value
         return value
 
-    def _metrics():
-        return import_module("capeval.metrics").CLASSES
-
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PLACES, *import_module("capeval.metrics").CLASSES})
+    return sorted({*globals(), *_PLACES, *_metrics()})
+
+
+def _metrics() -> "Mapping[str, type[Metric]]":
+    from capeval.metrics import CLASSES
+
+    return CLASSES

@@ -21,10 +21,13 @@ from capeval.types import (
     Signature,
 )
 
-__all__ = ["Kernel", "MeanMetric", "Metric", "Prepared", "Resource", "means"]
+__all__ = ["NOT_AN_OPTION", "Kernel", "MeanMetric", "Metric", "Prepared", "Resource", "means"]
 
 Kernel = Callable[[TokenizedCandidates], FloatArray]
 """Turns candidates into statistics: a row a candidate, in the order of the candidates."""
+
+NOT_AN_OPTION: Mapping[str, bool] = {"option": False}
+"""The metadata of a metric's field that is no option."""
 
 Reads = Literal["tokens", "captions"]
 Counted = Literal["words", "stems"]
@@ -54,6 +57,9 @@ class Resource:
 
 class Metric(ABC):
     """A way to score captions; its options are the fields of a frozen dataclass.
+
+    A field with `metadata=NOT_AN_OPTION` is none: it is data that the metric is handed, such as document
+    frequencies, and the signature shows it otherwise or not at all.
 
     Everything that the command line, the server, signatures and tests know of a metric, they read here.
 
@@ -134,7 +140,7 @@ class Metric(ABC):
 
     def options(self) -> tuple[str, ...]:
         """The options as `name=value`, for the signature."""
-        shown = (f for f in fields(self) if f.name != "frequencies")  # type: ignore[arg-type]
+        shown = (f for f in fields(self) if f.metadata.get("option", True))  # type: ignore[arg-type]
         return tuple(f"{f.name}={_shown(getattr(self, f.name))}" for f in shown)
 
     def signature(

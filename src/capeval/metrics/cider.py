@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from capeval import _native
 from capeval.checks import checked_choice, checked_flag, checked_order, checked_positive
 from capeval.errors import OptionError
-from capeval.metrics.base import Counted, Kernel, MeanMetric, means
+from capeval.metrics.base import NOT_AN_OPTION, Counted, Kernel, MeanMetric, means
 from capeval.metrics.registry import register
 from capeval.resources import DocumentFrequencies
 from capeval.tokenization import TokenizedReferences
@@ -37,7 +37,7 @@ class _Cider(MeanMetric):
 
     n: int = 4
     order: int | None = None
-    frequencies: Source = "references"
+    frequencies: Source = field(default="references", metadata=NOT_AN_OPTION)
 
     def __post_init__(self) -> None:
         checked_order("n", self.n)
