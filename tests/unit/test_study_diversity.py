@@ -152,14 +152,14 @@ def test_objects_of_coco(tmp_path: Path) -> None:
     for changed, message in (
         ({"annotations": [{"image_id": 3, "category_id": 18}]}, "annotations\\[0\\].image_id must be one"),
         ({"annotations": [{"image_id": 1, "category_id": 1}]}, "annotations\\[0\\].category_id must be one"),
-        ({"annotations": [{"image_id": 1}]}, "annotations\\[0\\].category_id must be an integer"),
-        ({"images": 3}, "must have a list 'images'"),
+        ({"annotations": [{"image_id": 1}]}, "annotations\\[0\\] must have the key 'category_id'"),
+        ({"images": 3}, "images must be a list of objects"),
     ):
         path.write_text(json.dumps({**content, **changed}))
         with pytest.raises(FormatError, match=message) as caught:
             load_coco_objects(path)
         assert caught.value.path == path
-    for text, message in (("[]", "an object"), ("{", "not JSON")):
+    for text, message in (("[]", "an object"), ("{", "truncated"), ("{]", "not JSON")):
         path.write_text(text)
         with pytest.raises(FormatError, match=message):
             load_coco_objects(path)

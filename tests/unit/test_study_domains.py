@@ -185,9 +185,10 @@ def test_ids_of_images(tmp_path: Path) -> None:
     path = write(tmp_path / "a.json", {"images": [{"id": 5, "open_images_id": "0a"}]})
     assert nocaps.load_image_ids(path) == {"0a": 5}
     for content, message in (
-        ([], "list 'images'"),
-        ({"images": []}, "list 'images'"),
-        ({"images": [{"id": 5}]}, "images\\[0\\].open_images_id must be"),
+        ([], "must be an object"),
+        ({}, "list 'images'"),
+        ({"images": []}, "at least one image"),
+        ({"images": [{"id": 5}]}, "images\\[0\\] must have the key 'open_images_id'"),
     ):
         write(path, content)
         with pytest.raises(FormatError, match=message):

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from capeval.errors import FormatError, MismatchError, OptionError
+from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError
 from capeval.formats import load_references, load_subsets
-from capeval.formats.objects import naming, read_json
+from capeval.formats.json import IMAGE_ID, json_rows, read_json
+from capeval.formats.sources import naming
 from capeval.types import ImageId, References
 
 __all__ = [
@@ -314,18 +315,13 @@ def load_image_ids(path: str | Path) -> dict[ImageId, ImageId]:
         OSError: The file can't be read.
     """
     with naming(path):
-        content = read_json(path)
-    images = content.get("images") if isinstance(content, dict) else None
-    if not isinstance(images, list) or not images:
-        raise FormatError("the file must have a list 'images'", kind="MissingField", path=path)
-    ids: dict[ImageId, ImageId] = {}
-    for position, entry in enumerate(images):
-        for name in ("id", "open_images_id"):
-            if not isinstance(entry, dict) or type(entry.get(name)) not in (int, str):
-                where = f"images[{position}]"
-                message = f"{where}.{name} must be an integer or a string"
-                raise FormatError(message, kind="WrongType", entry=where, field=name, path=path)
-        ids[entry["open_images_id"]] = entry["id"]
+        fields = {"id": IMAGE_ID, "open_images_id": IMAGE_ID}
+        rows = json_rows(read_json(path), "images", fields)
+        ids = {row["open_images_id"]: row["id"] for _, row in rows}
+        if not ids:
+            raise FormatError(
+                "the file must list at least one image (got none)", kind=FormatErrorKind.NO_IMAGES
+            )
     return ids
 
 
@@ -334,7 +330,7 @@ def _domain(given: str, path: str | Path) -> str:
     name = f"{plain}-domain"
     if name not in DOMAINS:
         message = f"a domain must be one of {', '.join(DOMAINS)} (got {given!r})"
-        raise FormatError(message, kind="UnknownDomain", path=path)
+        raise FormatError(message, kind=FormatErrorKind.UNKNOWN_DOMAIN, path=path)
     return name
 
 

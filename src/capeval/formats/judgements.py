@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from capeval.errors import DependencyError, FormatError
-from capeval.formats.objects import naming, read_json
+from capeval.formats.json import read_json
 from capeval.formats.rows import columns
-from capeval.formats.sources import read_source
+from capeval.formats.sources import naming, read_source
 
 __all__ = [
     "CLASSES",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from capeval.checks import checked_integer
 from capeval.errors import MismatchError, OptionError
-from capeval.formats.wordnet import load_word_classes
+from capeval.formats.word_classes import load_word_classes
 from capeval.messages import first_few, listed
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import FloatArray, ImageId, References, ReferencesLike

@@ -63,8 +63,9 @@ def run(
     from capeval.benchmarks import coco
     from capeval.errors import OptionError
     from capeval.formats import load_references
+    from capeval.formats.word_classes import load_word_classes
     from capeval.formats.word_scores import load_word_scores
-    from capeval.formats.wordnet import load_word_classes, wordnet_classes
+    from capeval.resources.wordnet import wordnet_classes
     from capeval.studies import word_agreement as study
 
     if classes is not None and wordnet is not None:
