@@ -150,6 +150,7 @@ CRATES = {
     "formats": set(),
     "tables": set(),
     "metrics": {"capeval-ptb", "capeval-tables"},
+    "parser": {"capeval-tables"},
     "python": {"capeval-ptb", "capeval-formats", "capeval-tables", "capeval-metrics"},
 }
 
