@@ -14,6 +14,15 @@ pub(crate) struct Entry {
     pub(crate) slot: u16,
 }
 
+/// All states of a cell by their number: a bit each, the number of states before each 64 bits, and
+/// the states that are there.
+#[derive(Debug, Default)]
+struct Places {
+    bits: Vec<u64>,
+    before: Vec<u16>,
+    entries: Vec<Entry>,
+}
+
 /// A state of a cell in the list of its kind, with its rules.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
@@ -21,7 +30,6 @@ pub(crate) struct Head {
     rules: u16,
     mask: Mask,
     slot: u16,
-    state: u16,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -29,6 +37,8 @@ struct Cell {
     first_score: usize,
     /// Where the heads of each kind start, and one end.
     heads: [usize; 5],
+    /// Where the cell's entries start in [`Places`].
+    first_entry: usize,
 }
 
 /// The states of the cell that is being built.
@@ -117,6 +127,7 @@ pub(crate) struct Chart<'a, L> {
     cell_numbers: Vec<u32>,
     plain: Vec<Entry>,
     heads: Vec<Head>,
+    places: Places,
     scores: Vec<L>,
     used_scores: usize,
     entries: Vec<Entry>,
@@ -134,6 +145,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
             cell_numbers: Vec::new(),
             plain: Vec::new(),
             heads: Vec::new(),
+            places: Places::default(),
             scores: Vec::new(),
             used_scores: 0,
             entries: vec![Entry::default(); layout.states],
@@ -150,6 +162,9 @@ impl<'a, L: Lanes> Chart<'a, L> {
         self.cell_numbers.resize(length * (length + 1), NO_CELL);
         self.plain.clear();
         self.heads.clear();
+        self.places.bits.clear();
+        self.places.before.clear();
+        self.places.entries.clear();
         self.used_scores = 0;
         for start in 0..length {
             self.build(start, start + 1, |_, current| {
@@ -186,6 +201,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
             cell_numbers: &self.cell_numbers,
             plain: &self.plain,
             heads: &self.heads,
+            places: &self.places,
             scores: finished_scores,
         };
         let mut current = Current { entries: &mut self.entries, active: &mut self.active, scores, used: 0 };
@@ -207,14 +223,18 @@ impl<'a, L: Lanes> Chart<'a, L> {
             }
             heads[kind as usize + 1] = self.heads.len();
         }
+        let first_entry = self.places.entries.len();
+        self.places.bits.extend_from_slice(&self.active);
         for (word, bits) in self.active.iter_mut().enumerate() {
+            self.places.before.push((self.places.entries.len() - first_entry) as u16);
             while *bits != 0 {
-                self.entries[64 * word + bits.trailing_zeros() as usize] = Entry::default();
+                let entry = &mut self.entries[64 * word + bits.trailing_zeros() as usize];
+                self.places.entries.push(std::mem::take(entry));
                 *bits &= *bits - 1;
             }
         }
         self.cell_numbers[start * (self.length + 1) + end] = self.cells.len() as u32;
-        self.cells.push(Cell { first_score: self.used_scores, heads });
+        self.cells.push(Cell { first_score: self.used_scores, heads, first_entry });
     }
 
     /// A cell at an edge of the sentence has no neighbour there; the boundary is the neighbour of
@@ -237,7 +257,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
                 if first_rule < end {
                     let Entry { mask, slot } = self.entries[state];
                     let rules = (end - first_rule) as u16;
-                    self.heads.push(Head { first_rule, rules, mask, slot, state: state as u16 });
+                    self.heads.push(Head { first_rule, rules, mask, slot });
                 }
             }
         }
@@ -251,6 +271,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
             cell_numbers: &self.cell_numbers,
             plain: &self.plain,
             heads: &self.heads,
+            places: &self.places,
             scores: &self.scores,
         }
     }
@@ -269,6 +290,7 @@ pub(crate) struct Finished<'a, L> {
     cell_numbers: &'a [u32],
     plain: &'a [Entry],
     heads: &'a [Head],
+    places: &'a Places,
     scores: &'a [L],
 }
 
@@ -287,7 +309,7 @@ impl<L: Lanes> Finished<'_, L> {
     }
 
     fn side(&self, cell: usize, kind: Kind) -> Side<'_, L> {
-        let Cell { first_score, heads } = &self.cells[cell];
+        let Cell { first_score, heads, .. } = &self.cells[cell];
         let heads = &self.heads[heads[kind as usize]..heads[kind as usize + 1]];
         Side { heads, scores: &self.scores[*first_score..] }
     }
@@ -314,25 +336,52 @@ impl<L: Lanes> Finished<'_, L> {
         }
     }
 
-    /// The score of a plain state.
-    pub(crate) fn plain_score(&self, start: usize, end: usize, state: u16, lane: usize) -> f32 {
-        let Some(cell) = self.cell(start, end) else { return f32::NEG_INFINITY };
-        let table = self.table(cell);
-        let Some(entry) = table.plain.get(usize::from(state)) else { return f32::NEG_INFINITY };
-        if entry.mask >> lane & 1 == 0 {
-            return f32::NEG_INFINITY;
-        }
-        table.scores[usize::from(entry.slot)].get(lane)
+    /// A cell for looking up scores of one lane, if its span has one.
+    pub(crate) fn scores(&self, start: usize, end: usize, lane: usize) -> Option<CellScores<'_, L>> {
+        let number = self.cell(start, end)?;
+        let words = self.layout.states.div_ceil(64);
+        let Cell { first_score, first_entry, .. } = self.cells[number];
+        Some(CellScores {
+            table: self.table(number),
+            bits: &self.places.bits[number * words..(number + 1) * words],
+            before: &self.places.before[number * words..(number + 1) * words],
+            entries: &self.places.entries[first_entry..],
+            scores: &self.scores[first_score..],
+            lane,
+        })
+    }
+}
+
+/// The scores of one lane in a cell.
+pub(crate) struct CellScores<'a, L> {
+    table: Table<'a, L>,
+    bits: &'a [u64],
+    before: &'a [u16],
+    entries: &'a [Entry],
+    scores: &'a [L],
+    lane: usize,
+}
+
+impl<L: Lanes> CellScores<'_, L> {
+    /// Whether the lane has a plain state, which is quickly asked.
+    #[inline(always)]
+    pub(crate) fn has_plain(&self, state: u16) -> bool {
+        self.table.plain[usize::from(state)].mask >> self.lane & 1 != 0
     }
 
-    /// The score of a state as the head of rules of a kind.
-    pub(crate) fn head_score(&self, start: usize, end: usize, kind: Kind, state: u16, lane: usize) -> f32 {
-        let Some(cell) = self.cell(start, end) else { return f32::NEG_INFINITY };
-        let side = self.side(cell, kind);
-        let found = side.heads.binary_search_by_key(&state, |head| head.state);
-        match found.map(|place| side.heads[place]) {
-            Ok(head) if head.mask >> lane & 1 != 0 => side.scores[usize::from(head.slot)].get(lane),
-            _ => f32::NEG_INFINITY,
+    /// The score of any state, minus infinity if the lane has none.
+    #[inline(always)]
+    pub(crate) fn get(&self, state: u16) -> f32 {
+        let (word, bit) = (usize::from(state / 64), state % 64);
+        let bits = self.bits[word];
+        if bits >> bit & 1 == 0 {
+            return f32::NEG_INFINITY;
         }
+        let before = usize::from(self.before[word]) + (bits & ((1 << bit) - 1)).count_ones() as usize;
+        let entry = self.entries[before];
+        if entry.mask >> self.lane & 1 == 0 {
+            return f32::NEG_INFINITY;
+        }
+        self.scores[usize::from(entry.slot)].get(self.lane)
     }
 }

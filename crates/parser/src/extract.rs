@@ -5,7 +5,7 @@
 
 use crate::chart::Finished;
 use crate::lanes::Lanes;
-use crate::layout::{Kind, Layout};
+use crate::layout::{Layout, ParentRule};
 use crate::tree::Node;
 
 /// How a state over a span is made.
@@ -25,9 +25,6 @@ pub(crate) struct Extracted {
 /// The best tree of one lane, `None` if the sentence has none.
 pub(crate) fn extract<L: Lanes>(chart: &Finished<'_, L>, lane: usize) -> Option<Extracted> {
     let goal = chart.layout.goal;
-    if chart.plain_score(0, chart.length, goal, lane) == f32::NEG_INFINITY {
-        return None;
-    }
     let mut extraction =
         Extraction { chart, layout: chart.layout, lane, nodes: Vec::new(), tags: Vec::new(), depth: 0 };
     let (score, _) = extraction.best(goal, 0, chart.length)?;
@@ -90,38 +87,25 @@ impl<L: Lanes> Extraction<'_, L> {
                 best = Some((score, step));
             }
         };
-        let lane = self.lane;
+        let rules = self.layout.binary.of(state);
         for split in start + 1..end {
-            for rule in self.layout.binary.of(state) {
-                let (left, right) = if rule.kind.head_is_left() {
-                    self.head_and_plain(rule.kind, (rule.left, start, split), (rule.right, split, end))
-                } else {
-                    let (right, left) =
-                        self.head_and_plain(rule.kind, (rule.right, split, end), (rule.left, start, split));
-                    (left, right)
-                };
-                let score = f64::from(rule.score) + f64::from(left) + f64::from(right);
-                offer(score, Step::Binary { split, left: rule.left, right: rule.right });
+            let left_cell = self.chart.scores(start, split, self.lane);
+            let right_cell = self.chart.scores(split, end, self.lane);
+            let (Some(left_cell), Some(right_cell)) = (left_cell, right_cell) else { continue };
+            for &ParentRule { left, right, kind, score } in rules {
+                // The plain child is missing most often, and quickly looked up.
+                let plain = if kind.head_is_left() { right_cell.has_plain(right) } else { left_cell.has_plain(left) };
+                if plain {
+                    let score = f64::from(score) + f64::from(left_cell.get(left)) + f64::from(right_cell.get(right));
+                    offer(score, Step::Binary { split, left, right });
+                }
             }
         }
-        for &(child, rule) in self.layout.unary.of(state) {
-            let score = f64::from(rule) + f64::from(self.chart.plain_score(start, end, child, lane));
-            offer(score, Step::Unary { child });
+        if let Some(cell) = self.chart.scores(start, end, self.lane) {
+            for &(child, rule) in self.layout.unary.of(state) {
+                offer(f64::from(rule) + f64::from(cell.get(child)), Step::Unary { child });
+            }
         }
         best
-    }
-
-    /// The plain child is looked up first, since that is quick and fails most often.
-    fn head_and_plain(
-        &self,
-        kind: Kind,
-        head: (u16, usize, usize),
-        plain: (u16, usize, usize),
-    ) -> (f32, f32) {
-        let plain_score = self.chart.plain_score(plain.1, plain.2, plain.0, self.lane);
-        if plain_score == f32::NEG_INFINITY {
-            return (f32::NEG_INFINITY, f32::NEG_INFINITY);
-        }
-        (self.chart.head_score(head.1, head.2, kind, head.0, self.lane), plain_score)
     }
 }

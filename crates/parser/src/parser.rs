@@ -1,7 +1,7 @@
 //! Parsing many sentences.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use capeval_tables::TableError;
@@ -84,23 +84,17 @@ impl<'a, B: AsRef<[u8]> + Sync> Parser<'a, B> {
         let run = Run {
             model: self.model,
             sentences: &words,
+            workers: Mutex::new(Vec::new()),
             progress,
             done: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
         };
-        let mut worker = Worker::new(self.model);
         let mut parsed = Vec::with_capacity(words.len());
         for batch in &long {
-            parsed.extend(run.parse(batch, &mut worker)?);
+            parsed.extend(run.parse(batch)?);
         }
-        drop(worker);
-        let init = || Worker::new(self.model);
-        let rest: Result<Vec<_>, _> = short
-            .par_iter()
-            .with_max_len(1)
-            .map_init(init, |worker, batch| run.parse(batch, worker))
-            .collect();
-        parsed.extend(rest?.into_iter().flatten());
+        let short = short.par_iter().with_max_len(1).map(|batch| run.parse(batch));
+        parsed.extend(short.collect::<Result<Vec<_>, _>>()?.into_iter().flatten());
         parsed.sort_unstable_by_key(|&(sentence, _)| sentence);
         Ok(parsed.into_iter().map(|(_, parse)| parse).collect())
     }
@@ -150,19 +144,25 @@ fn lanes_for(length: usize) -> usize {
 struct Run<'a, B> {
     model: &'a Model<B>,
     sentences: &'a [Vec<&'a str>],
+    /// Workers that wait for a batch: as many as there are threads, since rayon has no state of a
+    /// thread that lives as long as a call.
+    workers: Mutex<Vec<Worker<'a, B>>>,
     progress: Progress<'a>,
     done: AtomicUsize,
     stopped: AtomicBool,
 }
 
 impl<'a, B: AsRef<[u8]> + Sync> Run<'a, B> {
-    fn parse(&self, batch: &Batch, worker: &mut Worker<'a, B>) -> Result<Vec<(usize, Parse)>, ParseError> {
+    fn parse(&self, batch: &Batch) -> Result<Vec<(usize, Parse)>, ParseError> {
         if self.stopped.load(Ordering::Relaxed) {
             return Err(ParseError::Stopped);
         }
         let sentences: Vec<&[&str]> =
             batch.sentences.iter().map(|&sentence| self.sentences[sentence].as_slice()).collect();
+        let idle = self.workers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut worker = idle.unwrap_or_else(|| Worker::new(self.model));
         let parses = worker.parse(&sentences)?;
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         let done = self.done.fetch_add(sentences.len(), Ordering::Relaxed) + sentences.len();
         if (self.progress)(done).is_break() {
             self.stopped.store(true, Ordering::Relaxed);
