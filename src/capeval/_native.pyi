@@ -7,7 +7,7 @@ rayon's pool (`RAYON_NUM_THREADS`).
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ __all__ = [
     "meteor_align",
     "meteor_scores",
     "read_annotations",
+    "read_error_kinds",
+    "read_json",
+    "read_json_lines",
     "read_json_lines_references",
     "read_json_lines_results",
     "read_results",
@@ -105,6 +108,23 @@ def read_json_lines_results(data: bytes) -> Captions:
     Raises:
         FormatError: The data is something else.
     """
+
+def read_json(data: bytes) -> Any:
+    """Reads any JSON, as strictly as captions are read.
+
+    Raises:
+        FormatError: The data is not such JSON.
+    """
+
+def read_json_lines(data: bytes) -> list[tuple[int, Any]]:
+    """Reads any JSON lines: the number of each line, from 1, and its value. Blank lines are left out.
+
+    Raises:
+        FormatError: A line is not such JSON.
+    """
+
+def read_error_kinds() -> list[str]:
+    """The kinds of `FormatError` that the readers raise."""
 
 @final
 class TokenizerOptions:

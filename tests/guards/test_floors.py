@@ -149,9 +149,17 @@ CRATES = {
     "ptb": set(),
     "formats": set(),
     "tables": set(),
-    "metrics": {"capeval-ptb", "capeval-tables"},
+    "tokens": {"capeval-ptb"},
+    "metrics": {"capeval-tokens"},
+    "meteor": {"capeval-tables", "capeval-tokens"},
     "parser": {"capeval-tables"},
-    "python": {"capeval-ptb", "capeval-formats", "capeval-tables", "capeval-metrics"},
+    "python": {
+        "capeval-ptb",
+        "capeval-formats",
+        "capeval-tokens",
+        "capeval-metrics",
+        "capeval-meteor",
+    },
 }
 
 

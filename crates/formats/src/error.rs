@@ -3,10 +3,31 @@
 use std::error::Error;
 use std::fmt;
 
-/// What is wrong with a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ReadErrorKind {
+macro_rules! kinds {
+    ($($(#[$comment:meta])* $name:ident,)*) => {
+        /// What is wrong with a file.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ReadErrorKind {
+            $($(#[$comment])* $name,)*
+        }
+
+        impl ReadErrorKind {
+            /// Every kind.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The name of the kind.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// Nothing but white space.
     EmptyFile,
     /// Starts with a UTF-8 byte order mark.

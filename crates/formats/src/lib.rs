@@ -5,7 +5,7 @@
 //! stands twice in one object (at the top level, in an entry, among image ids), a lone surrogate
 //! escape, more than 127 lists and objects inside each other, numbers beyond the range of floats.
 //! All of the file is held to this, passed-over fields included; only inside a passed-over object
-//! may a key stand twice.
+//! may a key stand twice. [`read_json`] holds any other JSON file to the same.
 //!
 //! ```
 //! use capeval_formats::{ReadErrorKind, read_results};
@@ -24,12 +24,19 @@
 
 mod captions;
 mod error;
+mod ids;
 mod interner;
 mod json;
 mod readers;
 mod shapes;
 mod source;
+mod tree;
 
-pub use captions::{Captions, CaptionsError, ImageId, ImageIds};
+pub use captions::{Captions, CaptionsError};
 pub use error::{Place, Position, ReadError, ReadErrorKind};
-pub use readers::{read_annotations, read_json_lines_references, read_json_lines_results, read_results};
+pub use ids::{ImageId, ImageIds};
+pub use readers::{
+    read_annotations, read_json, read_json_lines, read_json_lines_references, read_json_lines_results,
+    read_results,
+};
+pub use tree::Build;

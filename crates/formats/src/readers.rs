@@ -5,6 +5,7 @@ use crate::error::{Place, ReadError, ReadErrorKind};
 use crate::json::{Reader, Segment};
 use crate::shapes::{Annotations, Entry, Mapping, Results, TopLevel, top_keys};
 use crate::source::{Source, text_of};
+use crate::tree::Build;
 
 /// Reads references from JSON of one of these forms.
 ///
@@ -98,10 +99,7 @@ pub fn read_json_lines_results(bytes: &[u8]) -> Result<Captions, ReadError> {
 
 /// Reads the text of a file. Where the text stops being UTF-8, reading what is before that tells
 /// the entry, or something that is wrong earlier.
-fn from_text(
-    bytes: &[u8],
-    read: impl FnOnce(&str) -> Result<Captions, ReadError>,
-) -> Result<Captions, ReadError> {
+fn from_text<T>(bytes: &[u8], read: impl FnOnce(&str) -> Result<T, ReadError>) -> Result<T, ReadError> {
     let (text, broken) = text_of(bytes)?;
     let result = read(text);
     let Some(broken) = broken else {
@@ -121,8 +119,42 @@ fn from_text(
     }
 }
 
+/// Reads any JSON, as strictly as captions are read: a key may stand once in an object, wherever it is.
+///
+/// # Errors
+/// [`ReadError`]: the file is not such JSON.
+pub fn read_json<B: Build>(bytes: &[u8], builder: &B) -> Result<B::Value, ReadError> {
+    from_text(bytes, |file| Source::whole(file).read_tree(&mut Reader::default(), builder))
+}
+
+/// Reads any JSON lines, as [`read_json`] reads a file: the values and the numbers of their lines, from 1.
+/// Blank lines are passed over.
+///
+/// # Errors
+/// [`ReadError`], whose place names the line.
+pub fn read_json_lines<B: Build>(bytes: &[u8], builder: &B) -> Result<Vec<(usize, B::Value)>, ReadError> {
+    from_text(bytes, |file| {
+        let mut values = Vec::new();
+        each_line(file, &mut Reader::default(), |source, number, reader| {
+            values.push((number, source.read_tree(reader, builder)?));
+            Ok(())
+        })?;
+        Ok(values)
+    })
+}
+
 fn lines(file: &str, entry: Entry) -> Result<Captions, ReadError> {
     let mut reader = Reader::default();
+    each_line(file, &mut reader, |source, _, reader| source.read(reader, entry))?;
+    finished(reader)
+}
+
+/// Calls `read` with each line that is not blank, and its number from 1.
+fn each_line<'de>(
+    file: &'de str,
+    reader: &mut Reader<'de>,
+    mut read: impl FnMut(Source<'de>, usize, &mut Reader<'de>) -> Result<(), ReadError>,
+) -> Result<(), ReadError> {
     let mut next = 0;
     for (index, line) in file.split_inclusive('\n').enumerate() {
         let start = next;
@@ -133,9 +165,9 @@ fn lines(file: &str, entry: Entry) -> Result<Captions, ReadError> {
         }
         let source = Source { file, start, end: start + line.len(), is_line: true };
         reader.path = vec![Segment::Line(index + 1)];
-        source.read(&mut reader, entry)?;
+        read(source, index + 1, reader)?;
     }
-    finished(reader)
+    Ok(())
 }
 
 /// Adds what the whole file looks like to the error of a value in it.

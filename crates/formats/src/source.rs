@@ -4,8 +4,9 @@ use serde::de::DeserializeSeed;
 use serde_json::error::Category;
 
 use crate::error::{Position, ReadError, ReadErrorKind};
+use crate::ids::IMAGE_ID;
 use crate::json::{Fault, Found, Read, Reader, Shape};
-use crate::shapes::IMAGE_ID;
+use crate::tree::{Build, Tree};
 
 /// The text of a file, or of one line of it, to be read as one JSON value.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,19 @@ impl<'de> Source<'de> {
         Read(shape, reader)
             .deserialize(&mut parser)
             .and_then(|()| parser.end())
+            .map_err(|error| self.explained(reader, &error))
+    }
+
+    /// Reads the text as one value of any type, with nothing after it.
+    pub(crate) fn read_tree<B: Build>(
+        self,
+        reader: &mut Reader<'de>,
+        builder: &B,
+    ) -> Result<B::Value, ReadError> {
+        let mut parser = serde_json::Deserializer::from_str(&self.file[self.start..self.end]);
+        Tree(builder, reader)
+            .deserialize(&mut parser)
+            .and_then(|value| parser.end().map(|()| value))
             .map_err(|error| self.explained(reader, &error))
     }
 

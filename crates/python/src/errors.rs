@@ -18,7 +18,7 @@ fn raise(py: Python<'_>, class: &str, message: &str, fields: Option<&Bound<'_, P
 pub fn format_error(py: Python<'_>, error: &ReadError) -> PyErr {
     let fields = || -> PyResult<Bound<'_, PyDict>> {
         let fields = PyDict::new(py);
-        fields.set_item("kind", format!("{:?}", error.kind))?;
+        fields.set_item("kind", error.kind.name())?;
         fields.set_item("entry", error.place.as_ref().map(|place| place.entry.as_str()))?;
         fields.set_item("field", error.place.as_ref().and_then(|place| place.field.as_deref()))?;
         fields.set_item("line", error.position.map(|position| position.line))?;

@@ -6,6 +6,7 @@
 mod captions;
 mod errors;
 mod frequencies;
+mod json;
 mod meteor;
 mod metrics;
 mod threads;
@@ -18,6 +19,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     threads::start();
     captions::add(module)?;
+    json::add(module)?;
     tokens::add(module)?;
     frequencies::add(module)?;
     meteor::add(module)?;

@@ -1,0 +1,102 @@
+//! Any JSON as a tree of values, which the caller makes.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use crate::json::{Reader, Segment, each_field};
+
+/// Makes values, such as the objects of another language, from JSON.
+pub trait Build {
+    /// A value of any type.
+    type Value;
+
+    /// `null`.
+    fn null(&self) -> Self::Value;
+    /// `true` or `false`.
+    fn boolean(&self, value: bool) -> Self::Value;
+    /// An integer.
+    fn integer(&self, value: i64) -> Self::Value;
+    /// An integer beyond `i64`.
+    fn large_integer(&self, value: u64) -> Self::Value;
+    /// Any other number; also an integer of more than 64 bits, rounded.
+    fn float(&self, value: f64) -> Self::Value;
+    /// A text.
+    fn string(&self, value: &str) -> Self::Value;
+    /// A list.
+    fn list(&self, values: Vec<Self::Value>) -> Self::Value;
+    /// An object; its keys are different.
+    fn object(&self, keys: &[Cow<'_, str>], values: Vec<Self::Value>) -> Self::Value;
+}
+
+/// Reads one value of any type.
+pub(crate) struct Tree<'a, 'de, B>(pub(crate) &'a B, pub(crate) &'a mut Reader<'de>);
+
+impl<'de, B: Build> DeserializeSeed<'de> for Tree<'_, 'de, B> {
+    type Value = B::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<B::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, B: Build> Visitor<'de> for Tree<'_, 'de, B> {
+    type Value = B::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<B::Value, E> {
+        Ok(self.0.string(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<B::Value, E> {
+        Ok(self.0.integer(value))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<B::Value, E> {
+        let integer = i64::try_from(value);
+        Ok(integer.map_or_else(|_| self.0.large_integer(value), |value| self.0.integer(value)))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<B::Value, E> {
+        Ok(self.0.float(value))
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<B::Value, E> {
+        Ok(self.0.boolean(value))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<B::Value, E> {
+        Ok(self.0.null())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<B::Value, A::Error> {
+        let Self(builder, reader) = self;
+        let mut values = Vec::new();
+        loop {
+            reader.path.push(Segment::Index(values.len()));
+            let value = list.next_element_seed(Tree(builder, &mut *reader))?;
+            reader.path.pop();
+            match value {
+                Some(value) => values.push(value),
+                None => return Ok(builder.list(values)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<B::Value, A::Error> {
+        let Self(builder, reader) = self;
+        let first_key = reader.keys.len();
+        let mut values = Vec::new();
+        each_field(reader, object, &[], |reader, _, object| {
+            values.push(object.next_value_seed(Tree(builder, reader))?);
+            Ok(())
+        })?;
+        let made = builder.object(&reader.keys[first_key..], values);
+        reader.keys.truncate(first_key);
+        Ok(made)
+    }
+}
