@@ -94,9 +94,11 @@ impl<L: Lanes> Extraction<'_, L> {
             let (Some(left_cell), Some(right_cell)) = (left_cell, right_cell) else { continue };
             for &ParentRule { left, right, kind, score } in rules {
                 // The plain child is missing most often, and quickly looked up.
-                let plain = if kind.head_is_left() { right_cell.has_plain(right) } else { left_cell.has_plain(left) };
+                let plain =
+                    if kind.head_is_left() { right_cell.has_plain(right) } else { left_cell.has_plain(left) };
                 if plain {
-                    let score = f64::from(score) + f64::from(left_cell.get(left)) + f64::from(right_cell.get(right));
+                    let score =
+                        f64::from(score) + f64::from(left_cell.get(left)) + f64::from(right_cell.get(right));
                     offer(score, Step::Binary { split, left, right });
                 }
             }

@@ -1,8 +1,8 @@
 //! Parsing many sentences.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use capeval_tables::TableError;
 use rayon::prelude::*;
