@@ -154,6 +154,7 @@ CRATES = {
     "tokens": {"capeval-ptb"},
     "metrics": {"capeval-tokens"},
     "meteor": {"capeval-tables", "capeval-tokens"},
+    "parser": {"capeval-tables"},
     "python": {
         "capeval-ptb",
         "capeval-formats",
