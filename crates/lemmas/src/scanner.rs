@@ -134,7 +134,7 @@ pub(crate) fn lower_case(units: &[u16]) -> Units {
         return units.iter().map(|&unit| if is_ascii_upper(unit) { unit + 0x20 } else { unit }).collect();
     }
     match String::from_utf16(units) {
-        Ok(text) => text.to_lowercase().encode_utf16().collect(),
+        Ok(text) => java_lower_case(&text).encode_utf16().collect(),
         // Half a character has no case.
         Err(_) => units.iter().map(|&unit| if is_ascii_upper(unit) { unit + 0x20 } else { unit }).collect(),
     }
@@ -142,4 +142,60 @@ pub(crate) fn lower_case(units: &[u16]) -> Units {
 
 fn is_ascii_upper(unit: u16) -> bool {
     (0x41..=0x5A).contains(&unit)
+}
+
+/// Java decides by word boundaries which sigma ends a word, where Unicode and Rust look only at the
+/// nearest letters.
+fn java_lower_case(text: &str) -> String {
+    const SIGMA: char = 'Σ';
+    let mut lower = String::with_capacity(text.len());
+    for (place, character) in text.char_indices() {
+        if character != SIGMA {
+            lower.extend(character.to_lowercase());
+            continue;
+        }
+        let has_case_before = word_has_case(text[..place].chars().rev());
+        let is_last = has_case_before && !word_has_case(text[place + SIGMA.len_utf8()..].chars());
+        lower.push(if is_last { 'ς' } else { 'σ' });
+    }
+    lower
+}
+
+/// Whether the characters up to the word's boundary have a letter with case.
+fn word_has_case(characters: impl Iterator<Item = char>) -> bool {
+    let mut characters = characters.peekable();
+    while let Some(character) = characters.next() {
+        let is_inside = is_in_word(character)
+            || (joins_letters(character) && characters.peek().is_some_and(|next| next.is_alphabetic()));
+        if !is_inside {
+            return false;
+        }
+        if character.is_lowercase() || character.is_uppercase() {
+            return true;
+        }
+    }
+    false
+}
+
+fn is_in_word(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '\u{300}'..='\u{36F}' | '\u{1CF0}'..='\u{1CF2}')
+}
+
+/// Between two letters these don't end a word.
+fn joins_letters(character: char) -> bool {
+    matches!(character, '-' | '\'' | '"' | '.' | '\u{AD}' | '\u{2010}'..='\u{2015}' | '\u{2027}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sigma_at_the_end_of_a_word_has_its_own_form() {
+        for (text, lower) in
+            [("ΑΣ", "ας"), ("ΑΣ's", "ασ's"), ("Σ", "σ"), ("Α4Σ:", "α4ς:"), ("I`Σ", "i`σ"), ("P.Σ", "p.ς")]
+        {
+            assert_eq!(java_lower_case(text), lower);
+        }
+    }
 }
