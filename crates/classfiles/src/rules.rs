@@ -86,15 +86,23 @@ pub struct HeadRules {
     pub time_pattern: String,
 }
 
-/// Tree patterns and the operations on what they match.
+/// One step of the rewriting of trees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rewriting {
-    /// Which step, in the reference's words.
-    pub name: String,
-    /// Tree patterns, in order.
-    pub patterns: Vec<String>,
-    /// Tree operations; None where the step is more than a list of operations.
-    pub operations: Option<String>,
+pub enum Rewriting {
+    /// Tree patterns and the operations on what they match.
+    Operations {
+        /// Tree patterns, in order.
+        patterns: Vec<String>,
+        /// Operations on the nodes that the patterns name.
+        operations: String,
+    },
+    /// A tree pattern whose node `root` keeps only the tags that are named.
+    Date {
+        /// The tree pattern.
+        pattern: String,
+    },
+    /// Coordinations in noun phrases are grouped; the reference has no pattern for this.
+    Coordination,
 }
 
 /// A regular expression with what its matches become.
@@ -292,42 +300,53 @@ fn word_patterns(evaluator: &mut Evaluator) -> Result<BTreeMap<String, String>, 
         .collect()
 }
 
-/// Name, class, field with the patterns, field with the operations.
-const REWRITINGS: [(&str, &str, &str, &str); 20] = [
-    ("empty nodes", TREE_CLEANER, "matchPattern", "operation"),
-    ("multi-word expressions", COORDINATION, "MWE_PATTERNS", "MWE_OPERATION"),
-    ("according to", COORDINATION, "ACCORDING_TO_PATTERN", "ACCORDING_TO_OPERATION"),
-    ("but also", COORDINATION, "BUT_ALSO_PATTERN", "BUT_ALSO_OPERATION"),
-    ("at with superlative", COORDINATION, "AT_RBS_PATTERN", "AT_RBS_OPERATION"),
-    ("at all", COORDINATION, "AT_ALL_PATTERN", "AT_ALL_OPERATION"),
-    ("conjoined prepositions", COORDINATION, "FLAT_PREP_CC_PATTERN", "FLAT_PREP_CC_OPERATION"),
-    ("unlike coordination", COORDINATION, "ucpRenameTregex", "ucpRenameTsurgeon"),
-    ("noun phrase over quantities", QUANTITIES, "flattenNPoverQPTregex", "flattenNPoverQPTsurgeon"),
-    ("conjoined quantities", QUANTITIES, "splitCCTregex", "splitCCTsurgeon"),
-    ("money", QUANTITIES, "splitMoneyTregex", "splitMoneyTsurgeon"),
-    ("questions", COORDINATION, "flattenSQTregex", "flattenSQTsurgeon"),
-    ("month and year", DATES, "tregexMonthYear", ""),
-    ("month, day and year", DATES, "tregexMonthDayYear", ""),
-    ("repeated category", COORDINATION, "removeXOverXTregex", "removeXOverXTsurgeon"),
-    ("conjunction with adverb", COORDINATION, "findFlatConjpTregex", "addConjpTsurgeon"),
-    ("adverb before conjunct", COORDINATION, "moveRBTregex", "moveRBTsurgeon"),
-    ("clause as prepositional phrase", COORDINATION, "changeSbarToPPTregex", "changeSbarToPPTsurgeon"),
-    ("now that", COORDINATION, "rearrangeNowThatTregex", "rearrangeNowThatTsurgeon"),
-    ("several words before a number", QUANTITIES, "multiwordXSTregex", "multiwordXSTsurgeon"),
+/// Where a step of the rewriting is found.
+enum RewritingFields {
+    /// Class, field with the patterns, field with the operations.
+    Operations(&'static str, &'static str, &'static str),
+    /// Class, field with the pattern.
+    Date(&'static str, &'static str),
+    Coordination,
+}
+
+use RewritingFields as Fields;
+
+/// The steps in their order.
+const REWRITINGS: [RewritingFields; 20] = [
+    Fields::Operations(TREE_CLEANER, "matchPattern", "operation"),
+    Fields::Operations(COORDINATION, "MWE_PATTERNS", "MWE_OPERATION"),
+    Fields::Operations(COORDINATION, "ACCORDING_TO_PATTERN", "ACCORDING_TO_OPERATION"),
+    Fields::Operations(COORDINATION, "BUT_ALSO_PATTERN", "BUT_ALSO_OPERATION"),
+    Fields::Operations(COORDINATION, "AT_RBS_PATTERN", "AT_RBS_OPERATION"),
+    Fields::Operations(COORDINATION, "AT_ALL_PATTERN", "AT_ALL_OPERATION"),
+    Fields::Operations(COORDINATION, "FLAT_PREP_CC_PATTERN", "FLAT_PREP_CC_OPERATION"),
+    Fields::Operations(COORDINATION, "ucpRenameTregex", "ucpRenameTsurgeon"),
+    Fields::Coordination,
+    Fields::Operations(QUANTITIES, "flattenNPoverQPTregex", "flattenNPoverQPTsurgeon"),
+    Fields::Operations(QUANTITIES, "splitCCTregex", "splitCCTsurgeon"),
+    Fields::Operations(QUANTITIES, "splitMoneyTregex", "splitMoneyTsurgeon"),
+    Fields::Operations(COORDINATION, "flattenSQTregex", "flattenSQTsurgeon"),
+    Fields::Date(DATES, "tregexMonthYear"),
+    Fields::Date(DATES, "tregexMonthDayYear"),
+    Fields::Operations(COORDINATION, "removeXOverXTregex", "removeXOverXTsurgeon"),
+    Fields::Operations(COORDINATION, "findFlatConjpTregex", "addConjpTsurgeon"),
+    Fields::Operations(COORDINATION, "moveRBTregex", "moveRBTsurgeon"),
+    Fields::Operations(COORDINATION, "changeSbarToPPTregex", "changeSbarToPPTsurgeon"),
+    Fields::Operations(COORDINATION, "rearrangeNowThatTregex", "rearrangeNowThatTsurgeon"),
 ];
-/// The last of them belongs to another dependency standard and is never run.
-const RUN: usize = REWRITINGS.len() - 1;
 
 fn rewriting(evaluator: &mut Evaluator) -> Result<Vec<Rewriting>, Error> {
-    REWRITINGS[..RUN]
+    REWRITINGS
         .iter()
-        .map(|&(name, class, pattern_field, operation_field)| {
-            let operations = match operation_field {
-                "" => None,
-                field => Some(compiled(evaluator, class, field)?),
-            };
-            let patterns = patterns(evaluator, class, pattern_field)?;
-            Ok(Rewriting { name: name.to_owned(), patterns, operations })
+        .map(|step| {
+            Ok(match *step {
+                Fields::Coordination => Rewriting::Coordination,
+                Fields::Date(class, field) => Rewriting::Date { pattern: compiled(evaluator, class, field)? },
+                Fields::Operations(class, pattern_field, operation_field) => Rewriting::Operations {
+                    patterns: patterns(evaluator, class, pattern_field)?,
+                    operations: compiled(evaluator, class, operation_field)?,
+                },
+            })
         })
         .collect()
 }
