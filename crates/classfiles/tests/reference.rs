@@ -5,15 +5,19 @@
 //! - `CAPEVAL_SPICE_RULES`: relations, heads, word lists and tree operations as JSON, printed by
 //!   Java reflection;
 //! - `CAPEVAL_SPICE_GOLDENS`: files with one dumped caption a line, separated by colons (`.gz` or not);
-//! - `CAPEVAL_SPICE_LEMMAS`: a file with one `[word, tag, lemma]` a line.
+//! - `CAPEVAL_SPICE_LEMMAS`: a file with one `[word, tag, lemma]` a line;
+//! - `CAPEVAL_SPICE_REWRITTEN`: files, separated by colons, with a bracketed tree, the tree after the
+//!   reference's rewriting, and the numbers of its leaves' tokens in each line, separated by tabs.
 
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use capeval_classfiles::{Jars, Rewriting, Rules};
+use capeval_dependencies::{LabelTests, Labels, Rewriter, RewritingRule, RewritingScratch, Tree};
 use capeval_lemmas::Lemmatizer;
 use flate2::read::GzDecoder;
 use serde_json::Value;
@@ -180,6 +184,59 @@ fn lemmas_equal_the_reference() -> Outcome {
             comparison.add(&lemmatizer, &line[0], &line[1], &line[2])?;
         }
         comparison.check(&path);
+    }
+    Ok(())
+}
+
+fn rewriter(rules: &Rules) -> Result<(Rewriter, Labels), Box<dyn Error>> {
+    let steps = rules.rewriting.iter().map(|step| match step.clone() {
+        Rewriting::Operations { patterns, operations } => RewritingRule::Operations { patterns, operations },
+        Rewriting::Date { pattern } => RewritingRule::Date { pattern },
+        Rewriting::Coordination => RewritingRule::Coordination,
+    });
+    let mut tests = LabelTests::default();
+    let rewriter = Rewriter::new(&steps.collect::<Vec<_>>(), &mut tests)?;
+    Ok((rewriter, Labels::new(Arc::new(tests))))
+}
+
+#[test]
+fn rewritten_trees_equal_the_reference() -> Outcome {
+    let (Some(rules), Some(paths)) = (rules()?, variable("CAPEVAL_SPICE_REWRITTEN")) else {
+        return Ok(());
+    };
+    let (rewriter, mut labels) = rewriter(&rules)?;
+    let mut scratch = RewritingScratch::default();
+    for path in paths.split(':').filter(|path| !path.is_empty()) {
+        let (mut equal, mut changed, mut different) = (0, 0, Vec::new());
+        let mut seconds = 0.0;
+        for line in BufReader::new(File::open(path)?).lines() {
+            let line = line?;
+            let columns: Vec<&str> = line.split('\t').collect();
+            let [before, after, tokens] = columns.as_slice() else {
+                return Err(format!("{path}: three columns are expected in {line:?}").into());
+            };
+            let mut tree = Tree::read(before, &mut labels)?;
+            let begun = std::time::Instant::now();
+            let outcome = rewriter.rewrite(&mut tree, &mut labels, &mut scratch);
+            seconds += begun.elapsed().as_secs_f64();
+            let leaves = tree.preorder().filter(|&node| tree.is_leaf(node));
+            let numbers: Vec<String> = leaves.map(|leaf| tree.token(leaf).to_string()).collect();
+            let found = (tree.to_text(&labels), numbers.join(","));
+            changed += usize::from(before != after);
+            if outcome.is_ok() && found == (after.to_string(), tokens.to_string()) {
+                equal += 1;
+            } else {
+                different.push(format!("{before}\n expected {after}\n found    {} {outcome:?}", found.0));
+            }
+        }
+        let each = seconds * 1e6 / f64::from(equal.max(1));
+        println!(
+            "{path}: {equal} trees equal ({changed} of all are changed), {} differ; {each:.1} µs a tree",
+            different.len()
+        );
+        different.truncate(12);
+        assert!(different.is_empty(), "{}", different.join("\n"));
+        assert!(equal > 0, "{path} holds no trees");
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ mod heads;
 mod labels;
 mod pattern;
 mod relations;
+mod rewriting;
 mod rules;
 mod tree;
 
@@ -19,5 +20,6 @@ pub use heads::{HeadFinder, Heads};
 pub use labels::{Label, Labels, basic_category};
 pub use pattern::{LabelTests, Match, Matcher, Name, Pattern, Scratch, TestId};
 pub use relations::{Relation, Relations};
+pub use rewriting::{Rewriter, RewritingError, RewritingRule, RewritingScratch};
 pub use rules::{HeadRules, RelationRule, Rules};
 pub use tree::{NodeId, Tree};
