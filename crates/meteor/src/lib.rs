@@ -8,7 +8,8 @@
 //! The words come from [`Tables`], compiled once by [`compile()`] from METEOR's own sources:
 //!
 //! ```
-//! use capeval_metrics::meteor::{Options, PreparedReferences, Sources, Tables, compile};
+//! use capeval_meteor::{Options, PreparedReferences, Sources, Stage, Tables, WeightedStage, compile};
+//! use capeval_tokens::{Candidates, References, Tokenized};
 //!
 //! let file = compile(
 //!     Sources {
@@ -21,9 +22,20 @@
 //!     &mut |_pairs| std::ops::ControlFlow::Continue(()),
 //! )?;
 //! let tables = Tables::open(file)?;
-//! let references = PreparedReferences::new(&tables, &Options::default(), &[["a man upon a bicycle"]])?;
-//! let segments = references.score_all(&tables, &["a man on top of a bike"])?;
-//! assert!(segments[0].score > 0.5);
+//! let options = Options {
+//!     stages: Stage::ALL.map(|stage| WeightedStage { stage, weight: 1.0 }).into(),
+//!     alpha: 0.85,
+//!     beta: 0.2,
+//!     gamma: 0.6,
+//!     delta: 0.75,
+//!     beam_size: 40,
+//!     normalise: true,
+//!     penalise_perfect: false,
+//! };
+//! let references = References::new(&["a man upon a bicycle"], vec![0, 1], || Tokenized);
+//! let candidates = Candidates::new(&references, &["a man on top of a bike"], vec![0], || Tokenized);
+//! let prepared = PreparedReferences::new(&tables, &options, &references)?;
+//! assert!(prepared.score(&tables, &candidates)?[0].score > 0.5);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -34,21 +46,24 @@ mod alignment;
 mod captions;
 mod compile;
 mod error;
-mod intern;
+mod index;
 mod morphology;
 mod normalise;
 mod options;
 mod prepared;
 mod score;
+mod scorer;
 mod search;
-pub mod tables;
+mod tables;
+mod words;
 
 pub use alignment::{AlignedMatch, Alignment, align};
 pub use compile::{Progress, Sources, compile};
-pub use error::{CompileError, MeteorError, Source, TableError};
+pub use error::{CompileError, MeteorError, Source};
 pub use options::{Options, Stage, WeightedStage};
-pub use prepared::{PreparedReferences, Segment};
+pub use prepared::PreparedReferences;
 pub use score::{Parts, Statistics, parts, score};
+pub use scorer::Segment;
 pub use tables::Tables;
 
 #[cfg(test)]

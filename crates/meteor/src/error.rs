@@ -2,6 +2,10 @@
 
 use std::fmt::Display;
 
+use capeval_tables::TableError;
+
+use crate::search::{MAX_DISTANCE, MAX_MATCHES};
+
 /// A text source the tables are compiled from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -73,48 +77,6 @@ pub enum CompileError {
     Stopped,
 }
 
-/// The compiled tables cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TableError {
-    /// The bytes do not start with the mark of a METEOR table.
-    #[error("expected a METEOR table, found bytes that do not start with its mark")]
-    NotATable,
-    /// Another version of the format.
-    #[error("expected version {expected} of the METEOR table format, found version {found}")]
-    Version {
-        /// The version this build reads.
-        expected: u32,
-        /// The version in the file.
-        found: u32,
-    },
-    /// The file is shorter or longer than its header says.
-    #[error("expected a METEOR table of {expected} bytes, found {found}")]
-    Length {
-        /// Bytes according to the header.
-        expected: u64,
-        /// Bytes at hand.
-        found: u64,
-    },
-    /// A checksum does not fit.
-    #[error("the {part} of the METEOR table is damaged: expected checksum {expected:08x}, found {found:08x}")]
-    Checksum {
-        /// Header or body.
-        part: &'static str,
-        /// Checksum in the file.
-        expected: u32,
-        /// Checksum of the bytes.
-        found: u32,
-    },
-    /// An entry points outside of its section.
-    #[error("the METEOR table is damaged in section {section:?}: entry {entry} is out of bounds")]
-    Damaged {
-        /// The section that was read.
-        section: &'static str,
-        /// The entry that was asked for.
-        entry: usize,
-    },
-}
-
 /// Scoring failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MeteorError {
@@ -136,14 +98,6 @@ pub enum MeteorError {
     NoReferences {
         /// The position of the image.
         image: usize,
-    },
-    /// Not one candidate for each image.
-    #[error("expected {expected} candidates, one for each image, found {found}")]
-    CandidateCount {
-        /// Images.
-        expected: usize,
-        /// Candidates.
-        found: usize,
     },
     /// An image that is not in the prepared references.
     #[error("candidate {candidate}: expected an image from 0 to {images} (exclusive), found {image}")]
@@ -168,8 +122,8 @@ pub enum MeteorError {
         "candidate {candidate} (image {image}) and reference {reference} of that image: METEOR compares \
          captions of at most {max_matches} possible matches of words, whose distances sum to at most \
          {max_distance}; found more, as few different words repeat in long captions",
-        max_matches = super::prepared::MAX_MATCHES,
-        max_distance = super::prepared::MAX_DISTANCE
+        max_matches = MAX_MATCHES,
+        max_distance = MAX_DISTANCE
     )]
     TooManyMatches {
         /// The position of the candidate.
@@ -190,7 +144,7 @@ pub enum MeteorError {
 }
 
 impl MeteorError {
-    pub(super) fn option(name: &'static str, expected: &'static str, found: impl Display) -> Self {
+    pub(crate) fn option(name: &'static str, expected: &'static str, found: impl Display) -> Self {
         Self::Option { name, expected, found: found.to_string() }
     }
 }

@@ -1,16 +1,16 @@
-//! Compile METEOR's text sources into one file of tables, see [`super::tables`] for its format.
+//! Compile METEOR's text sources into one file of tables, see [`crate::tables`] for its format.
 
 use std::io::{BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 
+use capeval_tables::{Contents, write};
+use capeval_tokens::Vocabulary;
 use flate2::bufread::MultiGzDecoder;
 use rustc_hash::FxHashMap;
 
-use super::error::{CompileError, Source};
-use super::intern::Words;
-use super::tables::{
-    FIXED_HEADER, FORMAT_VERSION, FUNCTION, HAS_BASES, HAS_SYNSETS, HEADER, IS_PARAPHRASE, MAGIC,
-    NUMERIC_PREFIX, PREFIX, SECTIONS, step_bit, word_hash,
+use crate::error::{CompileError, Source};
+use crate::tables::{
+    FUNCTION, HAS_BASES, HAS_SYNSETS, IS_PARAPHRASE, KIND, NUMERIC_PREFIX, PREFIX, step_bit, word_hash,
 };
 
 /// The texts that METEOR 1.5 reads for English, as buffered readers of their bytes.
@@ -47,7 +47,7 @@ pub fn compile(sources: Sources<'_>, progress: Progress<'_>) -> Result<Vec<u8>, 
         return Err(CompileError::TooLarge("words"));
     }
     let trie = phrases.into_trie(lexicon.words.len());
-    Ok(assemble(&lexicon.into_sections(trie)))
+    Ok(lexicon.into_file(&trie))
 }
 
 /// The lines of a source with their numbers.
@@ -91,7 +91,7 @@ impl<R: BufRead> Lines<R> {
 /// Words of all sources and what the four small sources say about them.
 #[derive(Default)]
 struct Lexicon {
-    words: Words,
+    words: Vocabulary,
     flags: FxHashMap<u32, u8>,
     synsets: FxHashMap<u32, Vec<u32>>,
     base_synsets: FxHashMap<u32, Vec<u32>>,
@@ -121,7 +121,7 @@ impl Lexicon {
     fn read_exceptions(&mut self, reader: &mut dyn BufRead) -> Result<(), CompileError> {
         let mut lines = Lines::new(Source::Exceptions, reader);
         while let Some(text) = lines.next()? {
-            let base = self.words.get(text).and_then(|word| self.synsets.get(&word));
+            let base = self.words.id(text).and_then(|word| self.synsets.get(&word));
             let base = base.cloned().unwrap_or_default();
             let forms = lines.expect("the irregular forms of the word above")?;
             for form in forms.split_ascii_whitespace() {
@@ -158,12 +158,12 @@ impl Lexicon {
         if found { Ok(()) } else { Err(CompileError::Empty(Source::Prefixes)) }
     }
 
-    fn into_sections(self, trie: Trie) -> [Vec<u8>; SECTIONS] {
+    fn into_file(self, trie: &Trie) -> Vec<u8> {
         let count = self.words.len() as u32;
         let (mut ends, mut bytes, mut flags) = (Vec::new(), Vec::new(), Vec::new());
         let (mut synset_starts, mut synsets) = (vec![0], Vec::new());
         for word in 0..count {
-            bytes.extend_from_slice(self.words.text(word).as_bytes());
+            bytes.extend_from_slice(self.words.word(word).as_bytes());
             ends.push(bytes.len() as u32);
             flags.push(self.flags.get(&word).copied().unwrap_or_default());
             for source in [&self.synsets, &self.base_synsets] {
@@ -175,28 +175,29 @@ impl Lexicon {
             }
         }
         let slots = hash_slots(&self.words);
-        [
-            to_bytes(&ends),
-            bytes,
-            to_bytes(&slots),
-            flags,
-            to_bytes(&trie.word_nodes),
-            to_bytes(&synset_starts),
-            to_bytes(&synsets),
-            to_bytes(&trie.node_words),
-            to_bytes(&trie.node_starts),
-            to_bytes(&trie.step_filter),
-            to_bytes(&trie.paraphrases),
-        ]
+        let sections = [
+            Contents::of("word_ends", &ends),
+            Contents::of("word_bytes", &bytes),
+            Contents::of("word_slots", &slots),
+            Contents::of("word_flags", &flags),
+            Contents::of("word_nodes", &trie.word_nodes),
+            Contents::of("synset_starts", &synset_starts),
+            Contents::of("synsets", &synsets),
+            Contents::of("node_words", &trie.node_words),
+            Contents::of("node_starts", &trie.node_starts),
+            Contents::of("step_filter", &trie.step_filter),
+            Contents::of("paraphrases", &trie.paraphrases),
+        ];
+        write(KIND, &sections)
     }
 }
 
 /// Open addressing at a load of at most one half.
-fn hash_slots(words: &Words) -> Vec<u32> {
+fn hash_slots(words: &Vocabulary) -> Vec<u32> {
     let mut slots = vec![0; (2 * words.len()).next_power_of_two().max(2)];
     let mask = slots.len() - 1;
     for word in 0..words.len() as u32 {
-        let mut slot = word_hash(words.text(word).as_bytes()) as usize & mask;
+        let mut slot = word_hash(words.word(word).as_bytes()) as usize & mask;
         while slots[slot] != 0 {
             slot = (slot + 1) & mask;
         }
@@ -347,35 +348,4 @@ impl Trie {
             *next += 1;
         }
     }
-}
-
-fn to_bytes(numbers: &[u32]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
-}
-
-/// Put the sections behind their header, each at a multiple of 8 bytes.
-fn assemble(sections: &[Vec<u8>; SECTIONS]) -> Vec<u8> {
-    let size = |section: &Vec<u8>| section.len().next_multiple_of(8);
-    let mut file = vec![0; HEADER];
-    file.reserve_exact(sections.iter().map(size).sum());
-    for (entry, section) in sections.iter().enumerate() {
-        let at = FIXED_HEADER + 16 * entry;
-        let place = [file.len() as u64, section.len() as u64];
-        file[at..at + 8].copy_from_slice(&place[0].to_le_bytes());
-        file[at + 8..at + 16].copy_from_slice(&place[1].to_le_bytes());
-        file.extend_from_slice(section);
-        file.resize(file.len().next_multiple_of(8), 0);
-    }
-    let (body, length) = (crc32fast::hash(&file[HEADER..]), file.len() as u64);
-    file[..8].copy_from_slice(&MAGIC);
-    file[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
-    file[12..16].copy_from_slice(&body.to_le_bytes());
-    file[16..24].copy_from_slice(&length.to_le_bytes());
-    file[24..28].copy_from_slice(&(SECTIONS as u32).to_le_bytes());
-    let mut checksum = crc32fast::Hasher::new();
-    checksum.update(&file[..28]);
-    checksum.update(&file[FIXED_HEADER..HEADER]);
-    let checksum = checksum.finalize();
-    file[28..32].copy_from_slice(&checksum.to_le_bytes());
-    file
 }

@@ -1,9 +1,9 @@
-//! What can be chosen about METEOR, with METEOR 1.5's choices for English as the default.
+//! What can be chosen about METEOR. The defaults are in Python, with the metric.
 
-use super::MeteorError;
+use crate::error::MeteorError;
 
-/// Number of statistics in a row, see [`super::Statistics`].
-pub(super) const STAGES: usize = 4;
+/// Number of stages that METEOR knows.
+pub(crate) const STAGES: usize = 4;
 
 /// The kinds of match METEOR knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,7 +19,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Every stage, in METEOR 1.5's order, which is also their order in [`super::Statistics`].
+    /// Every stage, in METEOR 1.5's order, which is also their order in [`crate::Statistics`].
     pub const ALL: [Self; STAGES] = [Self::Exact, Self::Stem, Self::Synonym, Self::Paraphrase];
 
     /// Position in [`Stage::ALL`].
@@ -72,44 +72,9 @@ pub struct Options {
     pub penalise_perfect: bool,
 }
 
-impl Default for Options {
-    /// METEOR 1.5 as `-l en -norm` runs it: the ranking task's parameters.
-    fn default() -> Self {
-        let weights = [1.0, 0.6, 0.8, 0.6];
-        let stages = Stage::ALL.into_iter().zip(weights);
-        Self {
-            stages: stages.map(|(stage, weight)| WeightedStage { stage, weight }).collect(),
-            alpha: 0.85,
-            beta: 0.2,
-            gamma: 0.6,
-            delta: 0.75,
-            beam_size: 40,
-            normalise: true,
-            penalise_perfect: false,
-        }
-    }
-}
-
 impl Options {
-    /// The score as equations 11 to 15 of the COCO caption paper state it.
-    ///
-    /// `|m|` counts matched words: every stage is worth 1 and function words weigh as much as
-    /// content words (`delta` of one half cancels out of precision and recall). The stages come in
-    /// the paper's order, synonyms before stems, and a perfect candidate pays the penalty of its
-    /// one chunk. Alpha, beta and gamma stay METEOR's defaults, as the paper says.
-    #[must_use]
-    pub fn paper() -> Self {
-        let order = [Stage::Exact, Stage::Synonym, Stage::Stem, Stage::Paraphrase];
-        Self {
-            stages: order.map(|stage| WeightedStage { stage, weight: 1.0 }).into(),
-            delta: 0.5,
-            penalise_perfect: true,
-            ..Self::default()
-        }
-    }
-
     /// Weight of each stage in the order of [`Stage::ALL`], 0 for one that is not used.
-    pub(super) fn weights(&self) -> [f64; STAGES] {
+    pub(crate) fn weights(&self) -> [f64; STAGES] {
         let mut weights = [0.0; STAGES];
         for weighted in &self.stages {
             weights[weighted.stage.index()] = weighted.weight;
@@ -118,7 +83,7 @@ impl Options {
     }
 
     /// Place of each stage in the search order, `None` for one that is not used.
-    pub(super) fn places(&self) -> [Option<u8>; STAGES] {
+    pub(crate) fn places(&self) -> [Option<u8>; STAGES] {
         let mut places = [None; STAGES];
         for (place, weighted) in (0..).zip(&self.stages) {
             places[weighted.stage.index()] = Some(place);

@@ -1,16 +1,16 @@
 //! Captions as numbered units: their words, and the phrases of the paraphrase table in them.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
+use capeval_tables::TableError;
+use capeval_tokens::Vocabulary;
 use rayon::prelude::*;
 use rust_stemmers::{Algorithm, Stemmer};
 use rustc_hash::FxHashMap;
 
-use super::error::{MeteorError, TableError};
-use super::intern::Words;
-use super::normalise::{is_plain, normalise};
-use super::tables::{FUNCTION, Tables};
+use crate::error::MeteorError;
+use crate::tables::{FUNCTION, Tables};
+use crate::words::{Source, read_words};
 
 /// Captions that one task handles at a time.
 const CHUNK: usize = 1024;
@@ -18,7 +18,7 @@ const CHUNK: usize = 1024;
 const UNKNOWN: u32 = u32::MAX;
 
 /// What the alignment needs to know about a distinct word.
-pub(super) struct Word {
+pub(crate) struct Word {
     /// METEOR tells words apart by this 32-bit hash, so words that collide match exactly.
     pub key: i32,
     /// The same hash of the stem.
@@ -33,7 +33,7 @@ pub(super) struct Word {
 
 /// A unit and where it occurs in a caption.
 #[derive(Clone, Copy)]
-pub(super) struct Occurrence {
+pub(crate) struct Occurrence {
     pub start: u32,
     pub len: u32,
     /// A distinct word, or (counted on from the words) a distinct phrase of several words.
@@ -42,11 +42,13 @@ pub(super) struct Occurrence {
 
 /// Captions with their vocabulary. Units are numbered words first, then phrases.
 #[derive(Default)]
-pub(super) struct Captions {
+pub(crate) struct Captions {
     pub vocabulary: Vec<Word>,
     /// Trie nodes of the distinct phrases of several words.
     pub phrases: Vec<u32>,
-    texts: Words,
+    texts: Vocabulary,
+    /// The row of tokens that each caption comes from.
+    rows: Vec<usize>,
     words: Vec<u32>,
     keys: Vec<i32>,
     word_starts: Vec<u32>,
@@ -55,37 +57,27 @@ pub(super) struct Captions {
 }
 
 impl Captions {
-    /// Split captions into words and find their phrases.
-    pub(super) fn read<B, S>(tables: &Tables<B>, normalised: bool, texts: &[S]) -> Result<Self, MeteorError>
-    where
-        B: AsRef<[u8]> + Sync,
-        S: AsRef<str> + Sync,
-    {
-        let chunks = texts.par_chunks(CHUNK).map(|texts| Chunk::read(tables, normalised, texts));
-        let chunks = chunks.collect::<Result<Vec<_>, TableError>>()?;
-        let mut captions = Self::merge(&chunks)?;
-        let vocabulary = (0..captions.texts.len() as u32).into_par_iter().with_min_len(64);
-        let vocabulary = vocabulary.map(|word| Word::look_up(tables, captions.texts.text(word)));
-        captions.vocabulary = vocabulary.collect::<Result<_, TableError>>()?;
-        captions.keys =
-            captions.words.par_iter().map(|&word| captions.vocabulary[word as usize].key).collect();
+    /// Cut tokenised captions into METEOR's words and find their phrases.
+    pub(crate) fn read<B: AsRef<[u8]> + Sync>(
+        tables: &Tables<B>,
+        normalised: bool,
+        source: Source<'_>,
+    ) -> Result<Self, MeteorError> {
+        let read = read_words(tables, normalised, source)?;
+        let vocabulary = (0..read.texts.len() as u32).into_par_iter().with_min_len(64);
+        let vocabulary = vocabulary.map(|word| Word::look_up(tables, read.texts.word(word)));
+        let vocabulary = vocabulary.collect::<Result<Vec<_>, TableError>>()?;
+        let keys = read.words.par_iter().map(|&word| vocabulary[word as usize].key).collect();
+        let mut captions = Self {
+            vocabulary,
+            texts: read.texts,
+            rows: read.rows,
+            words: read.words,
+            keys,
+            word_starts: read.starts,
+            ..Self::default()
+        };
         captions.find_phrases(tables)?;
-        Ok(captions)
-    }
-
-    fn merge(chunks: &[Chunk]) -> Result<Self, MeteorError> {
-        let too_large = || MeteorError::TooLarge { what: "words", limit: u32::MAX };
-        let total = chunks.iter().map(|chunk| chunk.words.len()).sum();
-        u32::try_from(total).map_err(|_| too_large())?;
-        let mut captions = Self { word_starts: vec![0], words: Vec::with_capacity(total), ..Self::default() };
-        for chunk in chunks {
-            let global: Vec<u32> = (0..chunk.texts.len() as u32)
-                .map(|word| captions.texts.intern(chunk.texts.text(word)))
-                .collect();
-            let start = captions.words.len() as u32;
-            captions.words.extend(chunk.words.iter().map(|&word| global[word as usize]));
-            captions.word_starts.extend(chunk.ends.iter().map(|end| start + end));
-        }
         Ok(captions)
     }
 
@@ -146,12 +138,12 @@ impl Captions {
     }
 
     /// Number of distinct words and phrases.
-    pub(super) fn units(&self) -> usize {
+    pub(crate) fn units(&self) -> usize {
         self.vocabulary.len() + self.phrases.len()
     }
 
     /// The trie node of a unit, 0 if there is none.
-    pub(super) fn node(&self, unit: u32) -> u32 {
+    pub(crate) fn node(&self, unit: u32) -> u32 {
         match self.vocabulary.get(unit as usize) {
             Some(word) => word.node,
             None => self.phrases[unit as usize - self.vocabulary.len()],
@@ -163,22 +155,27 @@ impl Captions {
     }
 
     /// Whether each word of a caption is a function word.
-    pub(super) fn function_words(&self, caption: usize) -> impl ExactSizeIterator<Item = bool> + '_ {
+    pub(crate) fn function_words(&self, caption: usize) -> impl ExactSizeIterator<Item = bool> + '_ {
         self.words[self.words_of(caption)].iter().map(|&word| self.vocabulary[word as usize].is_function)
     }
 
+    /// The row of tokens that each caption comes from.
+    pub(crate) fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+
     /// Texts of the words of a caption.
-    pub(super) fn texts(&self, caption: usize) -> impl Iterator<Item = &str> {
-        self.words[self.words_of(caption)].iter().map(|&word| self.texts.text(word))
+    pub(crate) fn texts(&self, caption: usize) -> impl Iterator<Item = &str> {
+        self.words[self.words_of(caption)].iter().map(|&word| self.texts.word(word))
     }
 
     /// Keys of the words of a caption.
-    pub(super) fn keys(&self, caption: usize) -> &[i32] {
+    pub(crate) fn keys(&self, caption: usize) -> &[i32] {
         &self.keys[self.words_of(caption)]
     }
 
     /// Units of a caption, by start, then by length.
-    pub(super) fn occurrences(&self, caption: usize) -> &[Occurrence] {
+    pub(crate) fn occurrences(&self, caption: usize) -> &[Occurrence] {
         let range = self.occurrence_starts[caption] as usize..self.occurrence_starts[caption + 1] as usize;
         &self.occurrences[range]
     }
@@ -214,46 +211,6 @@ impl Steps {
         }
         Ok((known.1, known.2))
     }
-}
-
-/// Words of some captions, numbered for themselves.
-struct Chunk {
-    texts: Words,
-    words: Vec<u32>,
-    ends: Vec<u32>,
-}
-
-impl Chunk {
-    fn read<B: AsRef<[u8]>, S: AsRef<str>>(
-        tables: &Tables<B>,
-        normalised: bool,
-        texts: &[S],
-    ) -> Result<Self, TableError> {
-        let mut chunk =
-            Self { texts: Words::default(), words: Vec::new(), ends: Vec::with_capacity(texts.len()) };
-        for text in texts {
-            let text = prepare_text(tables, normalised, text.as_ref())?;
-            let words = text.split_ascii_whitespace().map(|word| chunk.texts.intern(word));
-            chunk.words.extend(words);
-            chunk.ends.push(chunk.words.len() as u32);
-        }
-        Ok(chunk)
-    }
-}
-
-fn prepare_text<'a, B: AsRef<[u8]>>(
-    tables: &Tables<B>,
-    normalised: bool,
-    text: &'a str,
-) -> Result<Cow<'a, str>, TableError> {
-    if !normalised {
-        return Ok(Cow::Borrowed(text));
-    }
-    if !is_plain(text) {
-        return normalise(text, tables).map(Cow::Owned);
-    }
-    let lower = !text.bytes().any(|byte| byte.is_ascii_uppercase());
-    Ok(if lower { Cow::Borrowed(text) } else { Cow::Owned(text.to_ascii_lowercase()) })
 }
 
 /// Java's `String.hashCode`: a polynomial in 31 over UTF-16 units.

@@ -1,6 +1,6 @@
 //! Statistics of a segment, and the score of one or of a sum of them.
 
-use super::options::{Options, STAGES};
+use crate::options::{Options, STAGES};
 
 /// What METEOR counts in one segment, as numbers that add up over a corpus.
 ///
@@ -39,14 +39,14 @@ impl Statistics {
         self.0[6 + 4 * stage + side]
     }
 
-    pub(super) const CHUNKS: usize = 4 + 4 * STAGES;
+    pub(crate) const CHUNKS: usize = 4 + 4 * STAGES;
 
     fn matched(&self, side: usize) -> f64 {
         (0..STAGES).map(|stage| self.content(stage, side) + self.function(stage, side)).sum()
     }
 
     /// Whether every word is matched, in one chunk.
-    pub(super) fn is_perfect(&self) -> bool {
+    pub(crate) fn is_perfect(&self) -> bool {
         self.0[Self::CHUNKS] == 1.0 && (0..2).all(|side| self.matched(side) == self.0[side])
     }
 }

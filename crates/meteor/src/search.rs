@@ -6,14 +6,19 @@
 //! its words on either side, rounded down, so a single word matched by stem or synonym counts
 //! nothing and is taken only for the sake of chunks and order.
 
+/// Possible matches of a candidate with one reference at most: 2048 times the same word on both sides.
+pub(crate) const MAX_MATCHES: usize = 1 << 22;
+/// What the distances of these matches may sum to: METEOR adds them up in 32 bits, with a sign.
+pub(crate) const MAX_DISTANCE: u64 = i32::MAX as u64;
+
 /// One possible match; positions are in words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Match {
+pub(crate) struct Match {
     pub reference: u32,
     pub reference_len: u32,
     pub candidate: u32,
     pub candidate_len: u32,
-    /// Index of the stage in [`super::Stage::ALL`].
+    /// Index of the stage in [`crate::Stage::ALL`].
     pub stage: u8,
 }
 
@@ -26,7 +31,7 @@ impl Match {
         }
     }
 
-    pub(super) fn distance(&self) -> u32 {
+    pub(crate) fn distance(&self) -> u32 {
         self.reference.abs_diff(self.candidate)
     }
 }
@@ -82,7 +87,7 @@ struct Extension {
 
 /// Reusable memory of the search.
 #[derive(Default)]
-pub(super) struct Search {
+pub(crate) struct Search {
     candidate_cover: Vec<u32>,
     reference_cover: Vec<u32>,
     /// Fixed match that starts at a reference word, `NONE` if there is none.
@@ -101,7 +106,7 @@ pub(super) struct Search {
 impl Search {
     /// Choose among `matches`, which are in order of their reference word and, within one word, in
     /// the order in which METEOR finds them. Fills `chosen` in order of the reference.
-    pub(super) fn run(
+    pub(crate) fn run(
         &mut self,
         candidate_len: usize,
         reference_len: usize,
@@ -326,7 +331,7 @@ fn bit(blocks: &[u64], word: u32) -> bool {
 
 /// Number of chunks of an alignment: runs of matches that are contiguous and in the same order in
 /// both sentences.
-pub(super) fn count_chunks(chosen: &[Match]) -> usize {
+pub(crate) fn count_chunks(chosen: &[Match]) -> usize {
     let follows = |pair: &&[Match]| {
         let [before, after] = pair else { return false };
         before.reference + before.reference_len == after.reference

@@ -3,7 +3,8 @@
 
 use std::hint::black_box;
 
-use capeval_metrics::meteor::{Options, PreparedReferences, Sources, Tables, align, compile};
+use capeval_meteor::{Options, PreparedReferences, Sources, Stage, Tables, WeightedStage, align, compile};
+use capeval_tokens::{Candidates, References, Tokenized};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 const WORDS: [&str; 12] =
@@ -23,6 +24,19 @@ fn tables() -> Tables<Vec<u8>> {
     Tables::open(file.expect("the sources are right")).expect("a new table opens")
 }
 
+fn options() -> Options {
+    Options {
+        stages: Stage::ALL.map(|stage| WeightedStage { stage, weight: 1.0 }).into(),
+        alpha: 0.85,
+        beta: 0.2,
+        gamma: 0.6,
+        delta: 0.75,
+        beam_size: 40,
+        normalise: true,
+        penalise_perfect: false,
+    }
+}
+
 /// Captions of `len` words by a linear congruential generator.
 fn captions(count: usize, len: usize) -> Vec<String> {
     let mut state = 1_u64;
@@ -34,21 +48,24 @@ fn captions(count: usize, len: usize) -> Vec<String> {
 }
 
 fn batch(criterion: &mut Criterion) {
-    let (tables, options) = (tables(), Options::default());
+    let (tables, options) = (tables(), options());
     let captions = captions(5000, 11);
-    let references: Vec<&[String]> = captions.chunks(5).map(|image| &image[1..]).collect();
+    let references: Vec<&str> =
+        captions.chunks(5).flat_map(|image| &image[1..]).map(String::as_str).collect();
+    let references = References::new(&references, (0..=1000).map(|image| 4 * image).collect(), || Tokenized);
     let candidates: Vec<&str> = captions.chunks(5).map(|image| image[0].as_str()).collect();
+    let candidates = Candidates::new(&references, &candidates, (0..1000).collect(), || Tokenized);
     criterion.bench_function("prepare 1000 images", |bencher| {
         bencher.iter(|| PreparedReferences::new(&tables, &options, black_box(&references)));
     });
     let prepared = PreparedReferences::new(&tables, &options, &references).expect("valid references");
     criterion.bench_function("score 1000 images", |bencher| {
-        bencher.iter(|| prepared.score_all(&tables, black_box(&candidates)));
+        bencher.iter(|| prepared.score(&tables, black_box(&candidates)));
     });
 }
 
 fn long(criterion: &mut Criterion) {
-    let (tables, options) = (tables(), Options::default());
+    let (tables, options) = (tables(), options());
     let pair = captions(2, 100);
     criterion.bench_function("align 100 words of 12 with 100", |bencher| {
         bencher.iter(|| align(&tables, &options, black_box(&pair[0]), &pair[1]));

@@ -5,11 +5,12 @@
 //! and the way a step consumes the text from left to right follow METEOR 1.5, oddities included:
 //! in "a,b,c" the second comma stays, since "b" is used up by the first.
 
-use super::error::TableError;
-use super::tables::{NUMERIC_PREFIX, PREFIX, Tables};
+use capeval_tables::TableError;
+
+use crate::tables::{NUMERIC_PREFIX, PREFIX, Tables};
 
 /// Whether normalisation can only lower-case the text.
-pub(super) fn is_plain(text: &str) -> bool {
+pub(crate) fn is_plain(text: &str) -> bool {
     // No early end: this way the loop is vectorised.
     text.bytes().fold(true, |plain, byte| plain & (byte.is_ascii_alphanumeric() | (byte == b' ')))
 }
@@ -44,7 +45,7 @@ fn is_unicode_space(c: char) -> bool {
 }
 
 /// Normalise and lower-case a caption; the result is split at ASCII white space.
-pub(super) fn normalise<B: AsRef<[u8]>>(text: &str, tables: &Tables<B>) -> Result<String, TableError> {
+pub(crate) fn normalise<B: AsRef<[u8]>>(text: &str, tables: &Tables<B>) -> Result<String, TableError> {
     let mut text = escape_dots(separate_symbols(text));
     for (before, after) in [(false, false), (true, false), (false, true)] {
         text = between(&text, |a| is_digit(a) == before, ',', |b| is_digit(b) == after, " , ");

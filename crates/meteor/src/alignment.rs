@@ -1,11 +1,14 @@
 //! One alignment as data, to show or to study.
 
-use super::MeteorError;
-use super::options::{Options, Stage};
-use super::prepared::{PreparedReferences, statistics};
-use super::score::{Parts, Statistics, parts};
-use super::search::count_chunks;
-use super::tables::Tables;
+use capeval_tokens::{Candidates, References, Tokenized};
+
+use crate::error::MeteorError;
+use crate::options::{Options, Stage};
+use crate::prepared::PreparedReferences;
+use crate::score::{Parts, Statistics, parts};
+use crate::scorer::statistics;
+use crate::search::count_chunks;
+use crate::tables::Tables;
 
 /// Words of the candidate matched with words of the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,7 +44,7 @@ pub struct Alignment {
     pub parts: Parts,
 }
 
-/// Align a candidate with one reference.
+/// Align a candidate with one reference; both are tokens joined by single spaces.
 ///
 /// # Errors
 /// [`MeteorError`] for an option out of range, damaged tables, or too many possible matches.
@@ -51,8 +54,10 @@ pub fn align<B: AsRef<[u8]> + Sync>(
     candidate: &str,
     reference: &str,
 ) -> Result<Alignment, MeteorError> {
-    let prepared = PreparedReferences::new(tables, options, &[[reference]])?;
-    let (candidates, chosen) = prepared.align(tables, candidate)?;
+    let references = References::new(&[reference], vec![0, 1], || Tokenized);
+    let candidates = Candidates::new(&references, &[candidate], vec![0], || Tokenized);
+    let prepared = PreparedReferences::new(tables, options, &references)?;
+    let (candidates, chosen) = prepared.align(tables, &candidates)?;
     let references = prepared.captions();
     let statistics = statistics(&candidates, 0, references, 0, &chosen, options);
     let weights = options.weights();

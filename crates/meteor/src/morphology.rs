@@ -27,7 +27,7 @@ const RULES: [(&str, &str); 20] = [
 /// Possible base forms, best first. METEOR takes the first that has synsets.
 ///
 /// Words of one or two UTF-16 units and words in "-ss" are their own base form.
-pub(super) fn base_candidates(word: &str) -> impl Iterator<Item = String> + '_ {
+pub(crate) fn base_candidates(word: &str) -> impl Iterator<Item = String> + '_ {
     let own = word.ends_with("ss") || word.encode_utf16().nth(2).is_none();
     let rules = if own { &[][..] } else { &RULES[..] };
     let bases = rules.iter().filter_map(move |(suffix, replacement)| {
