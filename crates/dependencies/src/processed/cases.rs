@@ -72,8 +72,9 @@ pub(super) fn name_cases(graph: &mut Graph, sentence: &Sentence<'_>) {
         return;
     }
     name_agents(graph, sentence);
+    let joined_words = graph.edges().any(|edge| edge.relation == Relation::MWE);
     let mut last = Vec::new();
-    for (pattern, slots) in BY_LENGTH {
+    for (pattern, slots) in BY_LENGTH.into_iter().filter(|(_, slots)| joined_words || slots.len() == 1) {
         let snapshot = graph.snapshot();
         let order = snapshot.search_order();
         let matches = Search { graph: &snapshot, classes: &[], order: &order }.all(&pattern);

@@ -4,6 +4,7 @@ use super::Sentence;
 use super::error::GraphError;
 use super::order::HashOrder;
 use super::relation::{Relation, RelationNames};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// A word of a graph: a token, or a copy of one.
@@ -360,10 +361,19 @@ impl Graph {
         true
     }
 
-    /// A copy whose edges were added one by one, with the first root alone: the reference
-    /// searches such copies while it changes the graph.
+    /// The graph to search while this one is changed: the reference makes a copy whose edges are
+    /// added one by one, with the first root alone. Its order is that of this graph, unless words
+    /// were copied, have no edges, or have had so many dependents that their table has grown.
     #[must_use]
-    pub fn snapshot(&self) -> Self {
+    pub fn snapshot(&self) -> Cow<'_, Self> {
+        let plain = |word: WordId| {
+            let node = &self.nodes[word.0 as usize];
+            let joined = !node.outgoing.is_empty() || !node.incoming.is_empty();
+            self.copy(word) == 0 && joined && !node.outgoing.has_grown()
+        };
+        if self.vertices().all(plain) {
+            return Cow::Borrowed(self);
+        }
         let mut snapshot = self.without_edges();
         if let Some(root) = self.roots().next() {
             snapshot.roots.insert(root.0, self.hash(root), ());
@@ -371,7 +381,7 @@ impl Graph {
         for edge in self.edges() {
             snapshot.add_edge(edge.governor, edge.dependent, edge.relation);
         }
-        snapshot
+        Cow::Owned(snapshot)
     }
 
     /// The same edges, added in the order of dependent, governor and name.
@@ -408,23 +418,10 @@ impl Graph {
     /// Sort the edges between any two words by name and keep one of each name.
     pub(super) fn remove_repeated_edges(&mut self) {
         let (edges, names) = (&self.edges, &self.relations);
-        let name = |edge: EdgeId| names.name(edges[edge.0 as usize].relation).to_owned();
-        let repeated = |node: &Node| {
-            let mut pairs = Vec::new();
-            let mut again = Vec::new();
-            for (key, edge) in node.outgoing.iter() {
-                let pair = (key, edges[edge.0 as usize].relation);
-                if pairs.contains(&pair) { again.push(edge) } else { pairs.push(pair) }
-            }
-            again
-        };
-        let again: Vec<EdgeId> = self.nodes.iter().flat_map(repeated).collect();
+        let relation = |edge: EdgeId| edges[edge.0 as usize].relation;
         for node in &mut self.nodes {
             for side in [&mut node.outgoing, &mut node.incoming] {
-                if !again.is_empty() {
-                    side.retain(|edge| !again.contains(&edge));
-                }
-                side.sort_values(name);
+                side.sort_and_dedup(|edge| names.name(relation(edge)));
             }
         }
     }

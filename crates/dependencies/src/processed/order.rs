@@ -5,6 +5,7 @@
 //! gets a ninth key while there are fewer than 64 buckets. (Java turns a bucket of a larger table
 //! into a tree at nine keys. No sentence gets there: it would need nine copies of one word.)
 
+const FIRST_BUCKETS: u32 = 16;
 const LONGEST_BUCKET: usize = 8;
 const BUCKETS_FOR_TREES: u32 = 64;
 
@@ -26,7 +27,7 @@ struct Entry<V> {
 
 impl<V: Copy> Default for HashOrder<V> {
     fn default() -> Self {
-        Self::with_buckets(16)
+        Self::with_buckets(FIRST_BUCKETS)
     }
 }
 
@@ -108,16 +109,17 @@ impl<V: Copy> HashOrder<V> {
         self.entries.iter().filter(first_of_key).map(|entry| entry.key)
     }
 
-    /// Sort the entries of each key.
-    pub fn sort_values<K: Ord>(&mut self, by: impl Fn(V) -> K) {
-        for group in self.entries.chunk_by_mut(|one, other| one.key == other.key) {
-            group.sort_by_key(|entry| by(entry.value));
-        }
+    /// Whether the table has more buckets than a new one.
+    #[must_use]
+    pub fn has_grown(&self) -> bool {
+        self.buckets > FIRST_BUCKETS
     }
 
-    /// Keep the entries whose value fits.
-    pub fn retain(&mut self, fits: impl Fn(V) -> bool) {
-        self.entries.retain(|entry| fits(entry.value));
-        self.keys = self.keys().count() as u32;
+    /// Sort the entries of each key by what `by` gives and keep one of each.
+    pub fn sort_and_dedup<K: Ord>(&mut self, by: impl Fn(V) -> K) {
+        for entries in self.entries.chunk_by_mut(|one, other| one.key == other.key) {
+            entries.sort_by_key(|entry| by(entry.value));
+        }
+        self.entries.dedup_by(|one, other| one.key == other.key && by(one.value) == by(other.value));
     }
 }

@@ -5,15 +5,15 @@ use super::graph::{Edge, Graph, WordId};
 use super::order::HashOrder;
 use super::pattern::{Class, Clause, Pattern, Relations, Search, neighbour};
 use super::relation::Relation;
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// Prepositions of several words, their words joined by `_`, in the order of the reference.
 #[derive(Clone, Debug, Default)]
 pub struct MultiwordPrepositions {
-    two_words: HashMap<String, usize>,
-    headed_by_first: HashMap<String, usize>,
-    three_words: HashMap<String, usize>,
+    two_words: FxHashMap<String, usize>,
+    headed_by_first: FxHashMap<String, usize>,
+    three_words: FxHashMap<String, usize>,
 }
 
 impl MultiwordPrepositions {
@@ -137,7 +137,7 @@ fn lowercase<'a>(sentence: &Sentence<'a>, graph: &Graph, word: WordId) -> Cow<'a
 fn occurrences<const N: usize>(
     words: &[Cow<'_, str>],
     indexes: &[usize],
-    list: &HashMap<String, usize>,
+    list: &FxHashMap<String, usize>,
 ) -> Vec<usize> {
     let mut places: Vec<(usize, HashOrder<()>)> = Vec::new();
     let mut joined = String::new();
