@@ -148,8 +148,17 @@ def test_the_server_is_never_imported() -> None:
 CRATES = {
     "ptb": set(),
     "formats": set(),
-    "metrics": {"capeval-ptb"},
-    "python": {"capeval-ptb", "capeval-formats", "capeval-metrics"},
+    "tables": set(),
+    "tokens": {"capeval-ptb"},
+    "metrics": {"capeval-tokens"},
+    "meteor": {"capeval-tables", "capeval-tokens"},
+    "python": {
+        "capeval-ptb",
+        "capeval-formats",
+        "capeval-tokens",
+        "capeval-metrics",
+        "capeval-meteor",
+    },
 }
 
 

@@ -2,13 +2,15 @@
 //!
 //! The rules themselves (tree patterns of the relations, head tables, lists of words) are data: see
 //! [`Rules`]. This crate has what they run on: trees that can be rewritten ([`Tree`]), tree patterns
-//! ([`Pattern`]), heads ([`HeadFinder`]) and the conversion ([`Converter`]).
+//! ([`Pattern`]), heads ([`HeadFinder`]) and the conversion ([`Converter`]). What becomes of the
+//! relations afterwards is in [`processed`].
 
 mod basic;
 mod error;
 mod heads;
 mod labels;
 mod pattern;
+pub mod processed;
 mod relations;
 mod rewriting;
 mod rules;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use capeval_metrics::bleu::{self, ReferenceLength};
 use capeval_metrics::cider::{Options, Pooling, PreparedReferences};
 use capeval_metrics::rouge;
-use capeval_metrics::tokens::{Candidates, References, Tokenized};
+use capeval_tokens::{Candidates, References, Tokenized};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 const IMAGES: usize = 2000;

@@ -10,7 +10,7 @@ use std::{env, fs};
 use capeval_metrics::bleu::{self, ReferenceLength};
 use capeval_metrics::cider::{Options, Pooling, PreparedReferences};
 use capeval_metrics::rouge;
-use capeval_metrics::tokens::{Candidates, References, Tokenized};
+use capeval_tokens::{Candidates, References, Tokenized};
 
 const CIDER_D: Options =
     Options { max_order: 4, sigma: Some(6.0), clip: true, pooling: Pooling::Mean, relative: false };

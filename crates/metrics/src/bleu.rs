@@ -2,7 +2,8 @@
 
 use crate::MAX_ORDER;
 use crate::ngrams::{NgramTree, possible};
-use crate::tokens::{Candidates, References, fill_rows};
+use crate::rows::fill_rows;
+use capeval_tokens::{Candidates, References};
 
 /// Which length stands for the references of an image in the brevity penalty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +68,7 @@ pub fn statistics(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tokens::Tokenized;
+    use capeval_tokens::Tokenized;
 
     fn row(candidate: &str, references: &[&str], reference_length: ReferenceLength) -> Vec<f64> {
         let references = References::new(references, vec![0, references.len()], || Tokenized);

@@ -7,7 +7,8 @@ use rayon::prelude::*;
 use crate::MAX_ORDER;
 use crate::frequencies::DocumentFrequencies;
 use crate::ngrams::{NgramTree, possible};
-use crate::tokens::{Candidates, References, fill_rows};
+use crate::rows::fill_rows;
+use capeval_tokens::{Candidates, References};
 
 /// How the scores against the references of an image become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -254,7 +255,7 @@ fn earlier(words: &[u32], start: usize) -> [u32; MAX_ORDER] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tokens::Tokenized;
+    use capeval_tokens::Tokenized;
 
     const CODE: Options =
         Options { max_order: 4, sigma: Some(6.0), clip: true, pooling: Pooling::Mean, relative: false };

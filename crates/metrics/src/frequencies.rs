@@ -7,8 +7,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rayon::prelude::*;
 
-use crate::tokens::References;
-use crate::vocabulary::Vocabulary;
+use capeval_tokens::{References, Vocabulary};
 
 const NONE: u32 = u32::MAX;
 
@@ -352,7 +351,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
-    use crate::tokens::Tokenized;
+    use capeval_tokens::Tokenized;
 
     /// N-grams with the number of images that have them, counted in the plainest way.
     fn plainly(images: &[Vec<&str>], order: usize) -> BTreeMap<Vec<String>, u32> {

@@ -1,17 +1,15 @@
 //! Caption metrics over interned tokens.
 //!
-//! Captions are tokenised and interned once ([`tokens`]); every metric then works on the same
-//! `u32` words and returns, for each candidate, a fixed row of numbers whose sum over images is
+//! Captions are tokenised and interned once ([`capeval_tokens`]); every metric then works on the
+//! same `u32` words and returns, for each candidate, a fixed row of numbers whose sum over images is
 //! all that a corpus score needs. No I/O and no Python here.
 
 pub mod bleu;
 pub mod cider;
 pub mod frequencies;
-pub mod meteor;
 mod ngrams;
 pub mod rouge;
-pub mod tokens;
-pub mod vocabulary;
+mod rows;
 
 /// The longest n-grams that any metric counts (the papers use one to four words).
 pub const MAX_ORDER: usize = 4;

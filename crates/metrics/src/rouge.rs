@@ -4,7 +4,8 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::ngrams::{NgramTree, possible};
-use crate::tokens::{Candidates, References, fill_rows};
+use crate::rows::fill_rows;
+use capeval_tokens::{Candidates, References};
 
 /// ROUGE-N: n-gram recall over all references (equation 4). A row per candidate: its score, and 1.
 pub fn n_statistics(references: &References, candidates: &Candidates, order: usize) -> Vec<f64> {
@@ -211,7 +212,7 @@ fn skip_bigrams(words: usize, distance: Option<usize>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tokens::Tokenized;
+    use capeval_tokens::Tokenized;
 
     fn corpus(candidate: &str, references: &[&str]) -> (References, Candidates) {
         let references = References::new(references, vec![0, references.len()], || Tokenized);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use capeval_metrics::frequencies;
-use capeval_metrics::vocabulary::Vocabulary;
+use capeval_tokens::Vocabulary;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 

@@ -6,14 +6,14 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use capeval_metrics::meteor::{
-    self, MeteorError, Options, PreparedReferences, Sources, Stage, Statistics, Tables, WeightedStage,
+use capeval_meteor::{
+    self as meteor, MeteorError, Options, PreparedReferences, Sources, Stage, Statistics, Tables,
+    WeightedStage,
 };
 use memmap2::Mmap;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use rayon::prelude::*;
 
 use crate::errors::{caption_error, internal, option_error, resource_error};
 use crate::threads::detached;
@@ -48,19 +48,8 @@ impl MeteorOptions {
     }
 }
 
-const STAGES: [(&str, Stage); 4] = [
-    ("exact", Stage::Exact),
-    ("stem", Stage::Stem),
-    ("synonym", Stage::Synonym),
-    ("paraphrase", Stage::Paraphrase),
-];
-
 fn stage(name: &str) -> PyResult<Stage> {
-    STAGES.iter().find(|(known, _)| *known == name).map(|(_, stage)| *stage).ok_or_else(|| internal(name))
-}
-
-fn stage_name(stage: Stage) -> &'static str {
-    STAGES.iter().find(|(_, known)| *known == stage).map_or("", |(name, _)| name)
+    Stage::ALL.into_iter().find(|stage| stage.name() == name).ok_or_else(|| internal(name))
 }
 
 fn raised(py: Python<'_>, error: &MeteorError) -> PyErr {
@@ -148,12 +137,7 @@ impl MeteorReferences {
     ) -> PyResult<Self> {
         let tables = Arc::clone(&tables.0);
         let references = &references.0;
-        let prepared = detached(py, || {
-            let images = (0..references.images()).into_par_iter().with_min_len(256);
-            let texts: Vec<Vec<String>> =
-                images.map(|image| references.of(image).map(|row| references.text(row)).collect()).collect();
-            PreparedReferences::new(&tables, &options.0, &texts)
-        })?;
+        let prepared = detached(py, || PreparedReferences::new(&tables, &options.0, references))?;
         Ok(Self { prepared: prepared.map_err(|error| raised(py, &error))?, tables })
     }
 
@@ -162,14 +146,7 @@ impl MeteorReferences {
         py: Python<'py>,
         candidates: &TokenizedCandidates,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let segments = detached(py, || {
-            let known = candidates.references.vocabulary();
-            let rows = (0..candidates.candidates.len()).into_par_iter().with_min_len(256);
-            let texts: Vec<String> = rows.map(|row| candidates.candidates.text(known, row)).collect();
-            let images: Vec<usize> =
-                candidates.candidates.images().iter().map(|&image| image as usize).collect();
-            self.prepared.score_images(&self.tables, &images, &texts)
-        })?;
+        let segments = detached(py, || self.prepared.score(&self.tables, &candidates.candidates))?;
         let segments = segments.map_err(|error| raised(py, &error))?;
         let values: Vec<f64> = segments.iter().flat_map(|segment| segment.statistics.0).collect();
         values.into_pyarray(py).reshape([segments.len(), Statistics::LEN])
@@ -211,7 +188,7 @@ fn meteor_align(
     let aligned = aligned.map_err(|error| raised(py, &error))?;
     let matches = aligned.matches.iter().map(|m| {
         let (start, length) = (m.candidate_start, m.candidate_len);
-        (start, length, m.reference_start, m.reference_len, stage_name(m.stage), m.weight)
+        (start, length, m.reference_start, m.reference_len, m.stage.name(), m.weight)
     });
     let parts = aligned.parts;
     let parts = [parts.precision, parts.recall, parts.f_mean, parts.penalty, parts.score];

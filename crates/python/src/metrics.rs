@@ -5,8 +5,8 @@ use std::sync::Arc;
 use capeval_metrics::bleu::{self, ReferenceLength};
 use capeval_metrics::cider::{self, Options, Pooling};
 use capeval_metrics::frequencies;
-use capeval_metrics::tokens::{Candidates, References, Replaced};
 use capeval_metrics::{MAX_ORDER, rouge, stem};
+use capeval_tokens::{Candidates, References, Replaced};
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 

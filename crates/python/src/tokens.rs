@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use capeval_metrics::tokens::{self, Tokenization};
 use capeval_ptb::{Options, Punctuation};
+use capeval_tokens::{self as tokens, Tokenization};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
@@ -108,9 +108,7 @@ impl TokenizedCandidates {
 
     /// The candidates as texts of tokens.
     fn texts(&self) -> Vec<String> {
-        (0..self.candidates.len())
-            .map(|row| self.candidates.text(self.references.vocabulary(), row))
-            .collect()
+        (0..self.candidates.len()).map(|row| self.candidates.text(row)).collect()
     }
 }
 

@@ -36,7 +36,7 @@ _IN_JAR = {
     "prefixes": ("nonbreaking/english.prefixes", 0x4E8B94BA),
 }
 _PARAPHRASES_CRC = 0xAFA9CDB6
-_NAME = "meteor-1.5-en-1.tables"
+_NAME = "meteor-1.5-en-2.tables"
 
 Progress = Callable[[int], object]
 

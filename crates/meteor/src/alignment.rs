@@ -1,0 +1,80 @@
+//! One alignment as data, to show or to study.
+
+use capeval_tokens::{Candidates, References, Tokenized};
+
+use crate::error::MeteorError;
+use crate::options::{Options, Stage};
+use crate::prepared::PreparedReferences;
+use crate::score::{Parts, Statistics, parts};
+use crate::scorer::statistics;
+use crate::search::count_chunks;
+use crate::tables::Tables;
+
+/// Words of the candidate matched with words of the reference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AlignedMatch {
+    /// First matched word of the candidate.
+    pub candidate_start: usize,
+    /// Matched words of the candidate.
+    pub candidate_len: usize,
+    /// First matched word of the reference.
+    pub reference_start: usize,
+    /// Matched words of the reference.
+    pub reference_len: usize,
+    /// The kind of match.
+    pub stage: Stage,
+    /// Worth of its words, from the options.
+    pub weight: f64,
+}
+
+/// The best alignment of a candidate with a reference.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alignment {
+    /// Words of the candidate after normalisation.
+    pub candidate: Vec<String>,
+    /// Words of the reference after normalisation.
+    pub reference: Vec<String>,
+    /// The matches in order of the reference.
+    pub matches: Vec<AlignedMatch>,
+    /// Runs of matches that are contiguous and in the same order on both sides.
+    pub chunks: usize,
+    /// The counts the score is made of.
+    pub statistics: Statistics,
+    /// The score and its parts.
+    pub parts: Parts,
+}
+
+/// Align a candidate with one reference; both are tokens joined by single spaces.
+///
+/// # Errors
+/// [`MeteorError`] for an option out of range, damaged tables, or too many possible matches.
+pub fn align<B: AsRef<[u8]> + Sync>(
+    tables: &Tables<B>,
+    options: &Options,
+    candidate: &str,
+    reference: &str,
+) -> Result<Alignment, MeteorError> {
+    let references = References::new(&[reference], vec![0, 1], || Tokenized);
+    let candidates = Candidates::new(&references, &[candidate], vec![0], || Tokenized);
+    let prepared = PreparedReferences::new(tables, options, &references)?;
+    let (candidates, chosen) = prepared.align(tables, &candidates)?;
+    let references = prepared.captions();
+    let statistics = statistics(&candidates, 0, references, 0, &chosen, options);
+    let weights = options.weights();
+    let matches = chosen.iter().map(|found| AlignedMatch {
+        candidate_start: found.candidate as usize,
+        candidate_len: found.candidate_len as usize,
+        reference_start: found.reference as usize,
+        reference_len: found.reference_len as usize,
+        stage: Stage::ALL[usize::from(found.stage)],
+        weight: weights[usize::from(found.stage)],
+    });
+    Ok(Alignment {
+        candidate: candidates.texts(0).map(str::to_owned).collect(),
+        reference: references.texts(0).map(str::to_owned).collect(),
+        matches: matches.collect(),
+        chunks: count_chunks(&chosen),
+        statistics,
+        parts: parts(&statistics, options),
+    })
+}

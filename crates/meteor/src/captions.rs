@@ -1,0 +1,237 @@
+//! Captions as numbered units: their words, and the phrases of the paraphrase table in them.
+
+use std::ops::Range;
+
+use capeval_tables::TableError;
+use capeval_tokens::Vocabulary;
+use rayon::prelude::*;
+use rust_stemmers::{Algorithm, Stemmer};
+use rustc_hash::FxHashMap;
+
+use crate::error::MeteorError;
+use crate::tables::{FUNCTION, Tables};
+use crate::words::{Source, read_words};
+
+/// Captions that one task handles at a time.
+const CHUNK: usize = 1024;
+/// A word that no table holds.
+const UNKNOWN: u32 = u32::MAX;
+
+/// What the alignment needs to know about a distinct word.
+pub(crate) struct Word {
+    /// METEOR tells words apart by this 32-bit hash, so words that collide match exactly.
+    pub key: i32,
+    /// The same hash of the stem.
+    pub stem: i32,
+    pub is_function: bool,
+    /// The phrase that is this word alone, 0 if there is none.
+    pub node: u32,
+    /// Sorted numbers of the synsets of the word and its base forms.
+    pub synsets: Vec<u32>,
+    table_word: u32,
+}
+
+/// A unit and where it occurs in a caption.
+#[derive(Clone, Copy)]
+pub(crate) struct Occurrence {
+    pub start: u32,
+    pub len: u32,
+    /// A distinct word, or (counted on from the words) a distinct phrase of several words.
+    pub unit: u32,
+}
+
+/// Captions with their vocabulary. Units are numbered words first, then phrases.
+#[derive(Default)]
+pub(crate) struct Captions {
+    pub vocabulary: Vec<Word>,
+    /// Trie nodes of the distinct phrases of several words.
+    pub phrases: Vec<u32>,
+    texts: Vocabulary,
+    /// The row of tokens that each caption comes from.
+    rows: Vec<usize>,
+    words: Vec<u32>,
+    keys: Vec<i32>,
+    word_starts: Vec<u32>,
+    occurrences: Vec<Occurrence>,
+    occurrence_starts: Vec<u32>,
+}
+
+impl Captions {
+    /// Cut tokenised captions into METEOR's words and find their phrases.
+    pub(crate) fn read<B: AsRef<[u8]> + Sync>(
+        tables: &Tables<B>,
+        normalised: bool,
+        source: Source<'_>,
+    ) -> Result<Self, MeteorError> {
+        let read = read_words(tables, normalised, source)?;
+        let vocabulary = (0..read.texts.len() as u32).into_par_iter().with_min_len(64);
+        let vocabulary = vocabulary.map(|word| Word::look_up(tables, read.texts.word(word)));
+        let vocabulary = vocabulary.collect::<Result<Vec<_>, TableError>>()?;
+        let keys = read.words.par_iter().map(|&word| vocabulary[word as usize].key).collect();
+        let mut captions = Self {
+            vocabulary,
+            texts: read.texts,
+            rows: read.rows,
+            words: read.words,
+            keys,
+            word_starts: read.starts,
+            ..Self::default()
+        };
+        captions.find_phrases(tables)?;
+        Ok(captions)
+    }
+
+    fn find_phrases<B: AsRef<[u8]> + Sync>(&mut self, tables: &Tables<B>) -> Result<(), MeteorError> {
+        let ranges = self.word_starts.par_windows(2).map(|pair| pair[0] as usize..pair[1] as usize);
+        let ranges: Vec<Range<usize>> = ranges.collect();
+        let found =
+            ranges.par_chunks(CHUNK).map_init(Steps::new, |steps, ranges| self.walk(tables, steps, ranges));
+        let found = found.collect::<Result<Vec<_>, TableError>>()?;
+        let words = self.vocabulary.len() as u32;
+        let mut units = FxHashMap::default();
+        self.occurrence_starts = vec![0];
+        for (mut occurrences, ends) in found {
+            for occurrence in occurrences.iter_mut().filter(|occurrence| occurrence.len > 1) {
+                let next = words + self.phrases.len() as u32;
+                let unit = *units.entry(occurrence.unit).or_insert(next);
+                if unit == next {
+                    self.phrases.push(occurrence.unit);
+                }
+                occurrence.unit = unit;
+            }
+            let start = self.occurrences.len() as u32;
+            self.occurrences.extend(occurrences);
+            self.occurrence_starts.extend(ends.iter().map(|end| start + end));
+        }
+        let limit = MeteorError::TooLarge { what: "phrases", limit: u32::MAX };
+        u32::try_from(self.occurrences.len()).map(|_| ()).map_err(|_| limit)
+    }
+
+    /// Occurrences of some captions; the unit of a phrase is still its trie node.
+    fn walk<B: AsRef<[u8]>>(
+        &self,
+        tables: &Tables<B>,
+        steps: &mut Steps,
+        captions: &[Range<usize>],
+    ) -> Result<(Vec<Occurrence>, Vec<u32>), TableError> {
+        let (mut occurrences, mut ends) = (Vec::new(), Vec::with_capacity(captions.len()));
+        for caption in captions {
+            let words = &self.words[caption.clone()];
+            for (start, &word) in words.iter().enumerate() {
+                occurrences.push(Occurrence { start: start as u32, len: 1, unit: word });
+                let mut node = self.vocabulary[word as usize].node;
+                for (len, &next) in (2..).zip(&words[start + 1..]) {
+                    if node == 0 {
+                        break;
+                    }
+                    let is_phrase;
+                    (node, is_phrase) =
+                        steps.next(tables, node, self.vocabulary[next as usize].table_word)?;
+                    if is_phrase {
+                        occurrences.push(Occurrence { start: start as u32, len, unit: node });
+                    }
+                }
+            }
+            ends.push(occurrences.len() as u32);
+        }
+        Ok((occurrences, ends))
+    }
+
+    /// Number of distinct words and phrases.
+    pub(crate) fn units(&self) -> usize {
+        self.vocabulary.len() + self.phrases.len()
+    }
+
+    /// The trie node of a unit, 0 if there is none.
+    pub(crate) fn node(&self, unit: u32) -> u32 {
+        match self.vocabulary.get(unit as usize) {
+            Some(word) => word.node,
+            None => self.phrases[unit as usize - self.vocabulary.len()],
+        }
+    }
+
+    fn words_of(&self, caption: usize) -> Range<usize> {
+        self.word_starts[caption] as usize..self.word_starts[caption + 1] as usize
+    }
+
+    /// Whether each word of a caption is a function word.
+    pub(crate) fn function_words(&self, caption: usize) -> impl ExactSizeIterator<Item = bool> + '_ {
+        self.words[self.words_of(caption)].iter().map(|&word| self.vocabulary[word as usize].is_function)
+    }
+
+    /// The row of tokens that each caption comes from.
+    pub(crate) fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+
+    /// Texts of the words of a caption.
+    pub(crate) fn texts(&self, caption: usize) -> impl Iterator<Item = &str> {
+        self.words[self.words_of(caption)].iter().map(|&word| self.texts.word(word))
+    }
+
+    /// Keys of the words of a caption.
+    pub(crate) fn keys(&self, caption: usize) -> &[i32] {
+        &self.keys[self.words_of(caption)]
+    }
+
+    /// Units of a caption, by start, then by length.
+    pub(crate) fn occurrences(&self, caption: usize) -> &[Occurrence] {
+        let range = self.occurrence_starts[caption] as usize..self.occurrence_starts[caption + 1] as usize;
+        &self.occurrences[range]
+    }
+}
+
+/// Recent steps in the trie. Captions repeat each other's word pairs, and a step in a mapped file
+/// of many megabytes is a dozen cache misses.
+struct Steps {
+    slots: Vec<(u64, u32, bool)>,
+}
+
+impl Steps {
+    const SLOTS: usize = 1 << 13;
+
+    fn new() -> Self {
+        Self { slots: vec![(0, 0, false); Self::SLOTS] }
+    }
+
+    /// The node after `node` by a word, 0 if there is none, and whether it is a phrase.
+    fn next<B: AsRef<[u8]>>(
+        &mut self,
+        tables: &Tables<B>,
+        node: u32,
+        word: u32,
+    ) -> Result<(u32, bool), TableError> {
+        let key = u64::from(node) << 32 | u64::from(word);
+        let slot = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - Self::SLOTS.trailing_zeros());
+        let known = &mut self.slots[slot as usize];
+        // No key is 0: the root is never stepped from.
+        if known.0 != key {
+            let child = tables.child(node, word)?;
+            *known = (key, child, child != 0 && tables.is_phrase(child)?);
+        }
+        Ok((known.1, known.2))
+    }
+}
+
+/// Java's `String.hashCode`: a polynomial in 31 over UTF-16 units.
+fn java_hash(text: &str) -> i32 {
+    text.encode_utf16().fold(0, |hash: i32, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)))
+}
+
+impl Word {
+    fn look_up<B: AsRef<[u8]>>(tables: &Tables<B>, text: &str) -> Result<Self, TableError> {
+        let table_word = tables.word(text)?;
+        let mut synsets = Vec::new();
+        tables.synsets(text, table_word, &mut synsets)?;
+        synsets.sort_unstable();
+        synsets.dedup();
+        Ok(Self {
+            key: java_hash(text),
+            stem: java_hash(&Stemmer::create(Algorithm::English).stem(text)),
+            is_function: tables.flags_of(&text.to_lowercase())? & FUNCTION != 0,
+            node: table_word.map_or(Ok(0), |word| tables.first_node(word))?,
+            synsets,
+            table_word: table_word.unwrap_or(UNKNOWN),
+        })
+    }
+}

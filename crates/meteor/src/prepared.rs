@@ -1,0 +1,149 @@
+//! References prepared for scoring.
+
+use std::ops::Range;
+
+use capeval_tokens::{Candidates, References};
+use rayon::prelude::*;
+
+use crate::captions::Captions;
+use crate::error::MeteorError;
+use crate::index::Index;
+use crate::options::Options;
+use crate::scorer::{ReferenceCaptions, Scorer, Scratch, Segment};
+use crate::search::Match;
+use crate::tables::Tables;
+use crate::words::Source;
+
+/// Images that one task scores at a time.
+const IMAGES: usize = 256;
+
+/// References of a set of images with all that depends on them alone.
+pub struct PreparedReferences {
+    options: Options,
+    references: ReferenceCaptions,
+    index: Index,
+    /// The checksum of the tables.
+    table: u32,
+}
+
+impl PreparedReferences {
+    /// Prepare the references of each image.
+    ///
+    /// # Errors
+    /// [`MeteorError`] for an option out of range, an image without references, damaged tables.
+    pub fn new<B: AsRef<[u8]> + Sync>(
+        tables: &Tables<B>,
+        options: &Options,
+        references: &References,
+    ) -> Result<Self, MeteorError> {
+        options.validate()?;
+        let captions = Captions::read(tables, options.normalise, Source::References(references))?;
+        let (images, origins) = captions_by_image(references, captions.rows())?;
+        let index = Index::new(tables, options, &captions)?;
+        let references = ReferenceCaptions { captions, images, origins };
+        Ok(Self { options: options.clone(), references, index, table: tables.fingerprint() })
+    }
+
+    /// Number of images.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.references.images.len()
+    }
+
+    /// Whether there are no images.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.references.images.is_empty()
+    }
+
+    /// Score candidates for some of the images.
+    ///
+    /// # Errors
+    /// [`MeteorError`] if an image or the tables are unknown, the tables are damaged, or a candidate and
+    /// a reference have too many possible matches.
+    pub fn score<B: AsRef<[u8]> + Sync>(
+        &self,
+        tables: &Tables<B>,
+        candidates: &Candidates,
+    ) -> Result<Vec<Segment>, MeteorError> {
+        self.check(tables, candidates)?;
+        let captions = Captions::read(tables, self.options.normalise, Source::Candidates(candidates))?;
+        let links = self.index.links(tables, &self.options, &captions, &self.references.captions)?;
+        let scorer = Scorer {
+            options: &self.options,
+            references: &self.references,
+            candidates: &captions,
+            links: &links,
+        };
+        let images = candidates.images().par_chunks(IMAGES).enumerate();
+        let segments = images.flat_map_iter(|(chunk, images)| {
+            let mut scratch = Scratch::new(self.references.captions.units());
+            let segments = images.iter().enumerate().map(|(position, &image)| {
+                scorer.segment(chunk * IMAGES + position, image as usize, &mut scratch)
+            });
+            segments.collect::<Vec<_>>()
+        });
+        segments.collect()
+    }
+
+    /// Align the only candidate with the only reference of the only image.
+    pub(crate) fn align<B: AsRef<[u8]> + Sync>(
+        &self,
+        tables: &Tables<B>,
+        candidates: &Candidates,
+    ) -> Result<(Captions, Vec<Match>), MeteorError> {
+        let captions = Captions::read(tables, self.options.normalise, Source::Candidates(candidates))?;
+        let links = self.index.links(tables, &self.options, &captions, &self.references.captions)?;
+        let scorer = Scorer {
+            options: &self.options,
+            references: &self.references,
+            candidates: &captions,
+            links: &links,
+        };
+        let mut scratch = Scratch::new(self.references.captions.units());
+        let image = self.references.images[0].clone();
+        scorer.find_links(0, image.clone(), &mut scratch);
+        scorer.align(0, 0, image.start, &mut scratch)?;
+        let chosen = scratch.chosen;
+        Ok((captions, chosen))
+    }
+
+    pub(crate) fn captions(&self) -> &Captions {
+        &self.references.captions
+    }
+
+    fn check<B: AsRef<[u8]>>(&self, tables: &Tables<B>, candidates: &Candidates) -> Result<(), MeteorError> {
+        if tables.fingerprint() != self.table {
+            return Err(MeteorError::OtherTables { prepared: self.table, given: tables.fingerprint() });
+        }
+        let images = self.len();
+        let unknown = candidates.images().iter().position(|&image| image as usize >= images);
+        match unknown {
+            Some(candidate) => {
+                let image = candidates.images()[candidate] as usize;
+                Err(MeteorError::UnknownImage { candidate, image, images })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The captions of each image, and which of its references each caption comes from; `rows` has the row
+/// of tokens of each caption.
+fn captions_by_image(
+    references: &References,
+    rows: &[usize],
+) -> Result<(Vec<Range<usize>>, Vec<usize>), MeteorError> {
+    let mut origins = Vec::with_capacity(rows.len());
+    let mut images = Vec::with_capacity(references.images());
+    for image in 0..references.images() {
+        let (start, of_image) = (origins.len(), references.of(image));
+        if of_image.is_empty() {
+            return Err(MeteorError::NoReferences { image });
+        }
+        let captions = rows[start..].iter().take_while(|row| of_image.contains(row));
+        origins.extend(captions.map(|row| row - of_image.start));
+        images.push(start..origins.len());
+    }
+    Ok((images, origins))
+}

@@ -1,0 +1,251 @@
+//! Candidates against the references of their images, one at a time.
+
+use std::ops::Range;
+
+use crate::captions::{Captions, Occurrence};
+use crate::error::MeteorError;
+use crate::index::Link;
+use crate::options::Options;
+use crate::score::{Statistics, score};
+use crate::search::{MAX_DISTANCE, MAX_MATCHES, Match, Search, count_chunks};
+
+/// The references of a set of images.
+pub(crate) struct ReferenceCaptions {
+    pub captions: Captions,
+    /// The captions of each image.
+    pub images: Vec<Range<usize>>,
+    /// Which reference of its image a caption comes from.
+    pub origins: Vec<usize>,
+}
+
+/// The result for one image.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Segment {
+    /// Statistics against the best reference.
+    pub statistics: Statistics,
+    /// Score against the best reference, 0 to 1.
+    pub score: f64,
+    /// The best reference of the image; of equally good ones, the first.
+    pub reference: usize,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// A link between an occurrence in the candidate and a unit of the image's references.
+struct Found {
+    before: u32,
+    occurrence: Occurrence,
+    order: u8,
+    rank: u32,
+}
+
+/// Where a match stands in the order in which METEOR finds matches.
+type FindingOrder = (u32, u8, u32, u32, u32);
+
+/// Reusable memory of one task.
+pub(crate) struct Scratch {
+    /// For each unit of the references: 0, or one more than its position in `heads`.
+    slots: Vec<u32>,
+    /// One bit for each unit, set if its slot is: most links lead to units of other images, and
+    /// the bits stay in the fastest cache.
+    present: Vec<u64>,
+    /// Last link found to each unit of the image at hand.
+    heads: Vec<u32>,
+    found: Vec<Found>,
+    ordered: Vec<(FindingOrder, Match)>,
+    matches: Vec<Match>,
+    pub chosen: Vec<Match>,
+    search: Search,
+}
+
+impl Scratch {
+    pub(crate) fn new(units: usize) -> Self {
+        Self {
+            slots: vec![0; units],
+            present: vec![0; units.div_ceil(64)],
+            heads: Vec::new(),
+            found: Vec::new(),
+            ordered: Vec::new(),
+            matches: Vec::new(),
+            chosen: Vec::new(),
+            search: Search::default(),
+        }
+    }
+}
+
+/// Scores candidates against prepared references.
+pub(crate) struct Scorer<'a> {
+    pub options: &'a Options,
+    pub references: &'a ReferenceCaptions,
+    pub candidates: &'a Captions,
+    /// What each unit of the candidates can match.
+    pub links: &'a [Box<[Link]>],
+}
+
+impl Scorer<'_> {
+    /// Score a candidate against each reference of an image; the first of the best counts.
+    pub(crate) fn segment(
+        &self,
+        candidate: usize,
+        image: usize,
+        scratch: &mut Scratch,
+    ) -> Result<Segment, MeteorError> {
+        let captions = self.references.images[image].clone();
+        self.find_links(candidate, captions.clone(), scratch);
+        let best = self.best(candidate, image, scratch);
+        for caption in captions {
+            for occurrence in self.references.captions.occurrences(caption) {
+                scratch.slots[occurrence.unit as usize] = 0;
+                scratch.present[occurrence.unit as usize / 64] = 0;
+            }
+        }
+        best
+    }
+
+    fn best(&self, candidate: usize, image: usize, scratch: &mut Scratch) -> Result<Segment, MeteorError> {
+        let mut best = Segment { statistics: Statistics::default(), score: -1.0, reference: 0 };
+        // An upper bound of the score from the words that can match at all spares the search of a
+        // quarter of the references, but costs as much to compute as it saves.
+        for caption in self.references.images[image].clone() {
+            self.align(candidate, image, caption, scratch)?;
+            let statistics = self.statistics(candidate, caption, &scratch.chosen);
+            let score = score(&statistics, self.options);
+            if score > best.score {
+                best = Segment { statistics, score, reference: self.references.origins[caption] };
+            }
+        }
+        Ok(best)
+    }
+
+    /// Everything in the candidate that can match a unit of the captions, found once for all.
+    pub(crate) fn find_links(&self, candidate: usize, captions: Range<usize>, scratch: &mut Scratch) {
+        scratch.heads.clear();
+        scratch.found.clear();
+        for occurrence in captions.flat_map(|caption| self.references.captions.occurrences(caption)) {
+            let slot = &mut scratch.slots[occurrence.unit as usize];
+            if *slot == 0 {
+                scratch.heads.push(NONE);
+                *slot = scratch.heads.len() as u32;
+                scratch.present[occurrence.unit as usize / 64] |= 1 << (occurrence.unit % 64);
+            }
+        }
+        for &occurrence in self.candidates.occurrences(candidate) {
+            for link in &self.links[occurrence.unit as usize] {
+                if scratch.present[link.unit as usize / 64] >> (link.unit % 64) & 1 == 1 {
+                    let head = &mut scratch.heads[scratch.slots[link.unit as usize] as usize - 1];
+                    scratch.found.push(Found {
+                        before: *head,
+                        occurrence,
+                        order: link.order,
+                        rank: link.rank,
+                    });
+                    *head = scratch.found.len() as u32 - 1;
+                }
+            }
+        }
+    }
+
+    /// The best alignment of the candidate with a caption, into `scratch.chosen`.
+    pub(crate) fn align(
+        &self,
+        candidate: usize,
+        image: usize,
+        caption: usize,
+        scratch: &mut Scratch,
+    ) -> Result<(), MeteorError> {
+        let (candidate_keys, reference_keys) =
+            (self.candidates.keys(candidate), self.references.captions.keys(caption));
+        // METEOR uses its first stage alone for identical sentences.
+        let orders = if candidate_keys == reference_keys { 2 } else { u8::MAX };
+        if !self.find_matches(caption, orders, scratch) {
+            let reference = self.references.origins[caption];
+            return Err(MeteorError::TooManyMatches { candidate, image, reference });
+        }
+        let (candidate_len, reference_len) = (candidate_keys.len(), reference_keys.len());
+        let beam_size = self.options.beam_size;
+        scratch.search.run(candidate_len, reference_len, beam_size, &scratch.matches, &mut scratch.chosen);
+        Ok(())
+    }
+
+    /// The possible matches of the links with a caption, in METEOR's order, into `scratch.matches`; false
+    /// if they are too many.
+    fn find_matches(&self, caption: usize, orders: u8, scratch: &mut Scratch) -> bool {
+        scratch.matches.clear();
+        let mut distance = 0;
+        let same_start = |one: &Occurrence, other: &Occurrence| one.start == other.start;
+        // A reference word at a time: the matches of long captions would take much memory to sort.
+        for occurrences in self.references.captions.occurrences(caption).chunk_by(same_start) {
+            scratch.ordered.clear();
+            for &occurrence in occurrences {
+                let mut next = scratch.heads[scratch.slots[occurrence.unit as usize] as usize - 1];
+                while let Some(found) = scratch.found.get(next as usize) {
+                    next = found.before;
+                    if found.order < orders {
+                        scratch.ordered.push(self.ordered_match(occurrence, found));
+                    }
+                }
+            }
+            scratch.ordered.sort_unstable_by_key(|&(order, _)| order);
+            scratch.matches.extend(scratch.ordered.iter().map(|&(_, found)| found));
+            distance += scratch.ordered.iter().map(|(_, found)| u64::from(found.distance())).sum::<u64>();
+            if scratch.matches.len() > MAX_MATCHES || distance > MAX_DISTANCE {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn ordered_match(&self, reference: Occurrence, found: &Found) -> (FindingOrder, Match) {
+        let candidate = found.occurrence;
+        let order = if found.order.is_multiple_of(2) {
+            (reference.start, found.order, reference.len, found.rank, candidate.start)
+        } else {
+            (reference.start, found.order, candidate.start, candidate.len, found.rank)
+        };
+        let stage = self.options.stages[usize::from(found.order / 2)].stage;
+        let found = Match {
+            reference: reference.start,
+            reference_len: reference.len,
+            candidate: candidate.start,
+            candidate_len: candidate.len,
+            stage: stage as u8,
+        };
+        (order, found)
+    }
+
+    fn statistics(&self, candidate: usize, caption: usize, chosen: &[Match]) -> Statistics {
+        statistics(self.candidates, candidate, &self.references.captions, caption, chosen, self.options)
+    }
+}
+
+/// Count the statistics of an alignment.
+pub(crate) fn statistics(
+    candidates: &Captions,
+    candidate: usize,
+    references: &Captions,
+    reference: usize,
+    chosen: &[Match],
+    options: &Options,
+) -> Statistics {
+    let mut row = Statistics::default();
+    let sides = [(candidates, candidate), (references, reference)];
+    for (side, (captions, caption)) in sides.into_iter().enumerate() {
+        let function_words = captions.function_words(caption);
+        row.0[side] = function_words.len() as f64;
+        row.0[2 + side] = function_words.filter(|&is_function| is_function).count() as f64;
+        for found in chosen {
+            let place =
+                [(found.candidate, found.candidate_len), (found.reference, found.reference_len)][side];
+            let words = captions.function_words(caption).skip(place.0 as usize).take(place.1 as usize);
+            for is_function in words {
+                row.0[4 + 4 * usize::from(found.stage) + side + if is_function { 2 } else { 0 }] += 1.0;
+                row.0[Statistics::CHUNKS + 1 + side] += 1.0;
+            }
+        }
+    }
+    row.0[Statistics::CHUNKS] = count_chunks(chosen) as f64;
+    if row.is_perfect() && !options.penalise_perfect {
+        row.0[Statistics::CHUNKS] = 0.0;
+    }
+    row
+}

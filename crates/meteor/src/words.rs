@@ -1,0 +1,168 @@
+//! Tokenised captions cut into METEOR's words.
+
+use std::borrow::Cow;
+
+use capeval_tables::TableError;
+use capeval_tokens::{Candidates, References, TokenRows, Vocabulary};
+use rayon::prelude::*;
+
+use crate::error::MeteorError;
+use crate::normalise::{is_plain, normalise};
+use crate::tables::Tables;
+
+/// A token that was not looked at yet.
+const UNSEEN: u32 = u32::MAX;
+/// A token that METEOR may cut, join with its neighbours or drop: its caption is read as text.
+const NOT_PLAIN: u32 = u32::MAX - 1;
+
+/// The tokenised captions to read.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'a> {
+    References(&'a References),
+    Candidates(&'a Candidates),
+}
+
+impl<'a> Source<'a> {
+    fn tokens(self) -> &'a TokenRows {
+        match self {
+            Self::References(references) => references.tokens(),
+            Self::Candidates(candidates) => candidates.tokens(),
+        }
+    }
+
+    fn token_count(self) -> usize {
+        match self {
+            Self::References(references) => references.vocabulary().len(),
+            Self::Candidates(candidates) => candidates.word_count(),
+        }
+    }
+
+    fn token(self, token: u32) -> &'a str {
+        match self {
+            Self::References(references) => references.vocabulary().word(token),
+            Self::Candidates(candidates) => candidates.word(token),
+        }
+    }
+
+    /// The captions that METEOR reads in a row of tokens: "|||" splits a reference into two, as it
+    /// does on METEOR's standard input.
+    fn captions(self, row: usize) -> Vec<String> {
+        match self {
+            Self::References(references) => {
+                references.text(row).split("|||").map(|caption| trim(caption).to_owned()).collect()
+            }
+            Self::Candidates(candidates) => vec![clean(&candidates.text(row))],
+        }
+    }
+}
+
+/// Strip what Java's `String.trim` strips: spaces and control characters.
+fn trim(text: &str) -> &str {
+    text.trim_matches(|c| c <= ' ')
+}
+
+/// A candidate as pycocoevalcap passes it on: no "|||", then double spaces single (once).
+fn clean(candidate: &str) -> String {
+    trim(&candidate.replace("|||", "").replace("  ", " ")).to_owned()
+}
+
+/// The words of captions.
+pub(crate) struct CaptionWords {
+    pub texts: Vocabulary,
+    /// The words of all captions, one caption after the other.
+    pub words: Vec<u32>,
+    /// Words of caption `i` are `starts[i]..starts[i + 1]`.
+    pub starts: Vec<u32>,
+    /// The row of tokens that each caption comes from.
+    pub rows: Vec<usize>,
+}
+
+/// Cut captions into words. Where every token is one word, as in most captions, tokens are mapped to
+/// words by number; the other captions are put together as text, which normalisation works on.
+pub(crate) fn read_words<B: AsRef<[u8]> + Sync>(
+    tables: &Tables<B>,
+    normalised: bool,
+    source: Source<'_>,
+) -> Result<CaptionWords, MeteorError> {
+    let tokens = source.tokens();
+    let mut texts = Vocabulary::default();
+    let words_of = words_of_tokens(normalised, source, &mut texts);
+    let is_plain =
+        |row: &usize| tokens.spaced(*row).iter().all(|&token| words_of[token as usize] != NOT_PLAIN);
+    let others = (0..tokens.len()).into_par_iter().with_min_len(256).filter(|row| !is_plain(row));
+    let others = others.map(|row| {
+        let captions = source.captions(row);
+        let captions = captions.iter().map(|caption| prepare_text(tables, normalised, caption));
+        Ok((row, captions.map(|caption| caption.map(Cow::into_owned)).collect::<Result<Vec<_>, _>>()?))
+    });
+    let others = others.collect::<Result<Vec<_>, TableError>>()?;
+    let (words, rows) = (Vec::with_capacity(tokens.all_words().len()), Vec::with_capacity(tokens.len()));
+    let mut read = CaptionWords { texts, words, starts: vec![0], rows };
+    let mut others = others.into_iter().peekable();
+    for row in 0..tokens.len() {
+        let Some((_, captions)) = others.next_if(|(other, _)| *other == row) else {
+            read.words.extend(tokens.spaced(row).iter().map(|&token| words_of[token as usize]));
+            read.end_caption(row)?;
+            continue;
+        };
+        for caption in captions {
+            read.words.extend(caption.split_ascii_whitespace().map(|word| read.texts.intern(word)));
+            read.end_caption(row)?;
+        }
+    }
+    Ok(read)
+}
+
+impl CaptionWords {
+    fn end_caption(&mut self, row: usize) -> Result<(), MeteorError> {
+        let too_large = |_| MeteorError::TooLarge { what: "words", limit: u32::MAX };
+        self.starts.push(u32::try_from(self.words.len()).map_err(too_large)?);
+        self.rows.push(row);
+        Ok(())
+    }
+}
+
+/// The word of each token in use, or [`NOT_PLAIN`].
+fn words_of_tokens(normalised: bool, source: Source<'_>, texts: &mut Vocabulary) -> Vec<u32> {
+    let tokens = source.tokens();
+    let mut words = vec![UNSEEN; source.token_count()];
+    for row in 0..tokens.len() {
+        for &token in tokens.spaced(row) {
+            let word = &mut words[token as usize];
+            if *word == UNSEEN {
+                let text = source.token(token);
+                *word = if is_one_word(text, normalised) {
+                    texts.intern(&lower(text, normalised))
+                } else {
+                    NOT_PLAIN
+                };
+            }
+        }
+    }
+    words
+}
+
+/// Whether a token is one word of METEOR's, whatever stands beside it.
+fn is_one_word(token: &str, normalised: bool) -> bool {
+    let plain = if normalised { is_plain(token) } else { !token.contains("|||") };
+    plain && !token.is_empty() && token.chars().all(|c| c > ' ')
+}
+
+fn lower(plain: &str, normalised: bool) -> Cow<'_, str> {
+    if normalised && plain.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(plain.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(plain)
+    }
+}
+
+fn prepare_text<'a, B: AsRef<[u8]>>(
+    tables: &Tables<B>,
+    normalised: bool,
+    text: &'a str,
+) -> Result<Cow<'a, str>, TableError> {
+    if normalised && !is_plain(text) {
+        return normalise(text, tables).map(Cow::Owned);
+    }
+    Ok(lower(text, normalised))
+}

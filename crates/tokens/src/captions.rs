@@ -1,0 +1,212 @@
+//! The tokenised references and candidates of a set of images.
+
+use std::sync::Arc;
+
+use crate::rows::{TokenRows, tokenize};
+use crate::tokenization::Split;
+use crate::vocabulary::Vocabulary;
+
+/// The tokenised references of a set of images.
+#[derive(Clone)]
+pub struct References {
+    vocabulary: Arc<Vocabulary>,
+    tokens: TokenRows,
+    /// References of image `i` are the rows `starts[i]..starts[i + 1]`.
+    starts: Vec<usize>,
+}
+
+impl References {
+    /// Tokenises the references of all images: those of image `i` are
+    /// `captions[starts[i]..starts[i + 1]]`, so `starts` has one entry more than there are images.
+    pub fn new<S: Split>(captions: &[&str], starts: Vec<usize>, splitter: impl Fn() -> S + Sync) -> Self {
+        let (tokens, vocabulary) = tokenize(captions, &Vocabulary::default(), splitter);
+        Self { vocabulary: Arc::new(vocabulary), tokens, starts }
+    }
+
+    /// How many images there are.
+    pub fn images(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The rows of [`Self::tokens`] that are the references of `image`.
+    pub fn of(&self, image: usize) -> std::ops::Range<usize> {
+        self.starts[image]..self.starts[image + 1]
+    }
+
+    /// The references as rows of words.
+    pub fn tokens(&self) -> &TokenRows {
+        &self.tokens
+    }
+
+    /// A reference as tokens joined by single spaces.
+    pub fn text(&self, row: usize) -> String {
+        join(self.tokens.spaced(row), |word| self.vocabulary.word(word))
+    }
+
+    /// The words that the references use.
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
+        &self.vocabulary
+    }
+
+    /// The same references with each word replaced by `form(word)`, such as its stem.
+    pub fn replaced(&self, form: impl Fn(&str) -> String) -> Replaced {
+        let mut vocabulary = Vocabulary::default();
+        let forms: Vec<u32> = self.vocabulary.words().map(|word| vocabulary.intern(&form(word))).collect();
+        let tokens = self.tokens.map(|word| forms[word as usize]);
+        let references = Self { vocabulary: Arc::new(vocabulary), tokens, starts: self.starts.clone() };
+        Replaced { references: Arc::new(references), forms }
+    }
+}
+
+/// References whose words were replaced, and what each word became.
+pub struct Replaced {
+    /// The references in their new words.
+    pub references: Arc<References>,
+    /// The number of the new word of each old word.
+    pub forms: Vec<u32>,
+}
+
+impl Replaced {
+    /// Candidates of the original references, with each word replaced in the same way.
+    pub fn candidates(&self, candidates: &Candidates, form: impl Fn(&str) -> String) -> Candidates {
+        let vocabulary = &self.references.vocabulary;
+        let base = vocabulary.len() as u32;
+        let mut new = Vocabulary::default();
+        let replace = |word: &str| {
+            let word = form(word);
+            vocabulary.id(&word).unwrap_or_else(|| base + new.intern(&word))
+        };
+        let forms: Vec<u32> = candidates.new.words().map(replace).collect();
+        let id = |word: u32| match word.checked_sub(candidates.known.len() as u32) {
+            None => self.forms[word as usize],
+            Some(new) => forms[new as usize],
+        };
+        let tokens = candidates.tokens.map(id);
+        Candidates { known: Arc::clone(vocabulary), new, tokens, images: candidates.images.clone() }
+    }
+}
+
+/// The tokenised candidates of images that have references; several may belong to one image.
+#[derive(Clone)]
+pub struct Candidates {
+    /// The words of the references.
+    known: Arc<Vocabulary>,
+    new: Vocabulary,
+    tokens: TokenRows,
+    images: Vec<u32>,
+}
+
+impl Candidates {
+    /// Tokenises `captions`, of which `captions[i]` describes image `images[i]` of `references`.
+    pub fn new<S: Split>(
+        references: &References,
+        captions: &[&str],
+        images: Vec<u32>,
+        splitter: impl Fn() -> S + Sync,
+    ) -> Self {
+        let known = Arc::clone(&references.vocabulary);
+        let (tokens, new) = tokenize(captions, &known, splitter);
+        Self { known, new, tokens, images }
+    }
+
+    /// How many candidates there are.
+    pub fn len(&self) -> usize {
+        self.images.len()
+    }
+
+    /// Whether there is no candidate.
+    pub fn is_empty(&self) -> bool {
+        self.images.is_empty()
+    }
+
+    /// The image of each candidate.
+    pub fn images(&self) -> &[u32] {
+        &self.images
+    }
+
+    /// The candidates as rows of words: numbers from the references' vocabulary on are [`Self::new_words`].
+    pub fn tokens(&self) -> &TokenRows {
+        &self.tokens
+    }
+
+    /// Words that no reference has, numbered on from the references' vocabulary.
+    pub fn new_words(&self) -> &Vocabulary {
+        &self.new
+    }
+
+    /// A candidate as tokens joined by single spaces.
+    pub fn text(&self, row: usize) -> String {
+        join(self.tokens.spaced(row), |word| self.word(word))
+    }
+
+    /// How many words the references and the candidates have together.
+    pub fn word_count(&self) -> usize {
+        self.known.len() + self.new.len()
+    }
+
+    /// The text of a word of the candidates.
+    pub fn word(&self, word: u32) -> &str {
+        match word.checked_sub(self.known.len() as u32) {
+            None => self.known.word(word),
+            Some(new) => self.new.word(new),
+        }
+    }
+}
+
+fn join<'a>(words: &[u32], word: impl Fn(u32) -> &'a str) -> String {
+    words.iter().map(|&id| word(id)).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::CHUNK;
+    use crate::tokenization::Tokenized;
+
+    fn row(references: &References, words: &[u32]) -> Vec<String> {
+        words.iter().map(|&w| references.vocabulary().word(w).to_owned()).collect()
+    }
+
+    #[test]
+    fn the_two_ways_to_split_differ_on_other_white_space_only() {
+        let captions = ["a dog", "25\u{a0}1/2 miles", "", "a  b"];
+        let references = References::new(&captions, vec![0, 4], || Tokenized);
+        let tokens = references.tokens();
+        assert_eq!(row(&references, tokens.words(0)), row(&references, tokens.spaced(0)));
+        assert_eq!(row(&references, tokens.words(1)), ["25", "1/2", "miles"]);
+        assert_eq!(row(&references, tokens.spaced(1)), ["25\u{a0}1/2", "miles"]);
+        assert!(tokens.words(2).is_empty());
+        assert_eq!(row(&references, tokens.spaced(2)), [""]);
+        assert_eq!(row(&references, tokens.words(3)), ["a", "b"]);
+        assert_eq!(row(&references, tokens.spaced(3)), ["a", "", "b"]);
+    }
+
+    #[test]
+    fn many_chunks_give_the_numbers_of_one() {
+        let captions: Vec<String> = (0..3 * CHUNK).map(|i| format!("a w{} b", i % 1000)).collect();
+        let captions: Vec<&str> = captions.iter().map(String::as_str).collect();
+        let references = References::new(&captions, vec![0, captions.len()], || Tokenized);
+        assert_eq!(references.vocabulary().len(), 1002);
+        assert_eq!(references.vocabulary().word(1), "w0");
+        assert_eq!(row(&references, references.tokens().words(2 * CHUNK)), ["a", "w384", "b"]);
+    }
+
+    #[test]
+    fn candidates_share_the_words_of_the_references() {
+        let references = References::new(&["a dog"], vec![0, 1], || Tokenized);
+        let candidates = Candidates::new(&references, &["dog x y x"], vec![0], || Tokenized);
+        assert_eq!(candidates.tokens().words(0), [1, 2, 3, 2]);
+        assert_eq!(candidates.word(1), "dog");
+        assert_eq!(candidates.word(3), "y");
+    }
+
+    #[test]
+    fn replaced_words_meet() {
+        let references = References::new(&["fishes swim"], vec![0, 1], || Tokenized);
+        let form = |word: &str| word.trim_end_matches("es").to_owned();
+        let replaced = references.replaced(form);
+        let candidates = Candidates::new(&references, &["fish swim far"], vec![0], || Tokenized);
+        let candidates = replaced.candidates(&candidates, form);
+        assert_eq!(candidates.tokens().words(0), [0, 1, 2]);
+    }
+}

@@ -1,0 +1,14 @@
+//! Captions as rows of words that are numbers.
+//!
+//! Captions are tokenised and their words numbered once; every metric then works on the same `u32`
+//! words. No I/O and no Python here.
+
+mod captions;
+mod rows;
+mod tokenization;
+mod vocabulary;
+
+pub use captions::{Candidates, References, Replaced};
+pub use rows::{TokenRows, is_space};
+pub use tokenization::{Split, Splitter, Tokenization, Tokenized, tokenize_all, tokenize_lines};
+pub use vocabulary::Vocabulary;

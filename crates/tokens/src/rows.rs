@@ -1,0 +1,175 @@
+//! Rows of words as numbers.
+
+use hashbrown::HashMap;
+use rayon::prelude::*;
+use rustc_hash::FxBuildHasher;
+
+use crate::tokenization::Split;
+use crate::vocabulary::Vocabulary;
+
+/// How many captions one parallel task tokenises at most: so many that merging vocabularies costs
+/// little, so few that all threads end together.
+pub(crate) const CHUNK: usize = 8192;
+/// And at least: fewer are not worth a task of their own.
+const SMALL_CHUNK: usize = 128;
+
+/// White space as Python's `str.split()` knows it: what BLEU and CIDEr-D of the reference split on.
+pub fn is_space(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+/// Rows of words in one block of memory.
+///
+/// The reference splits a tokenised caption on any white space for BLEU and CIDEr-D, and on single
+/// spaces for ROUGE-L. The two agree unless a token holds other white space ("25 1/2" with a
+/// no-break space) or is empty, so only rows that differ are kept twice.
+#[derive(Clone)]
+pub struct TokenRows {
+    words: Vec<u32>,
+    ends: Vec<usize>,
+    spaced: HashMap<u32, Box<[u32]>, FxBuildHasher>,
+}
+
+impl TokenRows {
+    fn with_capacity(rows: usize) -> Self {
+        Self {
+            words: Vec::with_capacity(rows * 12),
+            ends: Vec::with_capacity(rows),
+            spaced: HashMap::default(),
+        }
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The words of all rows, one row after the other, split on any white space.
+    pub fn all_words(&self) -> &[u32] {
+        &self.words
+    }
+
+    /// Where the words of a row stand in [`Self::all_words`].
+    pub fn range(&self, row: usize) -> std::ops::Range<usize> {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        start..self.ends[row]
+    }
+
+    /// The words of a row, split on any white space.
+    pub fn words(&self, row: usize) -> &[u32] {
+        &self.words[self.range(row)]
+    }
+
+    /// The words of a row, split on single spaces (an empty caption is one empty word).
+    pub fn spaced(&self, row: usize) -> &[u32] {
+        if !self.spaced.is_empty()
+            && let Some(words) = self.spaced.get(&(row as u32))
+        {
+            return words;
+        }
+        self.words(row)
+    }
+
+    fn push(
+        &mut self,
+        split: impl FnOnce(&mut dyn FnMut(&str)),
+        scratch: &mut Vec<u32>,
+        mut id: impl FnMut(&str) -> u32,
+    ) {
+        let start = self.words.len();
+        let mut differs = false;
+        let mut tokens = 0;
+        scratch.clear();
+        split(&mut |token| {
+            tokens += 1;
+            let plain = !token.is_empty() && token.bytes().all(|b| b > b' ' && b < 0x80);
+            if plain || !(token.is_empty() || token.contains(is_space)) {
+                let word = id(token);
+                self.words.push(word);
+                scratch.push(word);
+            } else {
+                differs = true;
+                scratch.push(id(token));
+                let parts = token.split(is_space).filter(|part| !part.is_empty());
+                self.words.extend(parts.map(&mut id));
+            }
+        });
+        if tokens == 0 {
+            scratch.push(id(""));
+        }
+        if differs || self.words.len() == start {
+            self.spaced.insert(self.ends.len() as u32, scratch.as_slice().into());
+        }
+        self.ends.push(self.words.len());
+    }
+
+    fn append(&mut self, other: &Self, id: impl Fn(u32) -> u32) {
+        let (rows, words) = (self.ends.len() as u32, self.words.len());
+        self.words.extend(other.words.iter().map(|&word| id(word)));
+        self.ends.extend(other.ends.iter().map(|end| end + words));
+        let moved =
+            other.spaced.iter().map(|(row, kept)| (row + rows, kept.iter().map(|&word| id(word)).collect()));
+        self.spaced.extend(moved);
+    }
+
+    pub(crate) fn map(&self, id: impl Fn(u32) -> u32) -> Self {
+        Self {
+            words: self.words.iter().map(|&word| id(word)).collect(),
+            ends: self.ends.clone(),
+            spaced: self
+                .spaced
+                .iter()
+                .map(|(row, kept)| (*row, kept.iter().map(|&word| id(word)).collect()))
+                .collect(),
+        }
+    }
+}
+
+/// Tokenises captions in parallel. Words that `known` has keep its numbers; the others are numbered
+/// on from its length, in the order of the captions, whatever the number of threads.
+pub(crate) fn tokenize<S: Split>(
+    captions: &[&str],
+    known: &Vocabulary,
+    splitter: impl Fn() -> S + Sync,
+) -> (TokenRows, Vocabulary) {
+    let base = known.len() as u32;
+    let size = captions.len().div_ceil(rayon::current_num_threads()).clamp(SMALL_CHUNK, CHUNK);
+    let parts: Vec<(TokenRows, Vocabulary)> = captions
+        .par_chunks(size)
+        .enumerate()
+        .map(|(number, chunk)| {
+            let mut rows = TokenRows::with_capacity(chunk.len());
+            let mut new = Vocabulary::default();
+            let mut split = splitter();
+            let mut scratch = Vec::new();
+            for (i, caption) in chunk.iter().enumerate() {
+                let following = &captions[number * size + i + 1..];
+                let id = |word: &str| match base {
+                    0 => new.intern(word),
+                    _ => known.id(word).unwrap_or_else(|| base + new.intern(word)),
+                };
+                rows.push(|sink| split.split(caption, following, sink), &mut scratch, id);
+            }
+            (rows, new)
+        })
+        .collect();
+    merge(parts, base, captions.len())
+}
+
+fn merge(mut parts: Vec<(TokenRows, Vocabulary)>, base: u32, rows: usize) -> (TokenRows, Vocabulary) {
+    if parts.len() == 1 {
+        return parts.remove(0);
+    }
+    let mut all = TokenRows::with_capacity(rows);
+    let mut vocabulary = Vocabulary::default();
+    for (rows, new) in &parts {
+        let ids: Vec<u32> = new.words().map(|word| base + vocabulary.intern(word)).collect();
+        all.append(rows, |word| if word < base { word } else { ids[(word - base) as usize] });
+    }
+    (all, vocabulary)
+}

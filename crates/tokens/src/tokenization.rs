@@ -1,0 +1,124 @@
+//! How a caption becomes tokens, and captions tokenised in parallel.
+
+use std::cell::Cell;
+
+use rayon::prelude::*;
+
+/// Cuts a caption into tokens; one is made for each parallel task.
+pub trait Split {
+    /// Hands every token of `caption` to `sink`, in order. The tokens joined by single spaces are
+    /// the tokenised caption. `following` are the captions after it in its batch.
+    fn split(&mut self, caption: &str, following: &[&str], sink: &mut dyn FnMut(&str));
+}
+
+/// No tokenisation: the caption already is tokens joined by single spaces.
+#[derive(Clone, Copy, Default)]
+pub struct Tokenized;
+
+impl Split for Tokenized {
+    fn split(&mut self, caption: &str, _: &[&str], sink: &mut dyn FnMut(&str)) {
+        caption.split(' ').for_each(sink);
+    }
+}
+
+/// How captions become tokens.
+#[derive(Clone, Copy)]
+pub enum Tokenization {
+    /// As the Penn Treebank does.
+    PennTreebank(capeval_ptb::Options),
+    /// Not at all: see [`Tokenized`].
+    None,
+}
+
+impl Tokenization {
+    /// What tokenises in one task.
+    pub fn splitter(self) -> Splitter {
+        match self {
+            Self::PennTreebank(options) => Splitter::PennTreebank(Kept::take(), options),
+            Self::None => Splitter::None(Tokenized),
+        }
+    }
+}
+
+thread_local! {
+    static TOKENIZER: Cell<Option<Box<capeval_ptb::Tokenizer>>> = const { Cell::new(None) };
+}
+
+/// The tokenizer of this thread. A tokenizer learns as it reads, and small batches would spend most of
+/// their time on teaching a new one.
+pub struct Kept(Option<Box<capeval_ptb::Tokenizer>>);
+
+impl Kept {
+    fn take() -> Self {
+        Self(TOKENIZER.take())
+    }
+
+    fn tokenizer(&mut self) -> &mut capeval_ptb::Tokenizer {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        TOKENIZER.set(self.0.take());
+    }
+}
+
+/// A tokeniser of one task.
+pub enum Splitter {
+    /// As the Penn Treebank does.
+    PennTreebank(Kept, capeval_ptb::Options),
+    /// Not at all.
+    None(Tokenized),
+}
+
+impl Split for Splitter {
+    fn split(&mut self, caption: &str, following: &[&str], sink: &mut dyn FnMut(&str)) {
+        match self {
+            // The reference tokenises all captions as the lines of one file and looks past the end of a
+            // line, so the captions that follow can change the last token.
+            Self::PennTreebank(tokenizer, options) => {
+                tokenizer.tokenizer().tokenize_in_batch(caption, following, options, sink);
+            }
+            Self::None(tokenized) => tokenized.split(caption, following, sink),
+        }
+    }
+}
+
+/// Tokenises a batch of captions in parallel; `each` makes what is wanted of the tokens of one.
+fn in_batch<T: Send>(
+    captions: &[&str],
+    tokenization: Tokenization,
+    each: impl Fn(&mut dyn FnMut(&mut dyn FnMut(&str))) -> T + Sync,
+) -> Vec<T> {
+    let start = || tokenization.splitter();
+    let rows = (0..captions.len()).into_par_iter().with_min_len(256).map_init(start, |splitter, i| {
+        each(&mut |sink| splitter.split(captions[i], &captions[i + 1..], sink))
+    });
+    rows.collect()
+}
+
+/// The tokens of each caption of a batch.
+pub fn tokenize_all(captions: &[&str], tokenization: Tokenization) -> Vec<Vec<String>> {
+    in_batch(captions, tokenization, |split| {
+        let mut tokens = Vec::new();
+        split(&mut |token| tokens.push(token.to_owned()));
+        tokens
+    })
+}
+
+/// A line of tokens joined by single spaces for each line of `lines`.
+pub fn tokenize_lines(lines: &str, tokenization: Tokenization) -> String {
+    let lines: Vec<&str> = lines.split_terminator('\n').collect();
+    let tokenized = in_batch(&lines, tokenization, |split| {
+        let mut line = String::new();
+        split(&mut |token| {
+            line.push_str(token);
+            line.push(' ');
+        });
+        line.pop();
+        line.push('\n');
+        line
+    });
+    tokenized.concat()
+}
