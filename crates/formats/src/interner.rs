@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hash};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::captions::{ImageId, ImageIds};
+use crate::ids::{ImageId, ImageIds};
 
 /// Gives each different image id a slot: 0, 1, 2, ... in order of first appearance.
 #[derive(Debug)]

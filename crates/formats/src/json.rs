@@ -8,8 +8,9 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use crate::captions::{FlatCaptions, quoted};
+use crate::captions::FlatCaptions;
 use crate::error::{Place, ReadErrorKind};
+use crate::ids::quoted;
 use crate::interner::Interner;
 
 /// One step from the top of the file down to a value.

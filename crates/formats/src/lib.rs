@@ -24,12 +24,14 @@
 
 mod captions;
 mod error;
+mod ids;
 mod interner;
 mod json;
 mod readers;
 mod shapes;
 mod source;
 
-pub use captions::{Captions, CaptionsError, ImageId, ImageIds};
+pub use captions::{Captions, CaptionsError};
 pub use error::{Place, Position, ReadError, ReadErrorKind};
+pub use ids::{ImageId, ImageIds};
 pub use readers::{read_annotations, read_json_lines_references, read_json_lines_results, read_results};

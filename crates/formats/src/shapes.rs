@@ -2,13 +2,10 @@
 
 use serde::de::{Error, MapAccess, SeqAccess};
 
-use crate::captions::{ImageId, quoted};
 use crate::error::ReadErrorKind;
+use crate::ids::{IMAGE_ID, ImageId, quoted};
 use crate::json::{Read, Reader, Shape, Skip, each_element, each_field};
 use crate::source::Source;
-
-/// What an image id must be.
-pub(crate) const IMAGE_ID: &str = "an integer or a string";
 
 /// An image id, by what the file says with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use serde::de::DeserializeSeed;
 use serde_json::error::Category;
 
 use crate::error::{Position, ReadError, ReadErrorKind};
+use crate::ids::IMAGE_ID;
 use crate::json::{Fault, Found, Read, Reader, Shape};
-use crate::shapes::IMAGE_ID;
 
 /// The text of a file, or of one line of it, to be read as one JSON value.
 #[derive(Clone, Copy, Debug)]

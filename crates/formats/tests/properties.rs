@@ -131,12 +131,14 @@ proptest! {
     }
 
     #[test]
-    fn grouping_and_selecting_agree_with_the_pairs(slots in vec(0..5i64, 1..30)) {
-        let texts: Vec<String> = (0..slots.len()).map(|at| format!("caption {at}")).collect();
-        let captions = Captions::from_pairs(ImageIds::Integers(slots.clone()), &texts).unwrap();
-        for (image, (id, own)) in captions.images().enumerate() {
-            let expected = slots.iter().zip(&texts).filter(|pair| ImageId::Integer(*pair.0) == id).map(|pair| pair.1);
-            prop_assert!(own.eq(expected));
+    fn a_selected_image_has_its_captions(counts in vec(1..5usize, 1..10)) {
+        let caption = |image: usize, number: usize| format!("caption {number} of {image}");
+        let captions_of = |(image, &count): (usize, &usize)| (0..count).map(|number| caption(image, number)).collect();
+        let groups: Vec<Vec<String>> = counts.iter().enumerate().map(captions_of).collect();
+        let ids = ImageIds::Integers((0..).take(groups.len()).collect());
+        let captions = Captions::from_grouped(ids, &groups).unwrap();
+        for (image, (_, own)) in captions.images().enumerate() {
+            prop_assert!(own.eq(&groups[image]));
             let alone = captions.select(&[image]).unwrap();
             prop_assert!(alone.captions_of(0).eq(captions.captions_of(image)));
         }

@@ -21,4 +21,5 @@ mod runs;
 mod symbols;
 mod tokenizer;
 
+pub use lowercase::lowercase;
 pub use tokenizer::{Options, Punctuation, Tokenizer, tokenize};

@@ -1,8 +1,9 @@
 //! Abbreviations and the period after them: part of the token, a token of its own, or both.
 
+use super::characters::{digit, latin, space, space_or_line_end, upper};
 use super::contractions::short_year;
-use super::shapes::{digit, latin, space, space_or_line_end, upper};
-use super::{Action, End, Rule, rule, verbatim, web};
+use super::rule::{Action, End, Rule, rule, verbatim};
+use super::web;
 use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, seq};
 
 /// A sentence may end after these: before a capital their period counts twice.

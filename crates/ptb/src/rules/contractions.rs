@@ -1,18 +1,9 @@
 //! Apostrophes: contractions that are split, words that hold an apostrophe, elisions.
 
-use super::shapes::{latin, latin_digit, latin_upper, letter};
-use super::{Action, End, Rule, rule, verbatim};
+use super::characters::{apostrophe, apostrophe_like, latin, latin_digit, latin_upper, letter};
+use super::rule::{Action, End, Rule, rule, verbatim};
 use crate::pattern::{Pattern, Repeat, Set, any_word, choice, exact, literal, one_of, seq};
-use crate::symbols::{APOSTROPHE, NO_BREAK_SPACE, OPEN_QUOTE};
-
-pub(super) fn apostrophe() -> Pattern {
-    choice![one_of("'") | Set::of(&[APOSTROPHE]), "&apos;"]
-}
-
-/// An apostrophe, or a sign found in its place inside words.
-pub(super) fn apostrophe_like() -> Pattern {
-    choice![apostrophe(), one_of("`") | Set::of(&[OPEN_QUOTE])]
-}
+use crate::symbols::NO_BREAK_SPACE;
 
 /// "'s", "'m", "'d", "'re", "'ve", "'ll".
 pub(super) fn ending() -> Pattern {

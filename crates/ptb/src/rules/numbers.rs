@@ -1,7 +1,7 @@
 //! Numbers, dates, fractions, money and telephone numbers.
 
-use super::shapes::{digit, latin_digit, latin_upper};
-use super::{Action, End, Rule, rule, verbatim};
+use super::characters::{digit, latin_digit, latin_upper};
+use super::rule::{Action, End, Rule, rule, verbatim};
 use crate::pattern::{Pattern, Repeat, Set, choice, literal, one_of, seq};
 use crate::symbols::{
     CURRENCY, FRACTION, FRACTION_SLASH, NO_BREAK_SPACE, SEPARATOR, SMALL_SIGN, SOFT_HYPHEN, SUBSCRIPT,

@@ -1,8 +1,8 @@
 //! Quotes, brackets, dashes, ellipses, faces, symbols, white space.
 
-use super::contractions::{apostrophe, two_apostrophes};
-use super::shapes::{latin, latin_digit, line_end, space};
-use super::{Action, End, Rule, rule, verbatim};
+use super::characters::{apostrophe, latin, latin_digit, line_end, space};
+use super::contractions::two_apostrophes;
+use super::rule::{Action, End, Rule, rule, verbatim};
 use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, one_of, seq};
 use crate::symbols::{
     APOSTROPHE, COMMA, ELLIPSIS, FRACTION_SLASH, IGNORED, NEXT_LINE, NO_BREAK_SPACE, OPEN_QUOTE, QUOTE,

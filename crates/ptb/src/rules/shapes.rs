@@ -1,59 +1,18 @@
 //! Words, and the compounds of words, letters and digits.
 
-use super::contractions::{apostrophe, apostrophe_like};
-use super::{Action, End, Rule, abbreviations, rule, verbatim};
-use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, one_of, seq};
-use crate::symbols::{
-    APOSTROPHE, COMMA, DIGIT, DOTLESS_I, DOTTED_I, HYPHEN, KELVIN, LETTER, LINE_END, LONG_S, MARK, NEXT_LINE,
-    NO_BREAK_SPACE, SOFT_HYPHEN, SPACE, UPPER, UPPER_NUMERAL, UPPER_SYMBOL,
+use super::abbreviations::dotted_letters;
+use super::characters::{
+    apostrophe, apostrophe_like, digit, latin, latin_digit, latin_upper, letter, space_or_line_end,
+    word_letter,
 };
-
-pub(super) fn latin_upper() -> Set {
-    Set::range(b'A', b'Z')
-}
-
-pub(super) fn latin() -> Set {
-    latin_upper() | Set::range(b'a', b'z')
-}
-
-pub(super) fn latin_digit() -> Set {
-    Set::range(b'0', b'9')
-}
-
-pub(super) fn digit() -> Set {
-    latin_digit() | Set::of(&[DIGIT])
-}
-
-pub(super) fn letter() -> Set {
-    latin() | Set::of(&[LETTER, UPPER, LONG_S, KELVIN, DOTLESS_I, DOTTED_I])
-}
-
-pub(super) fn upper() -> Set {
-    latin_upper() | Set::of(&[UPPER, KELVIN, DOTTED_I, UPPER_SYMBOL, UPPER_NUMERAL])
-}
-
-pub(super) fn space() -> Set {
-    one_of(" \t") | Set::of(&[SPACE, NO_BREAK_SPACE])
-}
-
-pub(super) fn line_end() -> Pattern {
-    let single = one_of("\n\r\u{b}\u{c}") | Set::of(&[LINE_END, NEXT_LINE]);
-    choice![single, "\r\n"]
-}
-
-pub(super) fn space_or_line_end() -> Pattern {
-    choice![space(), line_end()]
-}
+use super::contractions::{ending, negation};
+use super::rule::{Action, End, Rule, rule, verbatim};
+use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, one_of, seq};
+use crate::symbols::{COMMA, HYPHEN, SOFT_HYPHEN};
 
 /// Commas, colons and semicolons: a period before them is part of the word.
 fn inner_punctuation() -> Set {
     one_of(",;:") | Set::of(&[COMMA])
-}
-
-/// A letter as words have it: also a mark, a soft hyphen, or the entity of an accented vowel.
-pub(super) fn word_letter() -> Pattern {
-    let entity = seq!["&", one_of("aeiouAEIOU"), any_word("acute grave uml"), ";"];
-    choice![letter() | Set::of(&[MARK, SOFT_HYPHEN]), entity]
 }
 
 fn alphanumeric() -> Pattern {
@@ -78,8 +37,8 @@ pub(super) fn words() -> Vec<Rule> {
         Set::of(&[SOFT_HYPHEN]).any_number(),
     ];
     vec![
-        rule(seq![word(), super::contractions::ending()], End::Apostrophe(0), Action::DropSoftHyphens),
-        rule(seq![negated, super::contractions::negation()], End::Apostrophe(1), Action::DropSoftHyphens),
+        rule(seq![word(), ending()], End::Apostrophe(0), Action::DropSoftHyphens),
+        rule(seq![negated, negation()], End::Apostrophe(1), Action::DropSoftHyphens),
         rule(word(), End::Match, Action::DropSoftHyphens),
     ]
 }
@@ -138,7 +97,7 @@ pub(super) fn compounds() -> Vec<Rule> {
 fn hyphenated_with_dots() -> Pattern {
     let plain = latin() | latin_digit();
     let soft = Set::of(&[SOFT_HYPHEN]);
-    let tail = choice![(plain | soft).at_least_once(), seq![abbreviations::dotted_letters(), "."],];
+    let tail = choice![(plain | soft).at_least_once(), seq![dotted_letters(), "."],];
     seq![plain, (plain | one_of(".,") | soft).any_number(), seq!["-", tail].at_least_once(),]
 }
 
@@ -156,19 +115,4 @@ fn joined_capitals() -> Pattern {
     let capitals = || latin_upper().at_least_once();
     let joint = choice![one_of("+&"), "&amp;"];
     seq![capitals(), seq![joint, capitals()].at_least_once()]
-}
-
-/// Whether a symbol is white space within a line.
-pub(crate) fn is_space(symbol: u8) -> bool {
-    matches!(symbol, b' ' | b'\t' | SPACE | NO_BREAK_SPACE)
-}
-
-/// Whether a symbol is white space or a line end.
-pub(crate) fn is_white_space(symbol: u8) -> bool {
-    is_space(symbol) || matches!(symbol, b'\n'..=b'\r' | LINE_END | NEXT_LINE)
-}
-
-/// Whether a symbol can be the apostrophe of a contraction; a semicolon ends its entity.
-pub(crate) fn is_apostrophe(symbol: u8) -> bool {
-    matches!(symbol, b'\'' | b'`' | b';' | APOSTROPHE | crate::symbols::OPEN_QUOTE)
 }

@@ -1,7 +1,7 @@
 //! Mark-up and entities, addresses, and the names of social networks.
 
-use super::shapes::{latin, latin_digit, word_letter};
-use super::{Action, End, Rule, rule, verbatim};
+use super::characters::{latin, latin_digit, word_letter};
+use super::rule::{Action, End, Rule, rule, verbatim};
 use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, one_of, seq};
 use crate::symbols::{DASH, NO_BREAK_SPACE};
 
