@@ -1,0 +1,79 @@
+use thiserror::Error;
+
+/// Why a bracketed tree was not read.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+#[error("a bracketed tree was expected, but at byte {at} {found} ({text:?})")]
+pub struct TreeError {
+    /// The text that was read.
+    pub text: String,
+    /// Where reading stopped, in bytes.
+    pub at: usize,
+    /// What stands there instead.
+    pub found: &'static str,
+}
+
+/// Why a tree pattern was not compiled.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+#[error("{problem}, at byte {at} of the tree pattern {pattern:?}")]
+pub struct PatternError {
+    /// The pattern as written.
+    pub pattern: String,
+    /// Where the problem is, in bytes.
+    pub at: usize,
+    /// What is wrong.
+    pub problem: String,
+}
+
+/// Why a set of rules can't be used.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum RulesError {
+    /// A tree pattern of a relation or of the head rules.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// A pattern of a relation names no node `target`.
+    #[error("a tree pattern of relation {relation:?} has no node named \"target\": {pattern:?}")]
+    NoTarget {
+        /// The relation's name.
+        relation: String,
+        /// The pattern as written.
+        pattern: String,
+    },
+    /// A relation names a parent that is not in the list.
+    #[error("relation {relation:?} has the parent {parent:?}, which is not in the list of relations")]
+    UnknownParent {
+        /// The relation's name.
+        relation: String,
+        /// The parent's name.
+        parent: String,
+    },
+    /// A relation that the algorithm itself speaks of is missing, or there are more than it can number.
+    #[error("the list of relations must have {expected}")]
+    Relations {
+        /// What it must have.
+        expected: String,
+    },
+    /// The search direction of a head rule.
+    #[error(
+        "a head rule of {category:?} begins with {found:?}; expected left, leftdis, leftexcept, right, rightdis or rightexcept"
+    )]
+    Direction {
+        /// The category that the rule is for.
+        category: String,
+        /// What stands in place of a direction.
+        found: String,
+    },
+    /// A regular expression that stands alone.
+    #[error("{0}")]
+    Expression(String),
+}
+
+/// Why a tree has no dependencies.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum HeadError {
+    /// No head rule for a category.
+    #[error("no head rule is known for the category {category:?}")]
+    NoRule {
+        /// The category.
+        category: String,
+    },
+}

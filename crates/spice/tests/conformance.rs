@@ -1,0 +1,308 @@
+//! Every stage after the basic dependencies against dumps of the reference.
+//!
+//! Not part of plain `cargo test`, as it needs files that are not in the repository:
+//!
+//! ```sh
+//! CAPEVAL_SPICE_DUMPS=dev.jsonl.gz:more.jsonl CAPEVAL_SPICE_LISTS=lists.json \
+//!     cargo test --release -p capeval-spice --test conformance -- --ignored --nocapture
+//! ```
+//!
+//! A dump has a caption a line with its sentences `s` (tokens `t`, tags `p`, lemmas `l`, basic
+//! dependencies `b`, CC-processed dependencies `cc`, and `en` where rewriting changes them) and
+//! tuples `tu`. `CAPEVAL_SPICE_LISTS` is a JSON object with the fields of `WordLists`.
+
+use capeval_dependencies::processed::{BasicDependency, Graph, Sentence, process};
+use capeval_meteor::{Synonyms, compile_synonyms};
+use capeval_spice::{
+    Category, Comparison, Concepts, GraphTuples, Lists, ParsedSentence, SceneGraph, SceneTuple, Tuple,
+    WordLists, compare, rewrite, tuples,
+};
+use flate2::read::MultiGzDecoder;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::time::{Duration, Instant};
+
+fn setting(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("nothing to test: set {name} (see the top of this file)"))
+}
+
+fn read(path: &str) -> String {
+    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let mut text = String::new();
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        MultiGzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
+    } else {
+        text = String::from_utf8(bytes).unwrap();
+    }
+    text
+}
+
+fn captions() -> Vec<Value> {
+    let paths = setting("CAPEVAL_SPICE_DUMPS");
+    let texts: Vec<String> = paths.split(':').map(read).collect();
+    let lines = texts.iter().flat_map(|text| text.lines());
+    let captions: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(!captions.is_empty(), "nothing to test: no captions in {paths}");
+    captions
+}
+
+fn strings(value: &Value) -> Vec<&str> {
+    value.as_array().unwrap().iter().map(|item| item.as_str().unwrap()).collect()
+}
+
+fn lists() -> Lists {
+    let lists: Value = serde_json::from_str(&read(&setting("CAPEVAL_SPICE_LISTS"))).unwrap();
+    let list = |name: &str| strings(&lists[name]).into_iter().map(str::to_owned).collect();
+    let lists = WordLists {
+        two_word_prepositions: list("two_word_prepositions"),
+        two_word_prepositions_headed_by_first: list("two_word_prepositions_headed_by_first"),
+        three_word_prepositions: list("three_word_prepositions"),
+        quantity_nouns: list("quantity_nouns"),
+        plural_quantities: list("plural_quantities"),
+        partitives: list("partitives"),
+        singular_pronouns: list("singular_pronouns"),
+        colors: list("colors"),
+        sizes: list("sizes"),
+        numbers: list("numbers"),
+    };
+    Lists::new(lists).unwrap()
+}
+
+/// The edges of a graph as dumps have them.
+fn dumped(graph: &Graph) -> Value {
+    let node = |word| match graph.copy(word) {
+        0 => Value::from(graph.index(word)),
+        copy => Value::from(format!("{}.{copy}", graph.index(word))),
+    };
+    let mut roots: Vec<_> = graph.roots().collect();
+    roots.sort_by(|&one, &other| graph.compare(one, other));
+    let roots = roots.into_iter().map(|root| Value::from(vec!["root".into(), Value::from(0), node(root)]));
+    let mut edges: Vec<_> = graph.edges().collect();
+    edges.sort_by(|one, other| {
+        let dependents = graph.compare(one.dependent, other.dependent);
+        let words = dependents.then_with(|| graph.compare(one.governor, other.governor));
+        words.then_with(|| graph.name(one.relation).cmp(graph.name(other.relation)))
+    });
+    let edges = edges.into_iter().map(|edge| {
+        Value::from(vec![graph.name(edge.relation).into(), node(edge.governor), node(edge.dependent)])
+    });
+    roots.chain(edges).collect()
+}
+
+#[derive(Default)]
+struct Tally {
+    total: usize,
+    equal: usize,
+}
+
+impl Tally {
+    fn add(&mut self, what: &str, caption: &Value, expected: &Value, found: &Value) {
+        self.total += 1;
+        if expected == found {
+            self.equal += 1;
+        } else if self.total - self.equal <= 5 {
+            println!("{what} of {}\n  expected {expected}\n  found    {found}", caption["c"]);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Run {
+    processed: Tally,
+    rewritten: Tally,
+    tuples: Tally,
+    /// Time of processing, rewriting and reading tuples.
+    steps: [Duration; 3],
+}
+
+impl Run {
+    fn caption(&mut self, caption: &Value, lists: &Lists) {
+        let mut all_tuples = Vec::new();
+        for (number, sentence) in caption["s"].as_array().unwrap().iter().enumerate() {
+            let (words, tags, lemmas) =
+                (strings(&sentence["t"]), strings(&sentence["p"]), strings(&sentence["l"]));
+            let basic: Vec<BasicDependency<'_>> = sentence["b"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|edge| BasicDependency {
+                    relation: edge[0].as_str().unwrap(),
+                    governor: edge[1].as_u64().unwrap() as usize,
+                    dependent: edge[2].as_u64().unwrap() as usize,
+                })
+                .collect();
+            let dumped_sentence = Sentence { number, words: &words, tags: &tags };
+            let start = Instant::now();
+            let mut graph = process(&dumped_sentence, &basic, &lists.prepositions).unwrap();
+            let after_processing = start.elapsed();
+            let processed = dumped(&graph);
+            let start_of_rest = Instant::now();
+            rewrite(&mut graph, &dumped_sentence, lists);
+            let after_rewriting = start_of_rest.elapsed();
+            let found = tuples(&graph, &ParsedSentence { sentence: dumped_sentence, lemmas: &lemmas });
+            let end = start_of_rest.elapsed();
+            let steps = [after_processing, after_rewriting, end - after_rewriting];
+            for (sum, step) in self.steps.iter_mut().zip(steps) {
+                *sum += step;
+            }
+            self.processed.add("cc", caption, &sentence["cc"], &processed);
+            let expected = if sentence["en"].is_null() { &sentence["cc"] } else { &sentence["en"] };
+            self.rewritten.add("en", caption, expected, &dumped(&graph));
+            all_tuples.extend(found.iter().map(|tuple| Value::from(tuple.parts())));
+        }
+        self.tuples.add("tu", caption, &caption["tu"], &Value::from(all_tuples));
+    }
+}
+
+#[test]
+#[ignore = "needs dumps of the reference"]
+fn graphs_and_tuples_are_those_of_the_reference() {
+    let (captions, lists) = (captions(), lists());
+    let mut run = Run::default();
+    for caption in &captions {
+        run.caption(caption, &lists);
+    }
+    let tallies = [("cc", &run.processed), ("en", &run.rewritten), ("tu", &run.tuples)];
+    for (what, tally) in tallies {
+        println!("{what}: {} of {} equal", tally.equal, tally.total);
+    }
+    let per_caption = run.steps.map(|time| time.as_secs_f64() * 1e6 / captions.len() as f64);
+    println!("microseconds a caption: {per_caption:.1?}");
+    for (what, tally) in tallies {
+        assert_eq!(tally.equal, tally.total, "{what}");
+    }
+}
+
+/// A table of synonyms from METEOR's own files, given as the folder that holds them.
+fn synonyms() -> Synonyms<Vec<u8>> {
+    let folder = setting("CAPEVAL_SPICE_SYNONYMS");
+    let open = |name: &str| {
+        let path = format!("{folder}/{name}");
+        BufReader::new(File::open(&path).unwrap_or_else(|error| panic!("{path}: {error}")))
+    };
+    let file = compile_synonyms(&mut open("english.synsets"), &mut open("english.exceptions")).unwrap();
+    Synonyms::open(file).unwrap()
+}
+
+fn caption_tuples(captions: &[Value]) -> HashMap<&str, Vec<Tuple>> {
+    let of = |caption: &Value| -> Vec<Tuple> {
+        let tuples = caption["tu"].as_array().unwrap().iter();
+        tuples.map(|tuple| Tuple::from_parts(&strings(tuple)).unwrap()).collect()
+    };
+    captions.iter().map(|caption| (caption["c"].as_str().unwrap(), of(caption))).collect()
+}
+
+/// The words of each part of each tuple, sorted, with the flag that tells if it is matched.
+fn described(tuples: &GraphTuples, matched: &[bool]) -> Vec<(Vec<Vec<String>>, bool)> {
+    let words = |tuple: SceneTuple| {
+        let concepts = tuples.graph().concepts(tuple).into_iter().flatten();
+        let sorted = concepts.map(|concept| {
+            let mut words: Vec<String> =
+                concept.words().iter().flat_map(|word| word.split('/')).map(str::to_owned).collect();
+            words.sort();
+            words
+        });
+        sorted.collect()
+    };
+    let mut all: Vec<_> =
+        tuples.tuples().iter().zip(matched).map(|(&tuple, &flag)| (words(tuple), flag)).collect();
+    all.sort();
+    all
+}
+
+fn described_dump(tuples: &Value) -> Vec<(Vec<Vec<String>>, bool)> {
+    let one = |tuple: &Value| {
+        let parts = tuple.as_array().unwrap();
+        let (flag, parts) = parts.split_last().unwrap();
+        let words = |part: &Value| {
+            let mut words: Vec<String> = part.as_str().unwrap().split('/').map(str::to_owned).collect();
+            words.sort();
+            words
+        };
+        (parts.iter().map(words).collect(), flag.as_bool().unwrap())
+    };
+    let mut all: Vec<_> = tuples.as_array().unwrap().iter().map(one).collect();
+    all.sort();
+    all
+}
+
+fn dumped_counts(comparison: &Comparison) -> Value {
+    let categories = Category::LIST.iter().zip(&comparison.counts).map(|(&category, counts)| {
+        let missed = i64::from(counts.references) - i64::from(counts.matched);
+        let scores = counts.scores(category);
+        let row = [
+            Value::from(counts.matched),
+            Value::from(counts.candidate - counts.matched),
+            Value::from(missed),
+            Value::from(scores.precision),
+            Value::from(scores.recall),
+            Value::from(scores.f),
+        ];
+        (format!("{category:?}"), Value::from(row.to_vec()))
+    });
+    Value::Object(categories.collect())
+}
+
+/// `CAPEVAL_SPICE_SCORES` names a JSON file of scored images (`human` and `machine`, each with
+/// `images`); `CAPEVAL_SPICE_SYNONYMS` the folder of METEOR's `english.synsets` and `.exceptions`.
+#[test]
+#[ignore = "needs scores of the reference"]
+fn counts_and_scores_are_those_of_the_reference() {
+    let (captions, lists, synonyms) = (captions(), lists(), synonyms());
+    let tuples = caption_tuples(&captions);
+    let scores: Value = serde_json::from_str(&read(&setting("CAPEVAL_SPICE_SCORES"))).unwrap();
+    let mut concepts = Concepts::new(&synonyms);
+    let (mut counts, mut candidate_tuples, mut reference_tuples) =
+        (Tally::default(), Tally::default(), Tally::default());
+    let mut time = Duration::ZERO;
+    for kind in ["human", "machine"] {
+        for image in scores[kind]["images"].as_array().unwrap() {
+            let start = Instant::now();
+            let candidate = &tuples[image["test"].as_str().unwrap()];
+            let references: Vec<&Tuple> =
+                strings(&image["refs"]).into_iter().flat_map(|reference| &tuples[reference]).collect();
+            let candidate = SceneGraph::new(candidate, &mut concepts).unwrap();
+            let references = SceneGraph::new(references, &mut concepts).unwrap();
+            let (candidate, references) =
+                (GraphTuples::new(candidate, &lists), GraphTuples::new(references, &lists));
+            let comparison = compare(&candidate, &references);
+            time += start.elapsed();
+            let caption = serde_json::json!({"c": image["id"]});
+            counts.add("counts", &caption, &image["s"], &dumped_counts(&comparison));
+            let matched: Vec<bool> = comparison.candidate_matches.iter().map(Option::is_some).collect();
+            let compared = |tally: &mut Tally, what: &str, dump: &Value, own: Vec<_>| {
+                let (expected, own) = (described_dump(dump), own);
+                tally.add(what, &caption, &serde_json::json!(expected), &serde_json::json!(own));
+            };
+            compared(
+                &mut candidate_tuples,
+                "candidate's tuples",
+                &image["tt"],
+                described(&candidate, &matched),
+            );
+            let without_flags = |tuples: Vec<(Vec<Vec<String>>, bool)>| -> Vec<Vec<Vec<String>>> {
+                tuples.into_iter().map(|(words, _)| words).collect()
+            };
+            let own = without_flags(described(&references, &comparison.reference_matched));
+            let expected = without_flags(described_dump(&image["rt"]));
+            reference_tuples.add(
+                "references' tuples",
+                &caption,
+                &serde_json::json!(expected),
+                &serde_json::json!(own),
+            );
+        }
+    }
+    let tallies = [&counts, &candidate_tuples, &reference_tuples];
+    for (what, tally) in ["counts and scores", "candidates' tuples", "references' tuples"].iter().zip(tallies)
+    {
+        println!("{what}: {} of {} images equal", tally.equal, tally.total);
+    }
+    println!("{:.1} microseconds an image", time.as_secs_f64() * 1e6 / counts.total as f64);
+    for tally in tallies {
+        assert_eq!(tally.equal, tally.total);
+    }
+    assert!(counts.total > 0, "nothing to test: no images");
+}
