@@ -112,7 +112,7 @@ impl Converter {
 
     fn edges(&self, tree: &Tree, labels: &Labels, scratch: &mut ConverterScratch) -> Vec<Edge> {
         let ConverterScratch { relations, heads, words, found } = scratch;
-        words.read(tree, heads);
+        words.read(tree);
         found.clear();
         self.relations.each(tree, labels, heads.for_patterns(), relations, |node, relation, target| {
             let (governor, dependent) = (words.of(heads.word(node)), words.of(heads.word(target)));
@@ -172,7 +172,7 @@ struct Words {
 }
 
 impl Words {
-    fn read(&mut self, tree: &Tree, _heads: &Heads) {
+    fn read(&mut self, tree: &Tree) {
         self.number.clear();
         self.number.resize(tree.size(), u32::MAX);
         self.leaves.clear();
@@ -354,5 +354,78 @@ impl Correction<'_> {
                 edge.relation = special.csubjpass;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules() -> Rules {
+        Rules {
+            relations: crate::relations::tests::small_rules(),
+            heads: crate::heads::tests::small_rules(),
+            verbs_without_object: "(?i:seem|try)".to_owned(),
+        }
+    }
+
+    fn converted(text: &str) -> String {
+        let converter = Converter::new(&rules(), LabelTests::default()).unwrap();
+        let mut labels = converter.labels();
+        let tree = Tree::read(text, &mut labels).unwrap();
+        let lemma = |word: &str, _: &str| word.trim_end_matches('s').to_owned();
+        let edges = converter.convert(&tree, &labels, 0, &lemma, &mut ConverterScratch::default()).unwrap();
+        let edge =
+            |e: &Edge| format!("{} {} {}", converter.relations().name(e.relation), e.governor, e.dependent);
+        edges.iter().map(edge).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn the_root_comes_first_and_then_the_words_in_order() {
+        let tree = "(ROOT (S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (NN cats))) (. .)))";
+        assert_eq!(converted(tree), "root 0 3; det 2 1; nsubj 3 2; dobj 3 4; punct 3 5");
+    }
+
+    #[test]
+    fn words_that_no_rule_reaches_depend_on_the_phrase_above() {
+        let tree = "(ROOT (S (NP (NP (NN dogs)) (VP (VBG running) (NP (NN home)))) (VP (VBZ are))))";
+        assert_eq!(converted(tree), "root 0 4; nsubj 4 1; dep 1 2; dobj 2 3");
+    }
+
+    #[test]
+    fn the_most_specific_relation_is_kept() {
+        let tree = "(ROOT (S (VP (VBZ runs) (PP (IN at) (NP (NN night))))))";
+        assert_eq!(converted(tree), "root 0 1; nmod:tmod 1 2; dep 2 3");
+    }
+
+    #[test]
+    fn subjects_of_passives_are_passive() {
+        let tree = "(ROOT (S (NP (NN dog)) (VP (VBD was) (VP (VBN seen)))))";
+        assert_eq!(converted(tree), "root 0 3; nsubjpass 3 1; auxpass 3 2");
+    }
+
+    #[test]
+    fn a_question_word_goes_to_the_verb_it_is_the_object_of() {
+        let question = |verb: &str| {
+            let clause = format!("(VP (VBZ {verb}) (S (VP (VB have))))");
+            converted(&format!("(ROOT (SBARQ (WHNP (WP what)) (SQ {clause})))"))
+        };
+        assert_eq!(question("thinks"), "root 0 2; dep 2 1; xcomp 2 3");
+        assert_eq!(question("seems"), "root 0 2; dobj 3 1; xcomp 2 3");
+    }
+
+    #[test]
+    fn a_preposition_left_behind_marks_the_word_that_it_belongs_to() {
+        let tree = "(ROOT (S (VP (VBZ sees) (NP (NP (NN man)) (SBAR (WHNP (WP whom)) (S (VP (VBZ cares) (PP (IN for)))))))))";
+        assert_eq!(converted(tree), "root 0 1; dobj 1 2; nmod 4 3; acl 2 4; case 3 5");
+        let tree = "(ROOT (S (VP (VBZ cares) (PP (IN for)))))";
+        assert_eq!(converted(tree), "root 0 1; nmod 1 2");
+        let tree = "(ROOT (S (NP (NP (NN man)) (SBAR (WHNP (WP whom)) (S (VP (VBZ sees)))))))";
+        assert_eq!(converted(tree), "root 0 1; dobj 3 2; acl 1 3");
+    }
+
+    #[test]
+    fn one_word_is_a_sentence() {
+        assert_eq!(converted("(ROOT (NP (NN dog)))"), "root 0 1");
     }
 }
