@@ -155,6 +155,10 @@ CRATES = {
     "metrics": {"capeval-tokens"},
     "meteor": {"capeval-tables", "capeval-tokens"},
     "parser": {"capeval-tables"},
+    "dependencies": {"capeval-ptb"},
+    "lemmas": {"capeval-tables"},
+    "spice": {"capeval-dependencies", "capeval-meteor", "capeval-ptb", "capeval-tables"},
+    "classfiles": {"capeval-dependencies", "capeval-lemmas", "capeval-spice", "capeval-tables"},
     "python": {
         "capeval-ptb",
         "capeval-formats",
