@@ -1,8 +1,12 @@
 //! The rules that a model brings: relations with their tree patterns, and head rules, as plain data.
 
+use crate::rewriting::RewritingRule;
+
 /// All that the conversion needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rules {
+    /// The steps that rewrite a tree before relations are read from it.
+    pub rewriting: Vec<RewritingRule>,
     /// The relations, in the order in which they are tried.
     pub relations: Vec<RelationRule>,
     /// How heads are found.
