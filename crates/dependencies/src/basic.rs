@@ -328,6 +328,9 @@ impl Correction<'_> {
     /// `prep` and `rel` are steps on the way: "that he fought for", "who you love".
     fn settle_relatives(&mut self) {
         let special = self.converter.relations.special;
+        if !self.edges.iter().any(|edge| self.has(edge, &[special.prep, special.rel])) {
+            return;
+        }
         for governor in self.governors() {
             let dependents = self.dependents(governor);
             for prep in dependents
