@@ -2,8 +2,9 @@
 
 use std::error::Error;
 use std::fs::read;
+use std::io::Write;
 
-use capeval_classfiles::{Jars, Rules};
+use capeval_classfiles::{Jars, Reference};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let paths: Vec<String> = std::env::args().skip(1).collect();
@@ -12,6 +13,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let jars =
         Jars { corenlp: read(corenlp)?, scene_graph_parser: read(scene_graph_parser)?, spice: read(spice)? };
-    serde_json::to_writer(std::io::stdout().lock(), &Rules::read(jars)?)?;
+    std::io::stdout().write_all(&Reference::read(jars)?.rules.to_bytes()?)?;
     Ok(())
 }

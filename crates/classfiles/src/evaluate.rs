@@ -125,13 +125,6 @@ impl Evaluator {
         }
     }
 
-    /// All static fields of a class by name.
-    pub fn static_fields(&mut self, class: &str) -> Result<Vec<(String, Value)>, Error> {
-        self.initialise(class)?;
-        let fields = self.statics.iter().filter(|((owner, _), _)| owner == class);
-        Ok(fields.map(|((_, field), value)| (field.clone(), value.clone())).collect())
-    }
-
     /// Runs the instructions from one position on an unknown object; gives what was called and how it ended.
     pub fn trace(
         &mut self,

@@ -11,10 +11,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use capeval_classfiles::{Jars, Rewriting, Rules};
-use capeval_dependencies::{
-    Converter, ConverterScratch, Edge, HeadRules, Labels, RelationRule, RewritingRule, Tree,
-};
+use capeval_classfiles::{Jars, Reference};
+use capeval_dependencies::{Converter, ConverterScratch, Edge, Labels, Tree};
 use capeval_lemmas::Lemmatizer;
 use serde_json::Value;
 
@@ -31,49 +29,14 @@ fn jar(folder: &Path, name: &str) -> Vec<u8> {
     std::fs::read(path.unwrap_or_else(|| panic!("{name} is not in {}", folder.display()))).unwrap()
 }
 
-fn read_rules(folder: &Path) -> Rules {
+fn read_reference(folder: &Path) -> Reference {
     let jar = |name| jar(folder, name);
-    Rules::read(Jars {
+    Reference::read(Jars {
         corenlp: jar("stanford-corenlp-3.6.0.jar"),
         scene_graph_parser: jar("SceneGraphParser-1.0.jar"),
         spice: jar("spice-1.0.jar"),
     })
     .unwrap()
-}
-
-fn conversion_rules(rules: &Rules) -> capeval_dependencies::Rules {
-    let heads = rules.heads.clone();
-    let relation = |relation: &capeval_classfiles::Relation| RelationRule {
-        name: relation
-            .specific
-            .iter()
-            .fold(relation.short.clone(), |name, specific| format!("{name}:{specific}")),
-        parent: relation.parent.clone(),
-        source: relation.source.clone(),
-        patterns: relation.patterns.clone(),
-    };
-    let rewriting = |step: &Rewriting| match step.clone() {
-        Rewriting::Operations { patterns, operations } => RewritingRule::Operations { patterns, operations },
-        Rewriting::Date { pattern } => RewritingRule::Date { pattern },
-        Rewriting::Coordination => RewritingRule::Coordination,
-    };
-    capeval_dependencies::Rules {
-        rewriting: rules.rewriting.iter().map(rewriting).collect(),
-        relations: rules.relations.iter().map(relation).collect(),
-        heads: HeadRules {
-            table: heads.rules.into_iter().collect(),
-            punctuation_tags: heads.punctuation_tags,
-            auxiliaries: heads.verbal_auxiliaries,
-            copulas: heads.copulas,
-            passive_auxiliaries: heads.passive_auxiliaries,
-            verb_tags: heads.verbal_tags,
-            auxiliary_tags: heads.auxiliary_tags,
-            conjunction_phrases: heads.conjunction_patterns,
-            copular_questions: heads.copula_patterns,
-            temporal_verb_phrase: heads.time_pattern,
-        },
-        verbs_without_object: rules.word_patterns["NP_V_S_INF_VERBS_REGEX"].clone(),
-    }
 }
 
 fn captions(path: &str) -> Vec<Value> {
@@ -95,10 +58,10 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn new(rules: Rules) -> Self {
-        let converter = Converter::new(&conversion_rules(&rules)).unwrap();
+    fn new(reference: Reference) -> Self {
+        let converter = Converter::new(&reference.rules.dependencies).unwrap();
         let labels = converter.labels();
-        let lemmas = Lemmatizer::new(rules.morphology).unwrap();
+        let lemmas = Lemmatizer::new(reference.lemmas).unwrap();
         Comparison { converter, lemmas, labels, scratch: ConverterScratch::default(), spent: Duration::ZERO }
     }
 
@@ -129,7 +92,7 @@ impl Comparison {
 fn basic_dependencies_equal_the_reference() {
     let Some(folder) = variable("CAPEVAL_SPICE_JARS") else { return };
     let Some(files) = variable("CAPEVAL_SPICE_GOLDENS") else { return };
-    let mut comparison = Comparison::new(read_rules(Path::new(&folder)));
+    let mut comparison = Comparison::new(read_reference(Path::new(&folder)));
     let mut different = 0;
     for path in files.split(':').filter(|path| !path.is_empty()) {
         let (mut equal, mut all) = (0, 0);

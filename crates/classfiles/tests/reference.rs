@@ -2,8 +2,8 @@
 //!
 //! - `CAPEVAL_SPICE_JARS`: a folder with `stanford-corenlp-3.6.0.jar`, `SceneGraphParser-1.0.jar`
 //!   and `spice-1.0.jar`, in it or in its folder `lib`;
-//! - `CAPEVAL_SPICE_RULES`: relations, heads, word lists and tree operations as JSON, printed by
-//!   Java reflection;
+//! - `CAPEVAL_SPICE_RULES`: relations, heads, tree operations, word lists and spellings as JSON,
+//!   printed by Java reflection;
 //! - `CAPEVAL_SPICE_GOLDENS`: files with one dumped caption a line, separated by colons (`.gz` or not);
 //! - `CAPEVAL_SPICE_LEMMAS`: a file with one `[word, tag, lemma]` a line;
 //! - `CAPEVAL_SPICE_REWRITTEN`: files, separated by colons, with a bracketed tree, the tree after the
@@ -16,11 +16,15 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use capeval_classfiles::{Jars, Rewriting, Rules};
+use capeval_classfiles::{Jars, Reference};
 use capeval_dependencies::{LabelTests, Labels, Rewriter, RewritingRule, RewritingScratch, Tree};
-use capeval_lemmas::Lemmatizer;
+use capeval_lemmas::{Lemmatizer, Sections};
+use capeval_spice::Rules;
+use capeval_tables::{Kind, TableFile};
 use flate2::read::GzDecoder;
-use serde_json::Value;
+use serde_json::{Value, json};
+
+const KIND: Kind = Kind { name: "TEST", version: 1 };
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -39,7 +43,7 @@ fn jar(folder: &Path, name: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(std::fs::read(path)?)
 }
 
-fn rules() -> Result<Option<Rules>, Box<dyn Error>> {
+fn reference() -> Result<Option<Reference>, Box<dyn Error>> {
     let Some(folder) = variable("CAPEVAL_SPICE_JARS").map(PathBuf::from) else {
         return Ok(None);
     };
@@ -48,7 +52,7 @@ fn rules() -> Result<Option<Rules>, Box<dyn Error>> {
         scene_graph_parser: jar(&folder, "SceneGraphParser-1.0.jar")?,
         spice: jar(&folder, "spice-1.0.jar")?,
     };
-    Ok(Some(Rules::read(jars)?))
+    Ok(Some(Reference::read(jars)?))
 }
 
 fn lines(path: &str) -> Result<impl Iterator<Item = Result<Value, Box<dyn Error>>>, Box<dyn Error>> {
@@ -65,39 +69,64 @@ fn sorted(value: &Value) -> Vec<String> {
     texts
 }
 
+/// A relation's name and more, as reflection has them.
+fn expected_relation(relation: &Value) -> Value {
+    let short = relation["short"].as_str().unwrap_or_default();
+    let name =
+        relation["specific"].as_str().map_or(short.to_owned(), |specific| format!("{short}:{specific}"));
+    json!({
+        "name": name,
+        "parent": relation["parent"],
+        "source": relation["source"],
+        "patterns": relation["patterns"],
+    })
+}
+
 #[test]
 fn rules_equal_what_reflection_gives() -> Outcome {
-    let (Some(rules), Some(path)) = (rules()?, variable("CAPEVAL_SPICE_RULES")) else {
+    let (Some(reference), Some(path)) = (reference()?, variable("CAPEVAL_SPICE_RULES")) else {
         return Ok(());
     };
     let expected: Value = serde_json::from_reader(File::open(path)?)?;
-    assert_eq!(serde_json::to_value(&rules.relations)?, expected["relations"]);
-    assert_eq!(serde_json::to_value(&rules.prepositions)?, expected["prepositions"]);
-    let (heads, found) = (&expected["heads"], serde_json::to_value(&rules.heads)?);
+    let found: Value = serde_json::from_slice(&reference.rules.to_bytes()?)?;
+    let relations = expected["relations"].as_array().into_iter().flatten().map(expected_relation);
+    assert_eq!(found["dependencies"]["relations"], relations.collect::<Value>());
+    let (heads, found_heads) = (&expected["heads"], &found["dependencies"]["heads"]);
+    let table =
+        heads["rules"].as_object().into_iter().flatten().map(|(category, lists)| json!([category, lists]));
+    assert_eq!(found_heads["table"], table.collect::<Value>());
     for (name, java) in [
-        ("rules", "rules"),
-        ("default_left", "defaultLeftRule"),
-        ("default_right", "defaultRightRule"),
-        ("copula_patterns", "headOfCopulaTregex"),
-        ("conjunction_patterns", "headOfConjpTregex"),
-        ("time_pattern", "noVerbOverTempTregex"),
+        ("copular_questions", "headOfCopulaTregex"),
+        ("conjunction_phrases", "headOfConjpTregex"),
+        ("temporal_verb_phrase", "noVerbOverTempTregex"),
     ] {
-        assert_eq!(found[name], heads[java], "{name}");
+        assert_eq!(found_heads[name], heads[java], "{name}");
     }
     for (name, java) in [
-        ("verbal_auxiliaries", "verbalAuxiliaries"),
+        ("auxiliaries", "verbalAuxiliaries"),
         ("copulas", "copulars"),
         ("passive_auxiliaries", "passiveAuxiliaries"),
-        ("verbal_tags", "verbalTags"),
+        ("verb_tags", "verbalTags"),
         ("auxiliary_tags", "unambiguousAuxiliaryTags"),
     ] {
-        assert_eq!(sorted(&found[name]), sorted(&heads[java]), "{name}");
+        assert_eq!(sorted(&found_heads[name]), sorted(&heads[java]), "{name}");
     }
-    for (name, pattern) in &rules.word_patterns {
-        assert_eq!(Some(pattern.as_str()), expected["english_patterns"][name].as_str(), "{name}");
-    }
-    compare_rewriting(&rules, &expected["rewriting"]);
+    let verbs = &expected["english_patterns"]["NP_V_S_INF_VERBS_REGEX"];
+    assert_eq!(found["dependencies"]["verbs_without_object"], *verbs);
+    compare_lists(&found["lists"], &expected["lists"]);
+    compare_rewriting(&reference.rules, &expected["rewriting"]);
+    let expected_spellings: BTreeMap<String, String> = serde_json::from_value(expected["spellings"].clone())?;
+    assert_eq!(reference.spellings.len(), expected_spellings.len());
+    assert_eq!(reference.spellings.into_iter().collect::<BTreeMap<_, _>>(), expected_spellings);
     Ok(())
+}
+
+fn compare_lists(found: &Value, expected: &Value) {
+    let names: Vec<&String> = found.as_object().into_iter().flat_map(|lists| lists.keys()).collect();
+    assert_eq!(names.len(), 10);
+    for name in names {
+        assert_eq!(sorted(&found[name]), sorted(&expected[name]), "{name}");
+    }
 }
 
 fn compare_rewriting(rules: &Rules, classes: &Value) {
@@ -110,11 +139,11 @@ fn compare_rewriting(rules: &Rules, classes: &Value) {
             other => other.as_str().map(str::to_owned).into_iter().collect(),
         })
         .collect();
-    for step in &rules.rewriting {
+    for step in &rules.dependencies.rewriting {
         match step {
-            Rewriting::Coordination => {}
-            Rewriting::Date { pattern } => assert!(values.contains(&vec![pattern.clone()]), "{pattern}"),
-            Rewriting::Operations { patterns, operations } => {
+            RewritingRule::Coordination => {}
+            RewritingRule::Date { pattern } => assert!(values.contains(&vec![pattern.clone()]), "{pattern}"),
+            RewritingRule::Operations { patterns, operations } => {
                 assert!(values.contains(patterns), "{patterns:?}");
                 assert!(values.contains(&vec![operations.clone()]), "{operations}");
             }
@@ -125,7 +154,7 @@ fn compare_rewriting(rules: &Rules, classes: &Value) {
 #[test]
 fn changed_jars_are_refused() {
     let jars = Jars { corenlp: b"PK".to_vec(), scene_graph_parser: Vec::new(), spice: Vec::new() };
-    let message = Rules::read(jars).unwrap_err().to_string();
+    let message = Reference::read(jars).unwrap_err().to_string();
     assert!(message.starts_with("stanford-corenlp-3.6.0.jar must have the SHA-256 d341d586"), "{message}");
 }
 
@@ -159,10 +188,12 @@ impl Comparison {
 
 #[test]
 fn lemmas_equal_the_reference() -> Outcome {
-    let Some(rules) = rules()? else {
+    let Some(reference) = reference()? else {
         return Ok(());
     };
-    let lemmatizer = Lemmatizer::new(rules.morphology)?;
+    let sections = Sections::new(&reference.lemmas)?;
+    let file = TableFile::open(capeval_tables::write(KIND, &sections.contents()), KIND)?;
+    let lemmatizer = Lemmatizer::open(&file)?;
     for path in
         variable("CAPEVAL_SPICE_GOLDENS").unwrap_or_default().split(':').filter(|path| !path.is_empty())
     {
@@ -189,22 +220,17 @@ fn lemmas_equal_the_reference() -> Outcome {
 }
 
 fn rewriter(rules: &Rules) -> Result<(Rewriter, Labels), Box<dyn Error>> {
-    let steps = rules.rewriting.iter().map(|step| match step.clone() {
-        Rewriting::Operations { patterns, operations } => RewritingRule::Operations { patterns, operations },
-        Rewriting::Date { pattern } => RewritingRule::Date { pattern },
-        Rewriting::Coordination => RewritingRule::Coordination,
-    });
     let mut tests = LabelTests::default();
-    let rewriter = Rewriter::new(&steps.collect::<Vec<_>>(), &mut tests)?;
+    let rewriter = Rewriter::new(&rules.dependencies.rewriting, &mut tests)?;
     Ok((rewriter, Labels::new(Arc::new(tests))))
 }
 
 #[test]
 fn rewritten_trees_equal_the_reference() -> Outcome {
-    let (Some(rules), Some(paths)) = (rules()?, variable("CAPEVAL_SPICE_REWRITTEN")) else {
+    let (Some(reference), Some(paths)) = (reference()?, variable("CAPEVAL_SPICE_REWRITTEN")) else {
         return Ok(());
     };
-    let (rewriter, mut labels) = rewriter(&rules)?;
+    let (rewriter, mut labels) = rewriter(&reference.rules)?;
     let mut scratch = RewritingScratch::default();
     for path in paths.split(':').filter(|path| !path.is_empty()) {
         let (mut equal, mut changed, mut different) = (0, 0, Vec::new());

@@ -1,7 +1,7 @@
 //! Words with tags in, lemmas out.
 
 use crate::scanner::Scanner;
-use crate::{TableError, Tables};
+use crate::{NumberError, Tables};
 
 /// Characters that the lexer reads as the end of a word, and what stands for them meanwhile.
 const MASKS: [(char, char); 3] = [('_', '\u{1CF0}'), (' ', '\u{1CF1}'), ('\n', '\u{1CF2}')];
@@ -17,7 +17,7 @@ impl Lemmatizer {
     ///
     /// # Errors
     /// When a number points outside of the tables.
-    pub fn new(tables: Tables) -> Result<Self, TableError> {
+    pub fn new(tables: Tables) -> Result<Self, NumberError> {
         tables.check()?;
         Ok(Self { tables })
     }
@@ -38,7 +38,8 @@ impl Lemmatizer {
             return None;
         }
         let (verb, particle) = word.trim_end_matches('_').split_once('_')?;
-        let is_known = self.tables.particles.binary_search_by(|known| known.as_str().cmp(particle)).is_ok();
+        let is_known =
+            self.tables.lexer.particles.binary_search_by(|known| known.as_str().cmp(particle)).is_ok();
         is_known.then_some((verb, particle))
     }
 

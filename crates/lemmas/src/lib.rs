@@ -6,7 +6,9 @@
 
 mod lemmatizer;
 mod scanner;
+mod sections;
 mod tables;
 
 pub use lemmatizer::Lemmatizer;
-pub use tables::{Action, Rule, TableError, Tables, TokenEnd};
+pub use sections::{Sections, SectionsError};
+pub use tables::{Action, LexerRules, NumberError, Rule, Tables, TokenEnd};

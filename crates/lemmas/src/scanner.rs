@@ -14,7 +14,7 @@ pub(crate) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub fn new(tables: &'a Tables, text: &'a [u16]) -> Self {
-        Self { tables, text, position: 0, state: tables.word_state }
+        Self { tables, text, position: 0, state: tables.lexer.word_state }
     }
 
     /// The next token's lemma; None at the end of the text.
@@ -50,7 +50,7 @@ impl<'a> Scanner<'a> {
 
     /// The longest match's rule; the table itself settles which rule wins among equally long ones.
     fn longest_match(&self) -> Option<(&'a Rule, usize)> {
-        let mut state = self.tables.starts[self.state as usize] as usize;
+        let mut state = self.tables.lexer.starts[self.state as usize] as usize;
         let mut found = None;
         let rest = &self.text[self.position..];
         for (index, &unit) in rest.iter().enumerate() {
@@ -62,7 +62,7 @@ impl<'a> Scanner<'a> {
             state = usize::from(next) - 1;
             let accepted = usize::from(self.tables.accepted[state]);
             if accepted > 0 {
-                found = Some((&self.tables.rules[accepted - 1], index + 1));
+                found = Some((&self.tables.lexer.rules[accepted - 1], index + 1));
             }
         }
         found
@@ -93,7 +93,7 @@ impl<'a> Scanner<'a> {
             stem.truncate(length - 1);
         }
         let text = String::from_utf16_lossy(&stem);
-        if self.tables.doubling_stems.binary_search(&text).is_err() {
+        if self.tables.lexer.doubling_stems.binary_search(&text).is_err() {
             stem.push(consonant);
         }
         stem

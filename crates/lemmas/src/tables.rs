@@ -65,20 +65,27 @@ pub struct Rule {
 }
 
 /// The lexer: an automaton over classes of characters, and the rules of its accepting states.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tables {
     /// The class of each UTF-16 unit.
     pub classes: Vec<u8>,
-    /// The automaton's first state for each lexer state.
-    pub starts: Vec<u32>,
-    /// The lexer state in which a word is begun.
-    pub word_state: u32,
     /// Where each state's row begins in `transitions`.
     pub rows: Vec<u32>,
     /// The next state plus one by row and class, or 0.
     pub transitions: Vec<u16>,
-    /// For each state its place in `rules` plus one, or 0 where nothing is accepted.
+    /// For each state its place in the rules plus one, or 0 where nothing is accepted.
     pub accepted: Vec<u16>,
+    /// The rules and what they need.
+    pub lexer: LexerRules,
+}
+
+/// What the lexer does with the texts that its automaton accepts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LexerRules {
+    /// The automaton's first state for each lexer state.
+    pub starts: Vec<u32>,
+    /// The lexer state in which a word is begun.
+    pub word_state: u32,
     /// The rules.
     pub rules: Vec<Rule>,
     /// Verb stems that end in one consonant which is doubled before an ending, sorted.
@@ -90,7 +97,7 @@ pub struct Tables {
 /// A number in the tables points outside of them.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("the lemma tables are damaged: {what} must be below {limit}, but {found} occurs")]
-pub struct TableError {
+pub struct NumberError {
     /// Which number.
     pub what: &'static str,
     /// What it has to be below.
@@ -106,7 +113,7 @@ impl Tables {
     ///
     /// # Errors
     /// When a number points outside of the tables.
-    pub fn check(&self) -> Result<(), TableError> {
+    pub fn check(&self) -> Result<(), NumberError> {
         let states = self.rows.len();
         let class_count = self.classes.iter().max().map_or(0, |&class| usize::from(class) + 1);
         // Each of these is one table's size, so it has to be met exactly.
@@ -114,19 +121,19 @@ impl Tables {
             [("classes", self.classes.len(), UNITS), ("accepting states", self.accepted.len(), states)]
         {
             if found != expected {
-                return Err(TableError { what, limit: expected, found });
+                return Err(NumberError { what, limit: expected, found });
             }
         }
         let rows = self.rows.iter().map(|&row| row as usize + class_count.saturating_sub(1));
         below("a row", self.transitions.len(), rows)?;
         below("a next state", states + 1, self.transitions.iter().map(|&next| usize::from(next)))?;
-        below("a rule", self.rules.len() + 1, self.accepted.iter().map(|&rule| usize::from(rule)))?;
-        below("a first state", states, self.starts.iter().map(|&start| start as usize))?;
-        let entered = self.rules.iter().filter_map(|rule| match rule.action {
+        below("a rule", self.lexer.rules.len() + 1, self.accepted.iter().map(|&rule| usize::from(rule)))?;
+        below("a first state", states, self.lexer.starts.iter().map(|&start| start as usize))?;
+        let entered = self.lexer.rules.iter().filter_map(|rule| match rule.action {
             Action::Enter { state } | Action::EndTag { state } => Some(state as usize),
             _ => None,
         });
-        below("a lexer state", self.starts.len(), entered.chain([self.word_state as usize]))
+        below("a lexer state", self.lexer.starts.len(), entered.chain([self.lexer.word_state as usize]))
     }
 }
 
@@ -134,9 +141,9 @@ fn below(
     what: &'static str,
     limit: usize,
     mut numbers: impl Iterator<Item = usize>,
-) -> Result<(), TableError> {
+) -> Result<(), NumberError> {
     match numbers.find(|&number| number >= limit) {
-        Some(found) => Err(TableError { what, limit, found }),
+        Some(found) => Err(NumberError { what, limit, found }),
         None => Ok(()),
     }
 }

@@ -10,6 +10,7 @@ mod matching;
 mod pronouns;
 mod quantifiers;
 mod rewriting;
+mod rules;
 mod scene_graph;
 #[cfg(test)]
 mod tests;
@@ -19,5 +20,6 @@ pub use concept::{Concept, Concepts};
 pub use lists::{ListError, Lists, WordLists};
 pub use matching::{Category, Comparison, Counts, GraphTuples, Scores, compare};
 pub use rewriting::rewrite;
+pub use rules::{Rules, RulesError};
 pub use scene_graph::{Object, Relation, SceneGraph, SceneTuple};
 pub use tuples::{ParsedSentence, Tuple, tuples};

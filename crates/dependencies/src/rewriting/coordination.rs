@@ -2,12 +2,13 @@
 //! and here the conjuncts become phrases of their own. It is decided by position and label alone.
 
 use crate::labels::{Label, Labels};
+use crate::pattern::TestId;
 use crate::tree::{NodeId, Tree};
 
 /// Groups until no flat coordination is left; gives whether there was one.
-pub(super) fn group(tree: &mut Tree, labels: &mut Labels) -> bool {
+pub(super) fn group(tree: &mut Tree, labels: &mut Labels, is_conjunction: TestId) -> bool {
     let mut is_changed = false;
-    while let Some((phrase, conjunction)) = flat_coordination(tree, labels) {
+    while let Some((phrase, conjunction)) = flat_coordination(tree, labels, is_conjunction) {
         Coordination::new(tree, labels, phrase, conjunction).group();
         is_changed = true;
     }
@@ -16,9 +17,10 @@ pub(super) fn group(tree: &mut Tree, labels: &mut Labels) -> bool {
 
 /// The first conjunction in a noun phrase with at least two nodes after it, none of them a noun phrase,
 /// and its place among the children.
-fn flat_coordination(tree: &Tree, labels: &Labels) -> Option<(NodeId, usize)> {
+fn flat_coordination(tree: &Tree, labels: &Labels, is_conjunction: TestId) -> Option<(NodeId, usize)> {
     let starts = |node: NodeId, prefix: &str| labels.text(tree.label(node)).starts_with(prefix);
-    tree.preorder().filter(|&node| tree.is_preterminal(node) && starts(node, "CC")).find_map(|node| {
+    let is_tag = |node: NodeId| labels.passes(tree.label(node), is_conjunction) && tree.is_preterminal(node);
+    tree.preorder().filter(|&node| is_tag(node)).find_map(|node| {
         let phrase = tree.parent(node).filter(|&parent| starts(parent, "NP"))?;
         let children: Vec<NodeId> = tree.children(phrase).collect();
         let place = children.iter().position(|&child| child == node)?;

@@ -10,14 +10,15 @@ mod dates;
 mod operations;
 
 use operations::Operations;
+use serde::{Deserialize, Serialize};
 
 use crate::error::PatternError;
 use crate::labels::Labels;
-use crate::pattern::{LabelTests, Matcher, Pattern, Scratch};
+use crate::pattern::{LabelTests, Matcher, Pattern, Scratch, TestId};
 use crate::tree::{NodeId, Tree};
 
 /// One step of the rewriting, as data.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RewritingRule {
     /// For each pattern in turn: as long as it matches, the operations are carried out.
     Operations {
@@ -84,7 +85,8 @@ struct Rule {
 #[derive(Debug)]
 enum Step {
     Rule(Rule),
-    Coordination,
+    /// What a conjunction's label passes.
+    Coordination(TestId),
 }
 
 /// Compiled rewriting rules.
@@ -109,7 +111,12 @@ impl Rewriter {
         let mut steps = Vec::new();
         for rule in rules {
             match rule {
-                RewritingRule::Coordination => steps.push(Step::Coordination),
+                RewritingRule::Coordination => {
+                    let conjunction = tests.described("/^CC/", false).map_err(|problem| {
+                        RewritingError::Operation { operation: "coordination".to_owned(), problem }
+                    })?;
+                    steps.push(Step::Coordination(conjunction));
+                }
                 RewritingRule::Date { pattern: text } => {
                     let pattern = Pattern::compile(text, tests)?;
                     let root = pattern.names().position(|name| name == "root");
@@ -151,7 +158,10 @@ impl Rewriter {
         for step in &self.steps {
             let is_changed = match step {
                 Step::Rule(rule) => rule.apply(tree, labels, scratch)?,
-                Step::Coordination => coordination::group(tree, labels),
+                Step::Coordination(conjunction) => {
+                    has_test(&scratch.in_tree, *conjunction)
+                        && coordination::group(tree, labels, *conjunction)
+                }
             };
             if is_changed {
                 collect_tests(tree, labels, &mut scratch.in_tree);
@@ -170,6 +180,10 @@ fn collect_tests(tree: &Tree, labels: &Labels, row: &mut Vec<u64>) {
     }
 }
 
+fn has_test(row: &[u64], test: TestId) -> bool {
+    row[test.word()] & test.bit() != 0
+}
+
 impl Rule {
     /// Changes the tree as long as the pattern matches; gives whether it did.
     fn apply(
@@ -178,8 +192,7 @@ impl Rule {
         labels: &mut Labels,
         scratch: &mut RewritingScratch,
     ) -> Result<bool, RewritingError> {
-        let is_possible =
-            self.pattern.needed_tests().iter().all(|test| scratch.in_tree[test.word()] & test.bit() != 0);
+        let is_possible = self.pattern.needed_tests().iter().all(|&test| has_test(&scratch.in_tree, test));
         if !is_possible {
             return Ok(false);
         }
