@@ -143,10 +143,8 @@ fn compare_rewriting(rules: &Rules, classes: &Value) {
         match step {
             RewritingRule::Coordination => {}
             RewritingRule::Date { pattern } => assert!(values.contains(&vec![pattern.clone()]), "{pattern}"),
-            RewritingRule::Operations { patterns, operations } => {
-                assert!(values.contains(patterns), "{patterns:?}");
-                assert!(values.contains(&vec![operations.clone()]), "{operations}");
-            }
+            // The operations have no text in the reference any more; rewritten trees compare them.
+            RewritingRule::Operations { patterns, .. } => assert!(values.contains(patterns), "{patterns:?}"),
         }
     }
 }

@@ -12,3 +12,6 @@ mod tables;
 pub use lemmatizer::Lemmatizer;
 pub use sections::{Sections, SectionsError};
 pub use tables::{Action, LexerRules, NumberError, Rule, Tables, TokenEnd};
+
+#[cfg(test)]
+mod tests;

@@ -20,7 +20,8 @@ impl<'a> Scanner<'a> {
     /// The next token's lemma; None at the end of the text.
     pub fn next(&mut self) -> Option<Units> {
         let mut before: Option<Units> = None;
-        loop {
+        // Every step but the change of the state reads on; damaged tables must not run for ever.
+        for _ in 0..=2 * self.text.len() + self.tables.lexer.starts.len() {
             let start = self.position;
             let Some((rule, length)) = self.longest_match() else {
                 return before;
@@ -46,6 +47,7 @@ impl<'a> Scanner<'a> {
                 action => return Some(join(before, self.lemma(action, token))),
             }
         }
+        before
     }
 
     /// The longest match's rule; the table itself settles which rule wins among equally long ones.

@@ -94,16 +94,29 @@ pub struct LexerRules {
     pub particles: Vec<String>,
 }
 
-/// A number in the tables points outside of them.
+/// Why tables can't be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("the lemma tables are damaged: {what} must be below {limit}, but {found} occurs")]
-pub struct NumberError {
-    /// Which number.
-    pub what: &'static str,
-    /// What it has to be below.
-    pub limit: usize,
-    /// The number found.
-    pub found: usize,
+pub enum NumberError {
+    /// A number points outside of the tables.
+    #[error("the lemma tables are damaged: {what} must be below {limit} (got {found})")]
+    OutOfBounds {
+        /// Which number.
+        what: &'static str,
+        /// What it has to be below.
+        limit: usize,
+        /// The number found.
+        found: usize,
+    },
+    /// A table has the wrong length.
+    #[error("the lemma tables are damaged: there must be {expected} {what} (got {found})")]
+    Length {
+        /// What the table holds.
+        what: &'static str,
+        /// How many there must be.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
 }
 
 const UNITS: usize = 0x1_0000;
@@ -116,12 +129,11 @@ impl Tables {
     pub fn check(&self) -> Result<(), NumberError> {
         let states = self.rows.len();
         let class_count = self.classes.iter().max().map_or(0, |&class| usize::from(class) + 1);
-        // Each of these is one table's size, so it has to be met exactly.
         for (what, found, expected) in
-            [("classes", self.classes.len(), UNITS), ("accepting states", self.accepted.len(), states)]
+            [("character classes", self.classes.len(), UNITS), ("states", self.accepted.len(), states)]
         {
             if found != expected {
-                return Err(NumberError { what, limit: expected, found });
+                return Err(NumberError::Length { what, expected, found });
             }
         }
         let rows = self.rows.iter().map(|&row| row as usize + class_count.saturating_sub(1));
@@ -143,7 +155,7 @@ fn below(
     mut numbers: impl Iterator<Item = usize>,
 ) -> Result<(), NumberError> {
     match numbers.find(|&number| number >= limit) {
-        Some(found) => Err(NumberError { what, limit, found }),
+        Some(found) => Err(NumberError::OutOfBounds { what, limit, found }),
         None => Ok(()),
     }
 }
