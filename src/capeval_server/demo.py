@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import secrets
 from collections.abc import Callable, Iterator
@@ -12,6 +11,8 @@ from django.contrib.auth.models import User
 from django.db.models import F
 
 import capeval
+from capeval.formats.captions import coco_results
+from capeval.formats.json import json_bytes
 from capeval_server.accounts.users import make_user
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.examples import write_example
@@ -86,11 +87,11 @@ def _submit(
         user.set_unusable_password()
         user.save()
         make_team(user, challenge)
-    results = [{"image_id": image, "caption": caption} for image, caption in captions.items()]
+    results = json_bytes(coco_results(capeval.Candidates(captions)))
     declared = {"method": name.replace("-", " "), "description": about, "training-data": "none"}
     split = challenge.splits.get(name=_SPLIT)
     file = split.results.replace("<alg>", name)
-    intake.submit(user, phase, file, [json.dumps(results).encode()], declared=declared, key=name)
+    intake.submit(user, phase, file, [results], declared=declared, key=name)
 
 
 def set_password() -> str:

@@ -8,7 +8,6 @@ private has one more caption, held out as what people score.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,9 @@ import numpy as np
 from capeval.checks import checked_integer
 from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.files import written_whole
+from capeval.formats.captions import coco_annotations, coco_results
+from capeval.formats.json import json_bytes, read_json
+from capeval.formats.sources import naming
 from capeval.messages import first_few
 from capeval.types import Candidates, ImageId, References, ReferencesLike
 
@@ -164,10 +166,8 @@ def _plans_of(path: Path) -> dict[str, dict[str, Any]]:
     def wrong(message: str) -> FormatError:
         return FormatError(message, kind="WrongType", path=path)
 
-    try:
-        content = json.loads(path.read_bytes())
-    except ValueError:
-        raise FormatError("plans must be JSON (got something else)", kind="NotJson", path=path) from None
+    with naming(path):
+        content = read_json(path)
     if not isinstance(content, dict) or not content:
         raise wrong("plans must be an object of splits, at least one (got something else)")
     for name, plan in content.items():
@@ -292,11 +292,11 @@ def freeze(
         (target / part).mkdir(parents=True)
     checksums = {}
     for name, content in files.items():
-        data = _json(content)
+        data = json_bytes(content)
         _write(target / name, data)
         checksums[name] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
     manifest = {**about, "seed": dataset.seed, "splits": _summary(dataset), "files": checksums}
-    _write(target / _MANIFEST, _json(manifest))
+    _write(target / _MANIFEST, json_bytes(manifest))
     return target
 
 
@@ -313,7 +313,7 @@ def verify(folder: str | Path) -> int:
     folder = Path(folder)
     manifest = folder / _MANIFEST
     try:
-        files = dict(json.loads(manifest.read_bytes())["files"])
+        files = dict(read_json(manifest)["files"])
         sums = {name: str(entry["sha256"]) for name, entry in files.items()}
     except FileNotFoundError:
         raise FormatError(
@@ -346,33 +346,19 @@ def _files(
     for name, split in dataset.splits.items():
         part = "private" if split.private else "public"
         info = {**about, "split": name}
-        files[f"{part}/captions_{name}.json"] = _annotations(split.references, info, image_info)
+        files[f"{part}/captions_{name}.json"] = coco_annotations(
+            split.references, info=info, about_images=image_info
+        )
         if split.private:
             images = [{"id": image, **image_info.get(image, {})} for image in split.references]
             files[f"public/image_info_{name}.json"] = {"info": info, "licenses": [], "images": images}
         if split.many is not None:
-            files[f"{part}/captions_{name}_many.json"] = _annotations(split.many, info, image_info)
+            files[f"{part}/captions_{name}_many.json"] = coco_annotations(
+                split.many, info=info, about_images=image_info
+            )
         if split.human is not None:
-            files[f"private/human_{name}.json"] = [
-                {"image_id": image, "caption": texts[0]} for image, texts in split.human.items()
-            ]
+            files[f"private/human_{name}.json"] = coco_results(split.human)
     return files
-
-
-def _annotations(
-    references: References, info: Mapping[str, str], image_info: Mapping[Any, Mapping[str, Any]]
-) -> dict[str, object]:
-    pairs = ((image, caption) for image, texts in references.items() for caption in texts)
-    return {
-        "info": dict(info),
-        "licenses": [],
-        "type": "captions",
-        "images": [{"id": image, **image_info.get(image, {})} for image in references],
-        "annotations": [
-            {"image_id": image, "id": number, "caption": caption}
-            for number, (image, caption) in enumerate(pairs, start=1)
-        ],
-    }
 
 
 def _summary(dataset: Dataset) -> dict[str, dict[str, object]]:
@@ -387,10 +373,6 @@ def _summary(dataset: Dataset) -> dict[str, dict[str, object]]:
         }
         for name, split in dataset.splits.items()
     }
-
-
-def _json(content: object) -> bytes:
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=None).encode() + b"\n"
 
 
 def _write(path: Path, data: bytes) -> None:
