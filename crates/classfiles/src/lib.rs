@@ -12,10 +12,12 @@ mod error;
 mod evaluate;
 mod jar;
 mod library;
+mod model;
 mod morphology;
 mod reference;
 mod value;
 
 pub use error::Error;
 pub use jar::Jar;
+pub use model::{ModelCompileError, compile_model};
 pub use reference::{Jars, Reference};
