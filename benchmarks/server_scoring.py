@@ -29,7 +29,7 @@ FORGETFUL = """
 import os, time, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
 django.setup()
-from capeval_server.submissions.worker import work_once
+from capeval_server.jobs.worker import work_once
 while True:
     work_once() or time.sleep(0.05)
 """
@@ -84,15 +84,16 @@ def _make(folder: Path) -> bytes:
 
     from capeval.benchmarks import coco
     from capeval.formats import write_candidates, write_references
+    from capeval.sampling import hold_out
 
     django.setup()
     from django.contrib.auth.models import User
 
-    from capeval_server.organising.importing import import_challenge
+    from capeval_server.organising.definition_files import import_challenge
     from capeval_server.teams.joining import make_team
 
     subprocess.run(python("-m", "capeval_server", "migrate"), check=True)
-    references, candidates = coco.hold_out(coco.captions("val2014"), seed=0)
+    references, candidates = hold_out(coco.captions("val2014"), seed=0)
     write_references(references, folder / "references.json")
     write_candidates(candidates, folder / "results.json")
     (folder / "challenge.toml").write_text(CHALLENGE)

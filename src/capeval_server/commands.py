@@ -15,6 +15,8 @@ from capeval.errors import OptionError
 from capeval.files import written_whole
 
 if TYPE_CHECKING:
+    from django.contrib.auth.models import User as Users
+
     from capeval_server.challenges.models import Challenge
 
 __all__ = ["app"]
@@ -70,7 +72,7 @@ def migrate() -> None:
 
 @app.command()
 def start(host: Host = "127.0.0.1", port: Port = 8000, threads: Threads = 8) -> None:
-    """Starts the server; what it takes in is scored by `capeval server worker`."""
+    """Starts the server. Submissions are scored by `capeval server worker`."""
     _set_up()
     _check_database()
     _serve(host, port, threads)
@@ -121,13 +123,13 @@ def worker(
         bool, typer.Option("--until-empty", help="End when no submission waits or is being scored.")
     ] = False,
 ) -> None:
-    """Scores submissions as they come; any number of workers may run, and be stopped at any time."""
+    """Scores submissions as they come. Any number of workers may run, and may be stopped at any time."""
     _set_up()
     _check_database()
-    from capeval_server.submissions.worker import Heartbeat, run
+    from capeval_server.jobs.worker import Heartbeat, run
 
     heartbeat = Heartbeat()
-    # Stopped so, it gives back what it is at.
+    # Stopped by this signal, it gives back the job that it does.
     signal.signal(signal.SIGTERM, heartbeat.stop)
     run(heartbeat, until_empty=until_empty)
 
@@ -147,7 +149,7 @@ def demo(
 
     from capeval_server import demo
 
-    logging.getLogger("capeval_server.submissions.worker").setLevel(logging.WARNING)
+    logging.getLogger("capeval_server.jobs.worker").setLevel(logging.WARNING)
     demo.load(folder / "coco-captions", lambda line: print(line, flush=True))
     print(f"Sign in as {demo.ACCOUNT} with the password {demo.set_password()}", flush=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -165,7 +167,7 @@ def import_files(
 ) -> None:
     """Makes a challenge from files, or changes it to what they say now."""
     _set_up()
-    from capeval_server.organising.importing import import_challenge
+    from capeval_server.organising.definition_files import import_challenge
 
     challenge = import_challenge(path)
     splits, phases = challenge.splits.count(), challenge.phases.count()
@@ -223,14 +225,11 @@ def token(
 ) -> None:
     """Makes a token for the API and shows it, once; or revokes one."""
     _set_up()
-    from django.contrib.auth.models import User as Users
     from django.db import IntegrityError
 
     from capeval_server.accounts.models import Token
 
-    owner = Users.objects.filter(username=user).first()
-    if owner is None:
-        raise OptionError(f"'user' must be the name of a user (got {user!r})")
+    owner = _user(user)
     if not revoke:
         try:
             print(Token.issue(owner.pk, name, scope, days=days))
@@ -252,13 +251,14 @@ def rerun(
     _set_up()
     from django.core.exceptions import ValidationError
 
-    from capeval_server.submissions.leases import rerun as again
+    from capeval_server.organising import moderation
     from capeval_server.submissions.models import Submission
 
     try:
-        again(Submission.objects.get(pk=submission))
+        found = Submission.objects.get(pk=submission)
     except (Submission.DoesNotExist, ValidationError):
         raise OptionError(f"'ID' must be the id of a submission (got {submission!r})") from None
+    moderation.rerun(None, found.challenge, found)
     print(f"{submission}: waits to be scored again")
 
 
@@ -266,20 +266,17 @@ def rerun(
 def organiser(
     slug: Slug,
     user: User,
-    remove: Annotated[bool, typer.Option("--remove", help="Make them an organiser no more.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the user from the organisers.")] = False,
 ) -> None:
     """Makes a user an organiser of a challenge, who manages it on its pages."""
     _set_up()
-    from django.contrib.auth.models import User as Users
+    from capeval_server.organising import moderation
 
-    challenge = _challenge(slug)
-    found = Users.objects.filter(username=user).first()
-    if found is None:
-        raise OptionError(f"'user' must be the name of a user (got {user!r})")
+    challenge, found = _challenge(slug), _user(user)
     if remove:
-        challenge.organisers.remove(found)
+        moderation.remove_organiser(None, challenge, found)
     else:
-        challenge.organisers.add(found)
+        moderation.add_organiser(None, challenge, user)
     print(f"{user}: {'no organiser' if remove else 'an organiser'} of {slug}")
 
 
@@ -290,12 +287,21 @@ def export(
 ) -> None:
     """Writes everything of a challenge to a zip, except references, email addresses and secrets."""
     _set_up()
-    from capeval_server.organising.exporting import export as write
+    from capeval_server.organising.export import export as write
 
     challenge = _challenge(slug)
     with written_whole(path) as file:
         write(challenge, file)
     print(path)
+
+
+def _user(name: str) -> Users:
+    from django.contrib.auth.models import User as Users
+
+    found = Users.objects.filter(username=name).first()
+    if found is None:
+        raise OptionError(f"'user' must be the name of a user (got {name!r})")
+    return found
 
 
 def _challenge(slug: str) -> Challenge:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,11 +12,13 @@ from django.db.models import F
 import capeval
 from capeval.formats.captions import coco_results
 from capeval.formats.json import json_bytes
+from capeval.sampling import python_random
 from capeval_server.accounts.users import make_user
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.examples import write_example
-from capeval_server.organising.importing import import_challenge
-from capeval_server.submissions import intake, standing, worker
+from capeval_server.jobs import worker
+from capeval_server.organising.definition_files import import_challenge
+from capeval_server.submissions import intake, standing
 from capeval_server.submissions.models import UNFINISHED, Submission
 from capeval_server.teams.joining import make_team
 
@@ -64,7 +65,7 @@ def load(files: Path, said: Callable[[str], None]) -> None:
 
 def _methods(references: capeval.References) -> Iterator[tuple[str, str, dict[int | str, str]]]:
     """Names of simple methods, what they do, and the captions that they give."""
-    chance = random.Random(0)  # noqa: S311 - nothing here is a secret.
+    chance = python_random(0)
     images = references.image_ids
     one = {image: chance.choice(references[image]) for image in images}
     yield _COPIES, "Repeats one of the references.", one

@@ -20,8 +20,9 @@ from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.errors import StandingError
 from capeval_server.examples import write_example
-from capeval_server.organising.importing import import_challenge
-from capeval_server.submissions import leases, worker
+from capeval_server.jobs import leases, worker
+from capeval_server.organising.definition_files import import_challenge
+from capeval_server.submissions import lifecycle, recording, scoring_jobs
 from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
 from capeval_server.teams.joining import make_team, team_of
 from capeval_server.teams.models import Raise, Team
@@ -208,7 +209,7 @@ def test_what_is_withdrawn_is_not_scored_again(ann: Someone) -> None:
     submission = content(ann.submit())["id"]
     assert ann.client.delete(f"/api/submissions/{submission}").status_code == 200
     with pytest.raises(StandingError, match="withdrawn"):
-        leases.rerun(Submission.objects.get())
+        lifecycle.rerun(Submission.objects.get())
     assert not worker.work_once()
 
 
@@ -216,7 +217,7 @@ def test_a_rerun_gives_the_same_scores_once(ann: Someone) -> None:
     submission = content(ann.submit())["id"]
     worker.work_once()
     first = ann.see(f"/api/submissions/{submission}")
-    leases.rerun(Submission.objects.get())
+    lifecycle.rerun(Submission.objects.get())
     assert ann.see(f"/api/submissions/{submission}")["results"] == []
     worker.work_once()
     assert ann.see(f"/api/submissions/{submission}") == first
@@ -405,7 +406,7 @@ def test_what_nobody_foresaw_is_tried_again_and_costs_nothing(
     def fail(*_: object) -> None:
         raise LookupError("unforeseen")
 
-    monkeypatch.setattr(worker, "finish", fail)
+    monkeypatch.setattr(scoring_jobs, "write", fail)
     assert worker.work_once()
     assert ann.see(f"/api/submissions/{submission}")["state"] == "waiting"
     assert worker.work_once()
@@ -430,11 +431,11 @@ def test_withdrawing(ann: Someone) -> None:
 
 def test_withdrawn_while_it_is_scored(ann: Someone) -> None:
     submission = content(ann.submit())["id"]
-    claimed = leases.claim()
+    claimed = leases.claim([lifecycle.SCORING], "here")
     assert claimed is not None
     assert ann.client.delete(f"/api/submissions/{submission}").status_code == 200
     with pytest.raises(leases.LostLeaseError):
-        leases.finish(claimed, [])
+        recording.write(claimed, [])
     assert ann.see(f"/api/submissions/{submission}")["state"] == "withdrawn"
 
 

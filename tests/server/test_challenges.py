@@ -13,9 +13,9 @@ from capeval.errors import FormatError, OptionError
 from capeval_server.challenges.models import Challenge, ReferenceVersion
 from capeval_server.errors import ChallengeError
 from capeval_server.examples import write_example
-from capeval_server.organising.importing import import_challenge
+from capeval_server.jobs.worker import work_once
+from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions.models import ImageScores, Submission
-from capeval_server.submissions.worker import work_once
 from tests.server.conftest import CAPTIONS, results
 
 pytestmark = pytest.mark.django_db

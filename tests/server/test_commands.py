@@ -93,6 +93,41 @@ def test_users_and_tokens(fresh: Server) -> None:
     assert (fresh.folder / "data" / "secret-key").stat().st_mode & 0o777 == 0o600
 
 
+HISTORY = """
+import os, django
+os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
+django.setup()
+from capeval_server.organising.models import Action
+for action in Action.objects.order_by("pk"):
+    print(action)
+"""
+
+
+def test_commands_are_in_the_history(fresh: Server) -> None:
+    fresh.prepare()
+    fresh.run("import", str(fresh.folder / "small" / "challenge.toml"))
+    path = fresh.folder / "small" / "challenge.toml"
+    path.write_text(path.read_text().replace("quota_total = 20", "quota_total = 21"))
+    fresh.run("import", str(path))
+    fresh.run("organiser", "small", "user1")
+    assert "is an organiser already" in refused(fresh, "organiser", "small", "user1")
+    fresh.run("organiser", "small", "user1", "--remove")
+    assert "is no organiser of 'small'" in refused(fresh, "organiser", "small", "user1", "--remove")
+    assert "must be the name of a user (got 'nobody')" in refused(fresh, "organiser", "small", "nobody")
+    command = [sys.executable, "-c", HISTORY]
+    told = subprocess.run(command, env=fresh.env, capture_output=True, text=True, check=True).stdout
+    # The same files again changed nothing.
+    assert told.splitlines() == [
+        f"the command line {what}"
+        for what in (
+            "made the challenge from files",
+            "changed the challenge from files: phases.open.quota_total",
+            "made user1 an organiser",
+            "removed user1 from the organisers",
+        )
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [

@@ -37,7 +37,7 @@ WORKERS = """
 import os, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
 django.setup()
-from capeval_server.submissions.models import Worker
+from capeval_server.jobs.models import Worker
 print(*Worker.objects.values_list("name", flat=True))
 """
 

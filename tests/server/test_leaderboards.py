@@ -20,13 +20,14 @@ from capeval.evaluation import Evaluator
 from capeval.significance import compare, resample
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Phase, ReferenceVersion
+from capeval_server.jobs.models import Worker
 from capeval_server.leaderboards import ranking
 from capeval_server.leaderboards.citing import bibtex, fingerprint
 from capeval_server.leaderboards.exports import to_csv
 from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.questions import ask
 from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
-from capeval_server.submissions.models import Result, Score, Submission, Worker
+from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.queue import jobs
 from tests.server.boards import around, baseline, make_challenge, score, stand, version
 from tests.server.conftest import CAPTIONS

@@ -20,11 +20,10 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
 django.setup()
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.http import Http404
 from capeval.errors import CapevalError
-from capeval_server.organising.importing import import_challenge
+from capeval_server.organising.definition_files import import_challenge
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
-from capeval_server.organising import managing
+from capeval_server.organising import moderation
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.standing import set_standing
 from capeval_server.teams import joining
@@ -55,16 +54,16 @@ def score():
         rows.update(state="scored")
 
 def rerun():
-    managing.rerun(olga, challenge, random.choice(submissions))
+    moderation.rerun(olga, challenge, random.choice(submissions))
 
 def rerun_baseline():
-    managing.rerun(olga, challenge, Submission.objects.filter(baseline_of__isnull=False).first() or made)
+    moderation.rerun(olga, challenge, Submission.objects.filter(baseline_of__isnull=False).first() or made)
 
 def rerun_all():
-    managing.rerun_all(olga, challenge)
+    moderation.rerun_all(olga, challenge)
 
 def more():
-    managing.raise_quota(olga, team, phase, per_day=random.randint(0, 5), total=1)
+    moderation.raise_quota(olga, team, phase, per_day=random.randint(0, 5), total=1)
 
 def bring_files():
     text = path.read_text()
@@ -92,7 +91,7 @@ def again(do, until, done, wrong):
         try:
             do()
             done[do.__name__] += 1
-        except (CapevalError, Http404):
+        except CapevalError:
             pass
         except Exception:
             wrong.append(traceback.format_exc())

@@ -19,11 +19,12 @@ from django.test import Client
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion
 from capeval_server.examples import write_example
-from capeval_server.organising import importing, managing
-from capeval_server.organising.importing import import_challenge
-from capeval_server.organising.models import Action
+from capeval_server.jobs import leases, worker
+from capeval_server.organising import importing, moderation
+from capeval_server.organising.definition_files import import_challenge
+from capeval_server.organising.models import COMMAND_LINE, Action
 from capeval_server.pages.organiser import urlpatterns
-from capeval_server.submissions import leases, worker
+from capeval_server.submissions import lifecycle, recording
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Raise, Team
@@ -142,7 +143,9 @@ def ann(challenge: Challenge) -> Participant:
 
 
 def actions() -> list[str]:
-    return list(Action.objects.order_by("pk").values_list("what", flat=True))
+    """What users did; the challenge was made by a command."""
+    by_users = Action.objects.exclude(who=COMMAND_LINE).order_by("pk")
+    return list(by_users.values_list("what", flat=True))
 
 
 def rows() -> list[dict[str, Any]]:
@@ -203,7 +206,7 @@ def test_nobody_else_finds_anything(olga: Someone, ann: Participant, tmp_path: P
             assert client.get(place).status_code == 404, place
             assert client.post(place, form or {}).status_code == 404, place
     assert list(Submission.objects.values_list()) == before
-    assert not Action.objects.exists()
+    assert not actions()
 
 
 def test_organisers_and_staff_find_all(olga: Someone, ann: Participant) -> None:
@@ -247,7 +250,7 @@ def test_requests_of_other_sites_are_refused(olga: Someone, ann: Participant) ->
     for name in posted:
         if not name.endswith("new"):
             assert strict.post(addresses[name][0], addresses[name][1] or {}).status_code == 403, name
-    assert not Action.objects.exists()
+    assert not actions()
 
 
 def test_get_changes_nothing(olga: Someone, ann: Participant) -> None:
@@ -468,13 +471,13 @@ def test_references_published_while_a_submission_is_scored(
     olga: Someone, ann: Participant, path: Path
 ) -> None:
     ann.submitted()
-    claimed = leases.claim()
+    claimed = leases.claim([lifecycle.SCORING], "here")
     assert claimed is not None
-    jobs = list(leases.jobs_of(claimed))
+    jobs = recording.unscored(Submission.objects.get())
     page = _send(olga, changed_references(path))
     assert "<strong>1 submission</strong>" in page
     olga.do("references/val/c2/publish/", **hidden_fields(page))
-    leases.finish(claimed, [])
+    recording.write(claimed, [])
     assert jobs
     assert Submission.objects.get().state == "waiting"
 
@@ -485,7 +488,7 @@ def test_wrong_references_are_refused(olga: Someone, path: Path) -> None:
     more = {**json.loads(changed_references(path)), "99": ["a"]}
     assert "image 99 is none of them" in _send(olga, json.dumps(more).encode(), 422)
     assert "<dd>" not in _send(olga, b'{"1": ["a"', 422)
-    assert "count already" in _send(olga, (path.parent / "references_c2.json").read_bytes())
+    assert "is the current one" in _send(olga, (path.parent / "references_c2.json").read_bytes())
     olga.do("references/val/none/", 404)
     olga.do("references/none/c2/", 404)
     assert ReferenceVersion.objects.count() == 2
@@ -554,7 +557,7 @@ def test_a_preview_takes_back_what_it_stored_alone(
         importing.publish(ReferenceSet.objects.get(name="c1"), "c1.json", b"of somebody else")
         return change(*arguments)
 
-    monkeypatch.setattr("capeval_server.organising.files.change_challenge", beside_another)
+    monkeypatch.setattr("capeval_server.organising.definition_files.change_challenge", beside_another)
     files = {**files_of(path), "references_c2.json": changed_references(path)}
     olga.do("files/", 200, file=zipped(files))
     (stored,) = set(default_storage.listdir("references")[1]) - before
@@ -714,11 +717,11 @@ def test_a_rerun_scores_once(olga: Someone, ann: Participant) -> None:
 
 def test_a_rerun_of_what_is_being_scored(olga: Someone, ann: Participant) -> None:
     submission = ann.submitted()
-    claimed = leases.claim()
+    claimed = leases.claim([lifecycle.SCORING], "here")
     assert claimed is not None
     olga.do(f"submissions/{submission.pk}/rerun/")
     with pytest.raises(leases.LostLeaseError):
-        leases.finish(claimed, [])
+        recording.write(claimed, [])
     assert worker.work_once()
     assert Submission.objects.get().state == "scored"
     assert Result.objects.count() == 8
@@ -836,7 +839,7 @@ def test_organisers_of_organisers(olga: Someone, ann: Participant) -> None:
 
 
 def test_what_was_done_outlives_who_did_it(olga: Someone, ann: Participant, challenge: Challenge) -> None:
-    managing.rerun(olga.user, challenge, ann.submitted())
+    moderation.rerun(olga.user, challenge, ann.submitted())
     User.objects.filter(pk=olga.user.pk).delete()
     assert "<strong>olga</strong>" in Someone("staff", is_staff=True).see("trail/")
 
@@ -849,7 +852,7 @@ def test_queries_do_not_grow_with_rows(
         user = User.objects.create(username=f"user{number}")
         team = make_team(user, challenge)
         made = [Submission.objects.create(team=team, user=user, phase=phase) for _ in range(2)]
-        managing.mark(olga.user, challenge, made[0], "flagged", "r")
+        moderation.mark(olga.user, challenge, made[0], "flagged", "r")
     for place in ("", "submissions/", "teams/", "trail/"):
         with django_assert_max_num_queries(18):
             olga.see(place)

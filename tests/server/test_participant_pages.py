@@ -23,10 +23,10 @@ from django.utils import timezone
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.examples import write_example
-from capeval_server.organising.importing import import_challenge
-from capeval_server.submissions import worker
+from capeval_server.jobs import worker
+from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission, SubmissionFile
-from capeval_server.submissions.stored import packed_image_scores
+from capeval_server.submissions.packing import packed_image_scores
 from capeval_server.teams.joining import join, make_team
 from capeval_server.teams.models import Membership, Raise, Team
 from tests.server.conftest import CAPTIONS, RESULTS, results
@@ -149,10 +149,10 @@ def test_joining_by_the_link_that_the_team_page_shows(ann: Someone) -> None:
 @pytest.mark.parametrize(
     ("form", "message"),
     [
-        ({"how": "team"}, "This is needed"),
+        ({"how": "team"}, "Fill this in"),
         ({"how": "team", "name": "ann"}, "must be new in the challenge"),
         ({"how": "team", "name": "a\u202eb"}, "can be printed"),
-        ({"how": "code"}, "This is needed"),
+        ({"how": "code"}, "Fill this in"),
         ({"how": "code", "code": "guessed"}, "code of a team of this challenge"),
         ({"how": "other"}, "not one of the available choices"),
     ],

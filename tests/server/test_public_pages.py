@@ -17,11 +17,12 @@ from django.utils import timezone
 
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.challenges.names import NOT_CHALLENGES, NOT_PHASES
+from capeval_server.jobs.models import Worker
 from capeval_server.leaderboards import ranking
 from capeval_server.pages.markdown import excerpt, to_html
-from capeval_server.pages.tables import safe_link
+from capeval_server.pages.public.tables import safe_link
 from capeval_server.submissions import queue
-from capeval_server.submissions.models import Score, Submission, Worker
+from capeval_server.submissions.models import Score, Submission
 from tests.server.boards import around, baseline, make_challenge, stand
 from tests.server.pages import check_page
 
@@ -319,11 +320,11 @@ def test_citing(phase: Phase) -> None:
     assert "This is what was cited" in html
     assert ">c</a>" not in html
     Submission.objects.filter(pk=first.pk).update(stands=False)
-    assert "This is not all that was cited" in page(cited)
+    assert "This differs from what was cited" in page(cited)
     Submission.objects.filter(pk=first.pk).update(stands=True)
     assert "This is what was cited" in page(cited)
     Score.objects.filter(result__submission=second).update(value=2.1)
-    assert "This is not all that was cited" in page(cited)
+    assert "This differs from what was cited" in page(cited)
 
 
 def test_jobs(phase: Phase) -> None:

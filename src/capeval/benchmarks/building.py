@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from capeval.checks import checked_integer
 from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.files import written_whole
@@ -22,6 +20,7 @@ from capeval.formats.captions import coco_annotations, coco_results
 from capeval.formats.json import json_bytes, read_json
 from capeval.formats.sources import naming
 from capeval.messages import first_few
+from capeval.sampling import deal, named_generator
 from capeval.types import Candidates, ImageId, References, ReferencesLike
 
 __all__ = [
@@ -37,7 +36,7 @@ __all__ = [
 ]
 
 ImageInfo = Mapping[int, Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
-"""What to say of images in files, such as `file_name`, `width` and `height`, by image id."""
+"""What files say of images, such as `file_name`, `width` and `height`, by image id."""
 
 _MANIFEST = "manifest.json"
 # The fields of a plan in a file, with the types that each may have.
@@ -107,7 +106,7 @@ class Dataset:
 def random_splits(
     images: Sequence[ImageId], sizes: Mapping[str, int], *, seed: int = 0
 ) -> dict[str, tuple[ImageId, ...]]:
-    """Deals images out to splits at random; images in each stay in the order given.
+    """Deals images out to splits at random; the images of a split stay in their order.
 
     Raises:
         OptionError: A size is below 1, or an image is there twice.
@@ -123,13 +122,8 @@ def random_splits(
         raise MismatchError(
             f"sizes of splits must add up to the {len(images):,} images to deal out (got {total:,})"
         )
-    order = np.random.default_rng(seed).permutation(len(images))
-    ends = np.cumsum(list(sizes.values()))
-    parts = np.split(order, ends[:-1])
-    return {
-        name: tuple(images[position] for position in np.sort(part))
-        for name, part in zip(sizes, parts, strict=True)
-    }
+    dealt = deal(images, list(sizes.values()), seed=seed)
+    return {name: tuple(group) for name, group in zip(sizes, dealt, strict=True)}
 
 
 def load_plans(path: str | Path, images: Sequence[ImageId], *, seed: int = 0) -> dict[str, SplitPlan]:
@@ -185,11 +179,11 @@ def _plans_of(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, seed: int = 0) -> Dataset:
-    """Gives the captions that were collected to splits.
+    """Deals the captions that were collected out to splits.
 
-    The captions of an image are put in an order by chance: the first is the one held out where one is, the
-    next are its references, and those of the larger set begin with these, so that c5 is part of c40. What
-    is drawn for an image depends on the seed and the image alone: other splits don't change it.
+    The captions of an image are put in random order: the first is held out where the plan says so, the next
+    are its references, and those of the larger set begin with these, so that c5 is part of c40. What is drawn
+    for an image depends on the seed and the image alone: other splits don't change it.
 
     Args:
         captions: All captions collected, in the order in which they are in the files.
@@ -218,7 +212,7 @@ def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, 
 def _split(
     name: str, plan: SplitPlan, captions: References, seed: int
 ) -> tuple[BuiltSplit, dict[ImageId, list[str]]]:
-    chosen = _draw(f"{seed}/many/{name}").permutation(len(plan.images))[: plan.many_images]
+    chosen = named_generator(seed, f"many/{name}").permutation(len(plan.images))[: plan.many_images]
     with_many = {plan.images[position] for position in chosen.tolist()}
     human: dict[ImageId, str] = {}
     references: dict[ImageId, list[str]] = {}
@@ -226,7 +220,7 @@ def _split(
     unused: dict[ImageId, list[str]] = {}
     for image in plan.images:
         texts = captions[image]
-        order = _draw(f"{seed}/{image!r}").permutation(len(texts)).tolist()
+        order = named_generator(seed, repr(image)).permutation(len(texts)).tolist()
         held, left = (order[:1], order[1:]) if plan.held_out else ([], order)
         few = plan.references if plan.references is not None else max(1, len(left))
         wanted = max(few, plan.many or 0) if image in with_many else few
@@ -242,13 +236,13 @@ def _split(
             many[image] = [texts[position] for position in sorted(left[: plan.many])]
         if left[wanted:]:
             unused[image] = [texts[position] for position in sorted(left[wanted:])]
-    made = BuiltSplit(
+    split = BuiltSplit(
         private=plan.private,
         references=References(references),
         many=References(many) if many else None,
         human=Candidates(human) if human else None,
     )
-    return made, unused
+    return split, unused
 
 
 def freeze(
@@ -269,14 +263,14 @@ def freeze(
         dataset: The dataset.
         folder: Where versions are.
         version: The version's name, such as `1.0`.
-        description: What to say in each file's `info`.
-        image_info: What to say of an image, such as `file_name`, `width` and `height`.
+        description: The description in each file's `info`.
+        image_info: What files say of an image, such as `file_name`, `width` and `height`.
 
     Returns:
         The version's folder.
 
     Raises:
-        OptionError: The version is no plain name, is there already, or an image's information has an `id`.
+        OptionError: The version is no plain name or exists already, or an image's information has an `id`.
         OSError: A file can't be written.
     """
     if not version or version.startswith(".") or not version.replace(".", "").replace("-", "").isalnum():
@@ -301,7 +295,7 @@ def freeze(
 
 
 def verify(folder: str | Path) -> int:
-    """Makes sure that a version is as it was frozen.
+    """Checks that a version is as it was when it was frozen.
 
     Returns:
         The number of files.
@@ -331,10 +325,10 @@ def verify(folder: str | Path) -> int:
     for name, expected in sums.items():
         if name not in there:
             raise FormatError("must be there (got no such file)", kind="Missing", path=folder / name)
-        found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        if found != expected:
+        actual = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        if actual != expected:
             raise FormatError(
-                f"must have the sha256 {expected} (got {found})", kind="Changed", path=folder / name
+                f"must have the sha256 {expected} (got {actual})", kind="Changed", path=folder / name
             )
     return len(sums)
 
@@ -378,11 +372,6 @@ def _summary(dataset: Dataset) -> dict[str, dict[str, object]]:
 def _write(path: Path, data: bytes) -> None:
     with written_whole(path) as file:
         file.write(data)
-
-
-def _draw(name: str) -> np.random.Generator:
-    """Chance that depends on a name alone."""
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()[:16]))
 
 
 def _require_apart(splits: Mapping[str, SplitPlan]) -> None:

@@ -6,7 +6,7 @@ import math
 
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.json import IMAGE_ID, Field, check_row, read_json_lines
-from capeval.formats.sources import LIMIT, File, naming
+from capeval.formats.sources import File, naming
 from capeval.types import ImageId
 
 __all__ = ["load_word_scores"]
@@ -23,7 +23,7 @@ def _is_number(value: object) -> bool:
 _FIELDS = {"image_id": IMAGE_ID, "scores": Field("an object of words and numbers", _are_scores)}
 
 
-def load_word_scores(file: File, *, limit: int = LIMIT) -> dict[str, dict[ImageId, float]]:
+def load_word_scores(file: File) -> dict[str, dict[ImageId, float]]:
     """Reads `{"image_id": 7, "scores": {"dog": 0.9, "grass": 0.4}}` from each line of a file.
 
     The file may be in gzip. Higher is surer. Words that a line doesn't name have no score for its image, and
@@ -39,7 +39,7 @@ def load_word_scores(file: File, *, limit: int = LIMIT) -> dict[str, dict[ImageI
     scores: dict[str, dict[ImageId, float]] = {}
     seen: set[ImageId] = set()
     with naming(file):
-        for number, value in read_json_lines(file, limit):
+        for number, value in read_json_lines(file):
             entry = f"line {number}"
             row = check_row(value, entry, _FIELDS)
             image = row["image_id"]

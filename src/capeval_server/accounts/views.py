@@ -79,7 +79,7 @@ def delete(request: HttpRequest) -> HttpResponse:
     logout(request)
     User.objects.get(pk=pk).delete()
     messages.success(request, "Your account is deleted.")
-    return redirect("/")
+    return redirect("home")
 
 
 urlpatterns = [

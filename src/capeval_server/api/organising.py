@@ -16,8 +16,8 @@ from capeval_server.api.schemas import Problem
 from capeval_server.api.tokens import Bearer, token_of
 from capeval_server.challenges.access import organised
 from capeval_server.challenges.models import Challenge
-from capeval_server.organising import managing, overview
-from capeval_server.organising.exporting import exported
+from capeval_server.organising import moderation, overview
+from capeval_server.organising.export import exported
 from capeval_server.submissions.models import Submission
 
 __all__ = ["router"]
@@ -109,7 +109,7 @@ def _user(request: HttpRequest) -> User:
 
 
 def _submission(challenge: Challenge, pk: UUID) -> Submission:
-    return get_object_or_404(managing.of_challenge(challenge), pk=pk)
+    return get_object_or_404(moderation.of_challenge(challenge), pk=pk)
 
 
 def _shown(submission: Submission) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def submissions(
     start: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> Any:
     """All teams' submissions, 200 of them from a start."""
-    found = managing.of_challenge(organised(_user(request), slug)).order_by("-created", "-pk")
+    found = moderation.of_challenge(organised(_user(request), slug)).order_by("-created", "-pk")
     if state:
         found = found.filter(state=state)
     rows = [_shown(submission) for submission in found[start : start + _MOST]]
@@ -144,7 +144,7 @@ def submissions(
 def rerun(request: HttpRequest, slug: _Slug, submission_id: UUID) -> Any:
     """Has a submission scored again."""
     challenge = organised(_user(request), slug)
-    managing.rerun(_user(request), challenge, _submission(challenge, submission_id))
+    moderation.rerun(_user(request), challenge, _submission(challenge, submission_id))
     return _shown(_submission(challenge, submission_id))
 
 
@@ -154,7 +154,7 @@ def rerun_many(request: HttpRequest, slug: _Slug, which: Again) -> Any:
     challenge = organised(_user(request), slug)
     named = which.phase is not None and "\0" not in which.phase
     phase = get_object_or_404(challenge.phases, name=which.phase if named else "") if which.phase else None
-    return {"submissions": managing.rerun_all(_user(request), challenge, phase=phase, failed=which.failed)}
+    return {"submissions": moderation.rerun_all(_user(request), challenge, phase=phase, failed=which.failed)}
 
 
 @router.put(
@@ -165,7 +165,7 @@ def mark(request: HttpRequest, slug: _Slug, submission_id: UUID, wanted: Mark) -
     """Flags or hides a submission with a reason, or takes the mark off."""
     challenge = organised(_user(request), slug)
     found = _submission(challenge, submission_id)
-    managing.mark(_user(request), challenge, found, wanted.mark, wanted.reason)
+    moderation.mark(_user(request), challenge, found, wanted.mark, wanted.reason)
     return _shown(_submission(challenge, submission_id))
 
 
@@ -193,7 +193,7 @@ def raise_quota(request: HttpRequest, slug: _Slug, team_id: _Number, phase: _Slu
     challenge = organised(_user(request), slug)
     team = get_object_or_404(challenge.teams.prefetch_related("memberships__user"), pk=team_id)
     chosen = get_object_or_404(challenge.phases, name=phase)
-    managing.raise_quota(_user(request), team, chosen, per_day=more.per_day, total=more.total)
+    moderation.raise_quota(_user(request), team, chosen, per_day=more.per_day, total=more.total)
     return _shown_team(overview.use_of(challenge, [team])[0])
 
 

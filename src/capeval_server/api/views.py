@@ -8,7 +8,7 @@ from uuid import UUID
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Prefetch, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from ninja import File, Header, NinjaAPI, Path, Query, Status, UploadedFile
@@ -21,13 +21,15 @@ from capeval_server.api.organising import router as organising
 from capeval_server.api.problems import answer_problems
 from capeval_server.api.tokens import Bearer, token_of
 from capeval_server.challenges.models import Challenge, Phase, Split
+from capeval_server.errors import NotFoundError
 from capeval_server.leaderboards.exports import to_csv
 from capeval_server.leaderboards.questions import ask, may_see
 from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
-from capeval_server.submissions import examples, intake, showing
+from capeval_server.submissions import access, image_browser, intake, quotas
+from capeval_server.submissions.lifecycle import withdraw
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.queue import jobs
-from capeval_server.submissions.standing import set_standing, withdraw
+from capeval_server.submissions.standing import set_standing
 from capeval_server.teams import joining
 from capeval_server.teams.models import Team
 
@@ -101,7 +103,7 @@ def _found_phase(slug: str, name: str) -> Phase:
 def quota(request: HttpRequest, slug: _Slug, phase: _Slug) -> Any:
     """What one's own team may still submit to a phase."""
     found = _found_phase(slug, phase)
-    return intake.quota(_team(request, found.challenge), found, timezone.now()).__dict__
+    return quotas.quota(_team(request, found.challenge), found, timezone.now()).__dict__
 
 
 @api.get("/challenges/{slug}/team", response={200: schemas.TeamAnswer, 404: schemas.Problem}, auth=_READ)
@@ -136,7 +138,7 @@ def leave(request: HttpRequest, slug: _Slug) -> Any:
 def _team(request: HttpRequest, challenge: Challenge) -> Team:
     found = joining.team_of(token_of(request).user, challenge)
     if found is None:
-        raise Http404
+        raise NotFoundError
     return found
 
 
@@ -219,10 +221,10 @@ def image_scores(
     reference sets are all public.
     """
     token = token_of(request)
-    seen = showing.visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANISE)
+    seen = access.visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANISE)
     if seen is None:
-        raise Http404
-    return examples.image_answer(*seen, split, references, offset, limit)
+        raise NotFoundError
+    return image_browser.image_answer(*seen, split, references, offset, limit)
 
 
 @api.patch(
@@ -312,7 +314,7 @@ def show_jobs(request: HttpRequest) -> Any:
 
 
 def _own(request: HttpRequest) -> QuerySet[Submission]:
-    return showing.own(token_of(request).user)
+    return access.own(token_of(request).user)
 
 
 _SHOWN = ("id", "created", "algorithm", "declared", "state", "reason", "counts_for_quota", "stands")

@@ -14,7 +14,7 @@ from capeval.errors import MismatchError
 from capeval.significance import Resampled, difference
 from capeval_server.leaderboards.questions import Question
 from capeval_server.submissions.models import Score
-from capeval_server.submissions.stored import samples_of
+from capeval_server.submissions.packing import samples_of
 
 __all__ = ["LEVEL", "differences"]
 

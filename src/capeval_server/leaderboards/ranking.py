@@ -18,7 +18,7 @@ from capeval.metrics import METRICS
 from capeval_server.leaderboards.neighbours import LEVEL, differences
 from capeval_server.leaderboards.questions import Question, score_names
 from capeval_server.submissions.models import UNFINISHED, Result, Score, Submission
-from capeval_server.submissions.stored import finite
+from capeval_server.submissions.packing import finite
 
 __all__ = ["PAGE", "Leaderboard", "Place", "Row", "leaderboard", "places"]
 

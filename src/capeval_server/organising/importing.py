@@ -1,4 +1,4 @@
-"""Making or changing a challenge from its files: the same files again change nothing."""
+"""Making the rows of a challenge what its files say: the same files again change nothing."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ from capeval_server.challenges.models import (
     Subset,
 )
 from capeval_server.errors import ChallengeError, UploadError
+from capeval_server.submissions import lifecycle
 from capeval_server.submissions.models import ImageScores, Submission, SubmissionFile
 from capeval_server.submissions.uploads import check_results
 
-__all__ = ["Files", "change_challenge", "import_challenge", "publish", "read_files", "taking_back"]
+__all__ = ["Files", "change_challenge", "publish", "read_files", "taking_back"]
 
 Read = Callable[[str], tuple[str, bytes]]
 
@@ -45,27 +46,6 @@ class Files:
     references: dict[str, bytes]
     humans: dict[str, bytes]
     subsets: dict[str, list[int | str]]
-
-
-def import_challenge(path: Path) -> Challenge:
-    """Makes a challenge from its definition, or changes it to what its definition says now.
-
-    References that changed become a new version, and what was submitted is scored again.
-
-    Raises:
-        ChallengeError: The definition or a file is wrong, or takes away what submissions stand on.
-        FormatError: A file of references or subsets is wrong.
-        OSError: A file can't be read or stored.
-    """
-
-    def read(name: str) -> tuple[str, bytes]:
-        place = path.parent / name
-        return str(place), place.read_bytes()
-
-    wanted = definition.read_definition(*read(path.name))
-    files = read_files(read, wanted)
-    with taking_back() as stored, transaction.atomic():
-        return change_challenge(wanted, files, stored)
 
 
 @contextmanager
@@ -142,7 +122,7 @@ def change_challenge(wanted: definition.Definition, files: dict[str, Files], sto
         stored: Gets the names of the files that are stored, which the caller takes back if all is undone.
 
     Raises:
-        ChallengeError: They take away what submissions stand on.
+        ChallengeError: They remove what submissions depend on.
         OSError: A file can't be stored.
     """
     about = wanted.challenge
@@ -219,14 +199,8 @@ def _import_references(reference_set: ReferenceSet, name: str, data: bytes, stor
     version.file.save(file_name, ContentFile(data), save=False)
     version.save()
     reference_set.save(update_fields=["version"])
-    rescored = Submission.objects.filter(phase__splits=reference_set.split, state=Submission.State.SCORED)
-    # In the order in which all lock many of them.
-    list(rescored.select_for_update(of=("self",), no_key=True).order_by("pk").values("pk"))
-    rescored.update(state=Submission.State.WAITING, attempt=0)
-    ended = [Submission.State.SCORED, Submission.State.FAILED]
-    reference_set.baselines.filter(state__in=ended).update(
-        state=Submission.State.WAITING, attempt=0, reason="", finished=None
-    )
+    lifecycle.rescore(Submission.objects.filter(phase__splits=reference_set.split))
+    lifecycle.rescore(reference_set.baselines.all())
 
 
 def _import_human(reference_set: ReferenceSet, data: bytes | None, stored: list[str]) -> None:
@@ -238,7 +212,8 @@ def _import_human(reference_set: ReferenceSet, data: bytes | None, stored: list[
     if reference_set.baselines.filter(sha256=digest).exists():
         return
     _delete(reference_set.baselines.all())
-    made = Submission.objects.create(baseline_of=reference_set, algorithm="human", sha256=digest)
+    made = Submission(baseline_of=reference_set, algorithm="human", sha256=digest)
+    lifecycle.add(made)
     part = SubmissionFile(submission=made, split=reference_set.split)
     file_name = f"{made.pk}-{reference_set.split.name}.json"
     stored.append(f"submissions/{file_name}")
@@ -251,7 +226,7 @@ def _delete(baselines: QuerySet[Submission]) -> None:
     for baseline in baselines.select_for_update(of=("self",), no_key=True).order_by("pk"):
         for part in baseline.files.all():
             transaction.on_commit(partial(default_storage.delete, str(part.file)))
-        baseline.delete()
+        lifecycle.delete_baseline(baseline)
 
 
 def publish(reference_set: ReferenceSet, name: str, data: bytes) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
@@ -13,52 +11,18 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from capeval_server.challenges.models import Phase
-from capeval_server.errors import PhaseError, QuotaError, RepeatedKeyError, TeamError, UploadError
+from capeval_server.errors import PhaseError, RepeatedKeyError, TeamError, UploadError
+from capeval_server.submissions import lifecycle
 from capeval_server.submissions.models import Submission, SubmissionFile
+from capeval_server.submissions.quotas import spend
 from capeval_server.submissions.uploads import Upload, read_upload
 from capeval_server.teams.joining import team_of
 from capeval_server.teams.models import Team
 
-__all__ = ["LONGEST_FIELD", "Quota", "allowance", "quota", "submit"]
+__all__ = ["LONGEST_FIELD", "submit"]
 
 LONGEST_FIELD = 2000
 _REPEATED = "the idempotency key was used before, for another upload"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Quota:
-    """What a team may still submit to a phase.
-
-    Attributes:
-        left_today: How many more until midnight, UTC.
-        left: How many more in all.
-        allowed_from: When the next one is allowed: now, a later time, or never (none).
-    """
-
-    left_today: int
-    left: int
-    allowed_from: datetime | None
-
-
-def quota(team: Team, phase: Phase, now: datetime) -> Quota:
-    """What a team may still submit to a phase."""
-    counted = Submission.objects.filter(team=team, phase=phase, counts_for_quota=True)
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    per_day, total = allowance(team, phase)
-    left = max(total - counted.count(), 0)
-    today = max(min(left, per_day - counted.filter(created__gte=midnight).count()), 0)
-    allowed = max(now, phase.opens) if today else max(midnight + timedelta(days=1), phase.opens)
-    return Quota(
-        left_today=today, left=left, allowed_from=allowed if left and allowed < phase.closes else None
-    )
-
-
-def allowance(team: Team, phase: Phase) -> tuple[int, int]:
-    """How many submissions a team has a day, and in all: the phase's, and what it was given beyond."""
-    extra = team.raises.filter(phase=phase).first()
-    if extra is None:
-        return phase.quota_per_day, phase.quota_total
-    return phase.quota_per_day + extra.per_day, phase.quota_total + extra.total
 
 
 def submit(
@@ -140,8 +104,8 @@ def _take_in(
 ) -> None:
     # Of one moment, also at midnight: it counts for the day whose quota it was taken from.
     submission.created = timezone.now()
-    _spend(team, phase, submission.created)
-    submission.save(force_insert=True)
+    spend(team, phase, submission.created)
+    lifecycle.add(submission)
     for part, content in parts:
         part.file.save(_file_name(part), ContentFile(content), save=False)
         part.save()
@@ -183,13 +147,3 @@ def _same(known: Submission, digest: str) -> Submission:
     if known.sha256 != digest:
         raise RepeatedKeyError(_REPEATED)
     return known
-
-
-def _spend(team: Team, phase: Phase, now: datetime) -> None:
-    there = quota(team, phase, now)
-    if there.left_today:
-        return
-    per_day, total = allowance(team, phase)
-    which = f"{per_day} a day" if there.left else f"{total} in all"
-    then = f"the next is allowed from {there.allowed_from.isoformat()}" if there.allowed_from else "no more"
-    raise QuotaError(f"the quota of {which} is used up; {then}", allowed_from=there.allowed_from)

@@ -11,7 +11,8 @@ from itertools import pairwise
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import TruncHour
 
-from capeval_server.submissions.models import Submission, Worker
+from capeval_server.jobs.models import Worker
+from capeval_server.submissions.models import Submission
 
 __all__ = ["Jobs", "SeenWorker", "ahead_of", "expected_wait", "jobs"]
 
@@ -80,7 +81,7 @@ def ahead_of(submission: Submission) -> int:
     """How many submissions are scored before one that waits."""
     before = Q(created__lt=submission.created, baseline_of=None)
     if submission.baseline_of_id is not None:
-        before = Q(baseline_of=None) | Q(baseline_of__lt=submission.baseline_of_id)
+        before = Q(baseline_of=None) | Q(created__lt=submission.created)
     found = Submission.objects.filter(_RUNNING | (_WAITING & before))
     return found.exclude(pk=submission.pk).count()
 

@@ -27,7 +27,7 @@ from django.conf import settings
 
 from capeval.metrics import METRICS
 from capeval.types import FloatArray
-from capeval_server.submissions.stored import packed_samples
+from capeval_server.submissions.packing import packed_samples
 
 __all__ = ["Outcome", "Scorer", "ScoringError", "Task"]
 
@@ -99,6 +99,10 @@ class Scorer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the processes."""
         while self._kept:
             self._kept.popitem()[1].end()
 

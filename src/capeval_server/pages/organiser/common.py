@@ -11,13 +11,14 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
 from capeval_server.challenges.access import makes_challenges, organised
 from capeval_server.challenges.models import Challenge
+from capeval_server.errors import NotFoundError
 from capeval_server.organising.models import Action
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
     "form_status",
     "paged",
     "show",
-    "storing",
     "tell",
     "user_of",
 ]
@@ -41,19 +41,6 @@ LATEST = 8
 # On how many metrics a submission failed.
 FAILURES = Count("results__metric", filter=Q(results__failure__gt=""), distinct=True)
 View = Callable[..., HttpResponseBase]
-
-
-def storing(view: View) -> View:
-    """Says so when files can't be stored, as when the disk is full."""
-
-    @wraps(view)
-    def answer(request: HttpRequest, *arguments: Any, **named: Any) -> HttpResponseBase:
-        try:
-            return view(request, *arguments, **named)
-        except OSError:
-            return render(request, "503.html", status=503)
-
-    return answer
 
 
 def for_organisers(view: View) -> View:
@@ -74,7 +61,7 @@ def for_makers(view: View) -> View:
     @wraps(view)
     def answer(request: HttpRequest) -> HttpResponseBase:
         if not makes_challenges(request.user):
-            raise Http404
+            raise NotFoundError
         return view(request)
 
     return answer
