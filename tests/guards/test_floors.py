@@ -152,7 +152,7 @@ CRATES = {
     "tokens": {"capeval-ptb"},
     "metrics": {"capeval-tokens"},
     "meteor": {"capeval-tables", "capeval-tokens"},
-    "parser": {"capeval-tables"},
+    "parser": {"capeval-ptb", "capeval-tables"},
     "python": {
         "capeval-ptb",
         "capeval-formats",

@@ -27,7 +27,7 @@ struct Places {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
     first_rule: u32,
-    rules: u16,
+    rules: u32,
     mask: Mask,
     slot: u16,
 }
@@ -74,7 +74,7 @@ impl<L: Lanes> Current<'_, L> {
         for head in heads.heads {
             let head_score = &heads.scores[usize::from(head.slot)];
             let first = head.first_rule as usize;
-            for rule in &rules[first..first + usize::from(head.rules)] {
+            for rule in &rules[first..first + head.rules as usize] {
                 let other = others.plain[usize::from(rule.other)];
                 let mask = head.mask & other.mask;
                 if mask != 0 {
@@ -256,7 +256,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
                 let (first_rule, end) = (list.starts[state], list.starts[state + 1]);
                 if first_rule < end {
                     let Entry { mask, slot } = self.entries[state];
-                    let rules = (end - first_rule) as u16;
+                    let rules = end - first_rule;
                     self.heads.push(Head { first_rule, rules, mask, slot });
                 }
             }

@@ -166,6 +166,7 @@ impl<'a, B: AsRef<[u8]> + Sync> Run<'a, B> {
         let done = self.done.fetch_add(sentences.len(), Ordering::Relaxed) + sentences.len();
         if (self.progress)(done).is_break() {
             self.stopped.store(true, Ordering::Relaxed);
+            return Err(ParseError::Stopped);
         }
         Ok(batch.sentences.iter().copied().zip(parses).collect())
     }
