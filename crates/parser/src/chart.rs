@@ -3,6 +3,10 @@
 //! A cell (a span of words) keeps, for the cells above it, a small table of its plain states and
 //! lists of its heads (see [`crate::layout`]); the scores stand in one long list that grows from
 //! cell to cell. The table of all states is needed for the cell that is being built only.
+//!
+//! Tried and left: leaving out heads that no neighbouring word can go with (by the tags with which
+//! phrases begin and end) costs more than it saves, 20 % in all, since the lists are made anew for
+//! every batch.
 
 use crate::lanes::{Lanes, Mask};
 use crate::layout::{KINDS, Kind, Layout, ListedRule};
