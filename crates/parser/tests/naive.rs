@@ -93,23 +93,24 @@ impl<'a> Naive<'a> {
             *chain = chain.max(rule.score);
         }
         for middle in 0..STATES.len() {
-            for parent in 0..STATES.len() {
-                for child in 0..STATES.len() {
-                    let sum = chains[parent][middle] + chains[middle][child];
-                    chains[parent][child] = chains[parent][child].max(sum);
-                }
+            let below = chains[middle];
+            for above in &mut chains {
+                let up = above[middle];
+                above.iter_mut().zip(below).for_each(|(chain, down)| *chain = chain.max(up + down));
             }
         }
         chains
     }
 
     fn apply(&mut self, cell: usize, chains: &[[f32; STATES.len()]; STATES.len()]) {
-        for child in 0..STATES.len() {
-            for parent in (0..STATES.len()).filter(|&parent| parent != child) {
-                let sum = self.scores[cell][child] + chains[parent][child];
-                self.scores[cell][parent] = self.scores[cell][parent].max(sum);
+        (0..STATES.len()).for_each(|child| {
+            for (parent, chain) in chains.iter().map(|chains| chains[child]).enumerate() {
+                if parent != child {
+                    let sum = self.scores[cell][child] + chain;
+                    self.scores[cell][parent] = self.scores[cell][parent].max(sum);
+                }
             }
-        }
+        });
     }
 
     fn combine(&mut self, start: usize, end: usize) {
