@@ -15,6 +15,7 @@ from capeval import Tokenizer
 from capeval.benchmarks import coco
 from capeval.formats import write_candidates, write_references
 from capeval.resources.meteor import compiled_tables
+from capeval.sampling import hold_out
 from capeval.tokenization import TokenizedReferences
 
 HERE = Path(__file__).parent
@@ -46,7 +47,7 @@ def main() -> None:
 def whole(folder: Path, rounds: int) -> str:
     """Whole processes from JSON files: the reference, the library, the command line, bare kernels."""
     files = _files(folder)
-    references, candidates = coco.hold_out(coco.captions("val2014"), seed=0)
+    references, candidates = hold_out(coco.captions("val2014"), seed=0)
     lines = [str(folder / "references.tsv"), str(folder / "results.tsv")]
     tokens = TokenizedReferences(references, Tokenizer())
     _write_lines(lines[0], [(i, text) for i in range(len(tokens)) for text in tokens.native.of(i)])
@@ -65,7 +66,7 @@ def _files(folder: Path) -> list[str]:
     """val2014 as files: the references, and one held-out caption of each image."""
     files = [str(folder / "references.json"), str(folder / "results.json")]
     if not Path(files[1]).exists():
-        references, candidates = coco.hold_out(coco.captions("val2014"), seed=0)
+        references, candidates = hold_out(coco.captions("val2014"), seed=0)
         write_references(references, files[0])
         write_candidates(candidates, files[1])
     return files

@@ -8,6 +8,7 @@ from statistics import median
 
 from capeval import Candidates, References, evaluate
 from capeval.benchmarks import coco
+from capeval.sampling import hold_out
 
 SIZES = (1_000, 5_000, 20_000, 82_783)
 METRICS = {"without METEOR": ("BLEU", "ROUGE-L", "CIDEr-D"), "METEOR alone": ("METEOR",)}
@@ -15,7 +16,7 @@ METRICS = {"without METEOR": ("BLEU", "ROUGE-L", "CIDEr-D"), "METEOR alone": ("M
 
 def main() -> None:
     """Evaluates ever more images."""
-    references, candidates = coco.hold_out(coco.captions("train2014"), seed=0)
+    references, candidates = hold_out(coco.captions("train2014"), seed=0)
     rows = []
     for size in SIZES:
         ids = references.image_ids[:size]

@@ -84,6 +84,7 @@ def _make(folder: Path) -> bytes:
 
     from capeval.benchmarks import coco
     from capeval.formats import write_candidates, write_references
+    from capeval.sampling import hold_out
 
     django.setup()
     from django.contrib.auth.models import User
@@ -92,7 +93,7 @@ def _make(folder: Path) -> bytes:
     from capeval_server.teams.joining import make_team
 
     subprocess.run(python("-m", "capeval_server", "migrate"), check=True)
-    references, candidates = coco.hold_out(coco.captions("val2014"), seed=0)
+    references, candidates = hold_out(coco.captions("val2014"), seed=0)
     write_references(references, folder / "references.json")
     write_candidates(candidates, folder / "results.json")
     (folder / "challenge.toml").write_text(CHALLENGE)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from capeval.benchmarks import coco
-from capeval.formats.wordnet import wordnet_classes
+from capeval.resources.wordnet import wordnet_classes
 from capeval.studies.word_agreement import word_counts
 
 LIST = Path(__file__).parents[1] / "src" / "capeval" / "studies" / "word_classes.tsv"

@@ -5,6 +5,7 @@ Each message says what was expected, what was found, and where. All derive from 
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +14,7 @@ __all__ = [
     "CaptionError",
     "DependencyError",
     "FormatError",
+    "FormatErrorKind",
     "MismatchError",
     "OptionError",
     "ResourceError",
@@ -23,11 +25,59 @@ class CapevalError(Exception):
     """Base class of all errors that capeval raises on purpose."""
 
 
+class FormatErrorKind(StrEnum):
+    """What is wrong with a file, in one word."""
+
+    EMPTY_FILE = "EmptyFile"
+    BYTE_ORDER_MARK = "ByteOrderMark"
+    UTF16 = "Utf16"
+    NOT_UTF8 = "NotUtf8"
+    COMPRESSED = "Compressed"
+    NOT_JSON = "NotJson"
+    NOT_ANUMBER = "NotANumber"
+    TRUNCATED = "Truncated"
+    TOO_DEEP = "TooDeep"
+    NUMBER_TOO_LARGE = "NumberTooLarge"
+    LONE_SURROGATE = "LoneSurrogate"
+    WRONG_TYPE = "WrongType"
+    MISSING_FIELD = "MissingField"
+    DUPLICATE_KEY = "DuplicateKey"
+    DUPLICATE_IMAGE = "DuplicateImage"
+    MIXED_IDS = "MixedIds"
+    NO_REFERENCES = "NoReferences"
+    UNKNOWN_IMAGE = "UnknownImage"
+    NO_CAPTIONS = "NoCaptions"
+    NOT_CSV = "NotCsv"
+    NOT_MATLAB = "NotMatlab"
+    DAMAGED = "Damaged"
+    ENCRYPTED = "Encrypted"
+    NESTED = "Nested"
+    UNSUPPORTED = "Unsupported"
+    WRONG_MEMBERS = "WrongMembers"
+    TOO_LARGE = "TooLarge"
+    EMPTY = "Empty"
+    NO_IMAGES = "NoImages"
+    NO_RATINGS = "NoRatings"
+    DUPLICATE = "Duplicate"
+    MISMATCH = "Mismatch"
+    WRONG_LENGTH = "WrongLength"
+    WRONG_VALUE = "WrongValue"
+    UNKNOWN_CLASS = "UnknownClass"
+    UNKNOWN_DOMAIN = "UnknownDomain"
+    NOT_FREQUENCIES = "NotFrequencies"
+    NOT_ACHECKPOINT = "NotACheckpoint"
+    OTHER_CHECKPOINT = "OtherCheckpoint"
+    NOT_AMANIFEST = "NotAManifest"
+    MISSING = "Missing"
+    UNKNOWN = "Unknown"
+    CHANGED = "Changed"
+
+
 class FormatError(CapevalError, ValueError):
     """A file is not what its format asks for.
 
     Attributes:
-        kind: What is wrong, one word: `NotJson`, `Truncated`, `DuplicateKey`, `WrongType`, ...
+        kind: What is wrong; equal to its name, such as `NotJson` or `DuplicateKey`.
         entry: The entry that is wrong, such as `annotations[17]`, if one is.
         field: The field of that entry, if one is.
         line: The line in the file, from 1, where its text is wrong.
@@ -39,7 +89,7 @@ class FormatError(CapevalError, ValueError):
         self,
         message: str,
         *,
-        kind: str,
+        kind: FormatErrorKind | str,
         entry: str | None = None,
         field: str | None = None,
         line: int | None = None,
@@ -48,7 +98,8 @@ class FormatError(CapevalError, ValueError):
     ) -> None:
         super().__init__(message if path is None else f"{path}: {message}")
         self.message = message
-        self.kind = kind
+        # The native readers give the name of a kind.
+        self.kind = FormatErrorKind(kind)
         self.entry = entry
         self.field = field
         self.line = line

@@ -19,6 +19,7 @@ from capeval.errors import MismatchError, OptionError
 from capeval.evaluation import Report
 from capeval.messages import first_few
 from capeval.metrics.base import Metric
+from capeval.sampling import generator, resample_counts
 from capeval.types import FloatArray, ImageId
 
 __all__ = [
@@ -398,21 +399,21 @@ def _paired(a: Report, b: Report) -> tuple[list[Metric], list[FloatArray], list[
 
 def _resamples(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
     """How often each image is in each resample, a few rows at a time."""
-    generator = np.random.default_rng((seed, 0))
+    chance = generator(seed, 0)
     for size in _chunks(images, samples):
         weights = np.empty((size, images))
         for row in weights:
-            row[:] = np.bincount(generator.integers(0, images, images), minlength=images)
+            row[:] = resample_counts(images, chance)
         yield weights
 
 
 def _swaps(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
     """Which images change sides in each resample (1 or 0), a few rows at a time."""
-    generator = np.random.default_rng((seed, 1))
+    chance = generator(seed, 1)
     for size in _chunks(images, samples):
         weights = np.empty((size, images))
         for row in weights:
-            row[:] = generator.integers(0, 2, images, dtype=bool)
+            row[:] = chance.integers(0, 2, images, dtype=bool)
         yield weights
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import random
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +10,9 @@ from django.contrib.auth.models import User
 from django.db.models import F
 
 import capeval
+from capeval.formats.captions import coco_results
+from capeval.formats.json import json_bytes
+from capeval.sampling import python_random
 from capeval_server.accounts.users import make_user
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.examples import write_example
@@ -63,7 +64,7 @@ def load(files: Path, said: Callable[[str], None]) -> None:
 
 def _methods(references: capeval.References) -> Iterator[tuple[str, str, dict[int | str, str]]]:
     """Names of simple methods, what they do, and the captions that they give."""
-    chance = random.Random(0)  # noqa: S311 - nothing here is a secret.
+    chance = python_random(0)
     images = references.image_ids
     one = {image: chance.choice(references[image]) for image in images}
     yield _COPIES, "Repeats one of the references.", one
@@ -86,11 +87,11 @@ def _submit(
         user.set_unusable_password()
         user.save()
         make_team(user, challenge)
-    results = [{"image_id": image, "caption": caption} for image, caption in captions.items()]
+    results = json_bytes(coco_results(capeval.Candidates(captions)))
     declared = {"method": name.replace("-", " "), "description": about, "training-data": "none"}
     split = challenge.splits.get(name=_SPLIT)
     file = split.results.replace("<alg>", name)
-    intake.submit(user, phase, file, [json.dumps(results).encode()], declared=declared, key=name)
+    intake.submit(user, phase, file, [results], declared=declared, key=name)
 
 
 def set_password() -> str:

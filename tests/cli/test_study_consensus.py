@@ -194,9 +194,16 @@ def test_triplets_are_planned(tmp_path: Path) -> None:
 
 
 def test_answers_make_winners(tmp_path: Path) -> None:
-    (tmp_path / "pairs.csv").write_text("class,first_by,second_by\nHC,human,human\nHM,human,a\n")
+    (tmp_path / "pairs.csv").write_text(
+        "pair,image_id,class,first,second,first_by,second_by\n"
+        "0,x,HC,a dog,the dog,human,human\n1,y,HM,cats,a cat,human,a\n"
+    )
     plan = tmp_path / "triplets.csv"
-    plan.write_text("triplet,pair,on_the_left\n0,0,first\n1,1,second\n2,0,second\n")
+    header = "triplet,pair,reference,left,right,on_the_left,judgements\n"
+    plan.write_text(
+        f"{header}0,0,dogs,a dog,the dog,first,3\n1,1,two cats,a cat,cats,second,3\n"
+        "2,0,my dog,the dog,a dog,second,3\n"
+    )
     votes = tmp_path / "votes.csv"
     votes.write_text("choice,triplet\nleft,0\nleft,0\nright,0\nleft,1\nright,2\nleft,2\n")
     study("votes", tmp_path, votes, "-o", tmp_path / "out")
@@ -220,6 +227,6 @@ def test_answers_make_winners(tmp_path: Path) -> None:
         votes.write_text(text)
         with pytest.raises(CapevalError, match=message):
             study("votes", tmp_path, votes)
-    plan.write_text("triplet,pair,on_the_left\n0,2,first\n")
+    plan.write_text(f"{header}0,2,dogs,a dog,the dog,first,3\n")
     with pytest.raises(FormatError, match=r"triplets\.csv: line 2: 'pair' must be a number of the plan"):
         study("votes", tmp_path, votes)

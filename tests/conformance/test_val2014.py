@@ -4,6 +4,7 @@ import pytest
 
 from capeval import Evaluator, References, Tokenizer, tokenize
 from capeval.benchmarks import coco
+from capeval.sampling import hold_out
 from capeval.types import Candidates
 from tests.conformance import reference
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.conformance
 
 @pytest.fixture(scope="module")
 def captions() -> tuple[References, Candidates]:
-    return coco.hold_out(coco.captions("val2014"), seed=0)
+    return hold_out(coco.captions("val2014"), seed=0)
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,13 @@ SERVER = PROJECT / "src" / "capeval_server"
 # The floor of each module or folder of the package, from the ground up. Modules of one floor may import
 # each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("checks", "errors", "files", "messages"),
+    ("checks", "errors", "files", "messages", "spreadsheets"),
     ("_native", "types"),
-    ("tokenization", "formats", "resources"),
+    ("tokenization", "formats", "resources", "sampling"),
     ("metrics",),
     ("evaluation", "significance"),
-    ("report", "studies", "benchmarks", "compat"),
+    ("studies", "benchmarks"),
+    ("report", "compat"),
     ("cli",),
 )
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
@@ -33,7 +34,7 @@ SHARED_METRICS = ("base", "registry", "__init__")
 
 # The same of the server: its applications, and above them what puts them together.
 SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
-    ("__init__", "environment", "errors", "examples", "spreadsheets", "staff"),
+    ("__init__", "environment", "errors", "examples", "staff"),
     ("accounts", "challenges"),
     ("teams",),
     ("submissions",),

@@ -116,7 +116,7 @@ def test_a_challenge_can_have_it(environment: dict[str, str], tmp_path: Path) ->
         "from django.conf import settings\n"
         "path = write_example('small', Path(sys.argv[1]))\n"
         "path.write_text(path.read_text().replace('\"METEOR\"', '\"Toy\"'))\n"
-        "definition = read_definition(path)\n"
+        "definition = read_definition(path.name, path.read_bytes())\n"
         "assert 'Toy' in definition.splits[0].metrics\n"
         "assert 'Toy' in score_names(definition.splits[0])\n"
         "assert _memory_limit() > settings.MEMORY_BYTES + tests.guards.toy.TOY_WORDS.memory\n"

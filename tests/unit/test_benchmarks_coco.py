@@ -1,33 +1,16 @@
-"""COCO from the installed package, and captions held out."""
+"""COCO from the installed package."""
 
 from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
-import random
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from capeval import References
 from capeval.benchmarks import coco
-from capeval.errors import MismatchError, OptionError, ResourceError
-
-
-def test_one_caption_is_held_out_by_the_seed() -> None:
-    captions = {image: [f"{image} {number}" for number in range(2 + image % 4)] for image in range(50)}
-    references, candidates = coco.hold_out(References(captions), seed=5)
-    choice = random.Random(5)
-    for image, texts in captions.items():
-        held = choice.randrange(len(texts))
-        assert candidates[image] == [texts[held]]
-        assert references[image] == texts[:held] + texts[held + 1 :]
-
-
-def test_an_image_with_one_caption_has_none_to_hold_out() -> None:
-    with pytest.raises(MismatchError, match="got one for image 2"):
-        coco.hold_out(References({1: ["a", "b"], 2: ["c"]}))
+from capeval.errors import OptionError, ResourceError
 
 
 def test_an_unknown_split() -> None:

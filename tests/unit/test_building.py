@@ -201,7 +201,7 @@ def test_plans_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "must be JSON"),
+        ("{", "the file ends inside its JSON"),
         ([], "an object of splits"),
         ({"a": {}}, 'an object with "images"'),
         ({"a": {"images": 1, "size": 2}}, "unknown field 'size'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import io
 import json
@@ -13,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from capeval import Candidates, References, load_candidates, load_references
-from capeval.errors import FormatError, MismatchError
+from capeval import Candidates, References, _native, errors, load_candidates, load_references
+from capeval.errors import FormatError, FormatErrorKind, MismatchError
 from capeval.formats import load_subsets, write_candidates, write_references
 
 RESULTS = [{"image_id": 1, "caption": "a man"}, {"image_id": 2, "caption": ""}]
@@ -246,22 +247,26 @@ def test_subsets_by_name_and_by_domain(write: Callable[..., Path]) -> None:
     [
         (b"3", "a mapping of names to image ids"),
         (b"{}", "at least one subset"),
-        (b'{"a": []}', "'a' must be a list of image ids, at least one"),
-        (b'{"a": [true]}', "'a'[0] must be an integer or a string (got true)"),
-        (b'{"a": [1.0]}', "'a'[0] must be an integer or a string (got 1.0)"),
-        (b'{"a": [1, 1]}', "'a'[1] must be different"),
-        (b'{"a": [1], "a": [2]}', "'a' twice"),
+        (b'{"a": []}', '"a" must be a list of image ids, at least one (got [])'),
+        (b'{"a": [true]}', '"a"[0] must be an integer or a string (got true)'),
+        (b'{"a": [1.0]}', '"a"[0] must be an integer or a string (got 1.0)'),
+        (b'{"a": [1, 1]}', '"a"[1] must be different from the others (got 1 again)'),
+        (b'{"a": [1], "a": [2]}', 'the file has the key "a" twice'),
         (b'{"a": [NaN]}', "NaN is not JSON"),
-        (b'{"a": [' + b"9" * 5000 + b"]}", "too large"),
+        (
+            b'{"a": [' + b"9" * 5000 + b"]}",
+            "a[0] must be within the range of floats (got a number of 5000",
+        ),
         (b"[" * 200_000, "inside each other"),
-        (b'{"a": [1', "line 1 column 9"),
+        (b'{"a": [1', "the file ends inside a[1] (truncated?)"),
         (b"\xff", "not UTF-8"),
         (b"", "the file is empty; expected JSON"),
         (b" \n", "the file is empty; expected JSON"),
         (b'\xef\xbb\xbf{"a": [1]}', "byte order mark; expected plain UTF-8"),
         ('{"a": [1]}'.encode("utf-16"), "looks like UTF-16"),
         ('{"a": [1]}'.encode("utf-32-be"), "looks like UTF-16 or UTF-32"),
-        (b'[{"image_id": 1}]', "entries[0] must have the keys"),
+        (b'[{"image_id": 1}]', "entries[0] must have one of the keys 'domain', 'split', 'subset'"),
+        (b'[{"split": "a"}]', "entries[0] must have the key 'image_id'"),
         (b'[{"image_id": 1, "split": 2}]', "entries[0].split must be a string (got 2)"),
     ],
 )
@@ -285,3 +290,45 @@ def test_long_names_and_ids_of_subsets_are_cut_short(write: Callable[..., Path])
         with pytest.raises(FormatError) as caught:
             load_subsets(write(content.encode()))
         assert len(caught.value.message) < 200
+
+
+def test_bytes_are_read_as_their_file_is(write: Callable[..., Path]) -> None:
+    data = json.dumps(RESULTS).encode()
+    assert load_candidates(data) == load_candidates(gzip.compress(data)) == load_candidates(write(RESULTS))
+    assert load_references(zipped(("r.json", data))) == load_references(write(RESULTS))
+    lines = b"\n".join(json.dumps(entry).encode() for entry in RESULTS)
+    assert load_candidates(lines, name="r.jsonl") == load_candidates(gzip.compress(lines), name="r.jsonl.gz")
+    assert load_subsets(b'{"a": [1]}') == {"a": [1]}
+
+
+def test_bytes_are_named_in_errors_where_they_have_a_name() -> None:
+    for name, words in (("", "the file is empty"), ("r.json", "r.json: the file is empty")):
+        with pytest.raises(FormatError) as caught:
+            load_candidates(b" ", name=name)
+        assert str(caught.value).startswith(words)
+        assert caught.value.path == (name or None)
+    with pytest.raises(FormatError, match="at most 3 bytes"):
+        load_references(b"[   ]", limit=3)
+
+
+def test_every_kind_that_native_readers_raise_is_known() -> None:
+    kinds = set(FormatErrorKind)
+    assert set(_native.read_error_kinds()) <= kinds
+    with pytest.raises(ValueError, match="'Odd' is not a valid FormatErrorKind"):
+        FormatError("odd", kind="Odd")
+    raised = FormatError("wrong", kind="WrongType")
+    assert raised.kind == "WrongType"
+    assert isinstance(raised.kind, FormatErrorKind)
+
+
+def test_every_kind_in_the_code_is_known() -> None:
+    source = Path(errors.__file__).parents[1]
+    named = {
+        (path.name, node.value.value)
+        for path in source.rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "FormatError"
+        for node in call.keywords
+        if node.arg == "kind" and isinstance(node.value, ast.Constant)
+    }
+    assert {kind for _, kind in named} <= set(FormatErrorKind), named

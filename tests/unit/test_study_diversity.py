@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capeval import References, Tokenizer
+from capeval.benchmarks.published import UNIQUE_NGRAMS
 from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.formats.objects import load_coco_objects
 from capeval.formats.open_images import load_boxes, load_class_hierarchy, load_class_names
 from capeval.report.studies.diversity import histograms, ngram_table, object_table
-from capeval.studies.diversity import COLLECTED, PUBLISHED, Corpus, Diversity, count_objects, diversity
+from capeval.studies.diversity import COLLECTED, Corpus, Diversity, count_objects, diversity
 
 CAPTIONS = References(
     {
@@ -152,14 +153,14 @@ def test_objects_of_coco(tmp_path: Path) -> None:
     for changed, message in (
         ({"annotations": [{"image_id": 3, "category_id": 18}]}, "annotations\\[0\\].image_id must be one"),
         ({"annotations": [{"image_id": 1, "category_id": 1}]}, "annotations\\[0\\].category_id must be one"),
-        ({"annotations": [{"image_id": 1}]}, "annotations\\[0\\].category_id must be an integer"),
-        ({"images": 3}, "must have a list 'images'"),
+        ({"annotations": [{"image_id": 1}]}, "annotations\\[0\\] must have the key 'category_id'"),
+        ({"images": 3}, "images must be a list of objects"),
     ):
         path.write_text(json.dumps({**content, **changed}))
         with pytest.raises(FormatError, match=message) as caught:
             load_coco_objects(path)
         assert caught.value.path == path
-    for text, message in (("[]", "an object"), ("{", "not JSON")):
+    for text, message in (("[]", "an object"), ("{", "truncated"), ("{]", "not JSON")):
         path.write_text(text)
         with pytest.raises(FormatError, match=message):
             load_coco_objects(path)
@@ -212,10 +213,13 @@ def test_tables_and_figure() -> None:
         histogram=np.array([0, 3]),
     )
     table = ngram_table({"y": of_size})
-    assert [row[0].value for row in table.rows] == ["y", *(f"{name} (paper)" for name in PUBLISHED)]
+    assert [row[0].value for row in table.rows] == [
+        "y",
+        *(f"{name} (paper)" for name in UNIQUE_NGRAMS.values),
+    ]
     first = table.rows[0][1]
     assert (first.value, first.low, first.high) == pytest.approx((11, 11 - 2**0.5, 11 + 2**0.5))
-    assert table.rows[1][1].value == PUBLISHED["COCO"][0]
+    assert table.rows[1][1].value == UNIQUE_NGRAMS.values["COCO"][0]
     objects = {"boxes": count_objects({1: {"Dog": 2}})}
     assert object_table(objects).rows[0][1].value == 1
     assert len(histograms(found, {}).axes) == 1

@@ -10,6 +10,7 @@ import pytest
 
 from capeval import Cider, CiderD, References, evaluate
 from capeval.benchmarks import karpathy, nocaps
+from capeval.benchmarks.published import NOCAPS_HUMAN
 from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.report.studies.domains import all_scores, bars, paper_table
 from capeval.resources import DocumentFrequencies
@@ -185,9 +186,10 @@ def test_ids_of_images(tmp_path: Path) -> None:
     path = write(tmp_path / "a.json", {"images": [{"id": 5, "open_images_id": "0a"}]})
     assert nocaps.load_image_ids(path) == {"0a": 5}
     for content, message in (
-        ([], "list 'images'"),
-        ({"images": []}, "list 'images'"),
-        ({"images": [{"id": 5}]}, "images\\[0\\].open_images_id must be"),
+        ([], "must be an object"),
+        ({}, "list 'images'"),
+        ({"images": []}, "at least one image"),
+        ({"images": [{"id": 5}]}, "images\\[0\\] must have the key 'open_images_id'"),
     ):
         write(path, content)
         with pytest.raises(FormatError, match=message):
@@ -213,7 +215,7 @@ def test_tables_in_the_layout_of_the_paper() -> None:
     evaluator = DomainEvaluator(REFERENCES, DOMAINS, ["BLEU", "ROUGE-L", "CIDEr-D"])
     good = evaluator.evaluate(CANDIDATES)
     bad = evaluator.evaluate(dict.fromkeys(CANDIDATES, "a dog"))
-    table = paper_table({"good": good, "bad": bad}, human=nocaps.HUMAN["test"])
+    table = paper_table({"good": good, "bad": bad}, human=NOCAPS_HUMAN.values["test"])
     assert table.columns == (
         "System",
         "near-domain CIDEr-D",
@@ -255,7 +257,7 @@ def test_all_scores_and_bars() -> None:
     assert table.columns == ("System", "Domain", "Images", "ROUGE-L", "CIDEr-D")
     assert [row[1].value for row in table.rows] == [*DOMAINS, OVERALL]
     assert [row[2].value for row in table.rows] == [2, 3, 5]
-    figure = bars({"a": found, "b": found}, "CIDEr-D", nocaps.HUMAN["val"])
+    figure = bars({"a": found, "b": found}, "CIDEr-D", NOCAPS_HUMAN.values["val"])
     assert len(figure.axes[0].patches) == 2 * 3
     assert len(figure.axes[0].lines) == 3
 

@@ -8,7 +8,7 @@ import pytest
 
 from capeval import Candidates, References
 from capeval.errors import DependencyError, MismatchError, OptionError
-from capeval.formats.judgements import load_pascal_pairs
+from capeval.formats.pascal50s import load_pascal_pairs
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.rouge import RougeN
@@ -46,7 +46,7 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ranking.rank_references(REFERENCES, CONTENDERS)
     monkeypatch.setattr(ranking, "BATCH", 2)
     seen: list[int] = []
-    parts = ranking.rank_references(REFERENCES, CONTENDERS, done=seen.append)
+    parts = ranking.rank_references(REFERENCES, CONTENDERS, progress=seen.append)
     assert seen == [1, 2, 3]
     for name, scores in whole.scores.items():
         for one, other in zip(scores, parts.scores[name], strict=True):

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from capeval.errors import FormatError, MismatchError, OptionError, ResourceError
+from capeval.formats.word_classes import load_word_classes
 from capeval.formats.word_scores import load_word_scores
-from capeval.formats.wordnet import load_word_classes, wordnet_classes
+from capeval.resources.wordnet import wordnet_classes
 from capeval.studies.word_agreement import (
     WordCounts,
     coco_word_classes,
@@ -154,12 +155,13 @@ def test_word_scores_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "score at least one word"),
-        ("nothing", "line 1: must be JSON"),
-        ("[1]", '"image_id" and "scores"'),
-        ('{"image_id": 1.5, "scores": {}}', "integer or text .got float"),
+        ("", "the file is empty"),
+        ('{"image_id": 1, "scores": {}}', "score at least one word"),
+        ("nothing", "line 1 column 2 is not JSON"),
+        ("[1]", r"line 1 must be an object \(got \[1\]\)"),
+        ('{"image_id": 1.5, "scores": {}}', r"line 1: image_id must be an integer or a string \(got 1\.5\)"),
         ('{"image_id": 1, "scores": {"dog": "1"}}', "words and numbers"),
-        ('{"image_id": 1, "scores": {"dog": NaN}}', "words and numbers"),
+        ('{"image_id": 1, "scores": {"dog": NaN}}', "NaN is not JSON"),
         ('{"image_id": 1, "scores": {"a": 1}}\n{"image_id": 1, "scores": {}}', "line 2: an image .* once"),
     ],
 )

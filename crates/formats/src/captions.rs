@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 
-use crate::ids::{ImageId, ImageIds};
+use crate::ids::ImageIds;
 use crate::interner::Interner;
 
 /// Why captions could not be put together.
@@ -124,11 +124,6 @@ impl Captions {
         &self.ids
     }
 
-    /// All captions one after the other, without anything between them.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
     /// Captions of image `i` are those from `image_offsets()[i]` to `image_offsets()[i + 1]`.
     pub fn image_offsets(&self) -> &[usize] {
         &self.image_offsets
@@ -156,11 +151,6 @@ impl Captions {
     /// When `image` is not less than [`Captions::len`], as indexing a slice does.
     pub fn captions_of(&self, image: usize) -> impl ExactSizeIterator<Item = &str> + Clone {
         self.range_of(image).map(|index| self.caption(index))
-    }
-
-    /// The images: each id with its captions.
-    pub fn images(&self) -> impl Iterator<Item = (ImageId<'_>, impl ExactSizeIterator<Item = &str> + Clone)> {
-        self.ids.iter().enumerate().map(|(image, id)| (id, self.captions_of(image)))
     }
 
     /// All captions, each with the index of its image.

@@ -7,6 +7,7 @@ mod captions;
 mod errors;
 mod frequencies;
 mod json;
+mod mapping;
 mod meteor;
 mod metrics;
 mod threads;

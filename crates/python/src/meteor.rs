@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::{caption_error, internal, option_error, resource_error};
+use crate::mapping::map_file;
 use crate::threads::detached;
 use crate::tokens::{TokenizedCandidates, TokenizedReferences};
 
@@ -69,11 +70,7 @@ impl MeteorTables {
     /// Maps compiled tables into memory; reads their header only.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let file = File::open(path)?;
-        // SAFETY: the file is written whole under another name and put in place in one step, and nobody
-        // changes it afterwards. Every number read from it is checked before it is used.
-        #[expect(unsafe_code, reason = "memory-mapping")]
-        let map = unsafe { Mmap::map(&file) }?;
+        let map = map_file(&path)?;
         let tables = Tables::open(map).map_err(|error| resource_error(py, &error.to_string()))?;
         Ok(Self(Arc::new(tables)))
     }

@@ -110,10 +110,10 @@ fn a_damaged_body_is_found_by_reading_all() {
 #[test]
 fn bytes_must_be_aligned() {
     let file = small();
+    let mut bytes = vec![0; 8 + file.len()];
     let opened = (0..8).map(|shift| {
-        let mut bytes = vec![0; shift + file.len()];
-        bytes[shift..].copy_from_slice(&file);
-        TableFile::open(&bytes[shift..], KIND).map(|_| ())
+        bytes[shift..shift + file.len()].copy_from_slice(&file);
+        TableFile::open(&bytes[shift..shift + file.len()], KIND).map(|_| ())
     });
     let misaligned = opened.filter(|opened| *opened == Err(TableError::Misaligned { kind: "TEST" }));
     assert_eq!(misaligned.count(), 7);

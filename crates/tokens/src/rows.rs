@@ -55,17 +55,20 @@ impl TokenRows {
     }
 
     /// Where the words of a row stand in [`Self::all_words`].
+    #[inline]
     pub fn range(&self, row: usize) -> std::ops::Range<usize> {
         let start = if row == 0 { 0 } else { self.ends[row - 1] };
         start..self.ends[row]
     }
 
     /// The words of a row, split on any white space.
+    #[inline]
     pub fn words(&self, row: usize) -> &[u32] {
         &self.words[self.range(row)]
     }
 
     /// The words of a row, split on single spaces (an empty caption is one empty word).
+    #[inline]
     pub fn spaced(&self, row: usize) -> &[u32] {
         if !self.spaced.is_empty()
             && let Some(words) = self.spaced.get(&(row as u32))

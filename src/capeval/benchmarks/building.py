@@ -8,18 +8,19 @@ private has one more caption, held out as what people score.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from capeval.checks import checked_integer
 from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.files import written_whole
+from capeval.formats.captions import coco_annotations, coco_results
+from capeval.formats.json import json_bytes, read_json
+from capeval.formats.sources import naming
 from capeval.messages import first_few
+from capeval.sampling import deal, named_generator
 from capeval.types import Candidates, ImageId, References, ReferencesLike
 
 __all__ = [
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 ImageInfo = Mapping[int, Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
-"""What to say of images in files, such as `file_name`, `width` and `height`, by image id."""
+"""What files say of images, such as `file_name`, `width` and `height`, by image id."""
 
 _MANIFEST = "manifest.json"
 # The fields of a plan in a file, with the types that each may have.
@@ -105,7 +106,7 @@ class Dataset:
 def random_splits(
     images: Sequence[ImageId], sizes: Mapping[str, int], *, seed: int = 0
 ) -> dict[str, tuple[ImageId, ...]]:
-    """Deals images out to splits at random; images in each stay in the order given.
+    """Deals images out to splits at random; the images of a split stay in their order.
 
     Raises:
         OptionError: A size is below 1, or an image is there twice.
@@ -121,13 +122,8 @@ def random_splits(
         raise MismatchError(
             f"sizes of splits must add up to the {len(images):,} images to deal out (got {total:,})"
         )
-    order = np.random.default_rng(seed).permutation(len(images))
-    ends = np.cumsum(list(sizes.values()))
-    parts = np.split(order, ends[:-1])
-    return {
-        name: tuple(images[position] for position in np.sort(part))
-        for name, part in zip(sizes, parts, strict=True)
-    }
+    dealt = deal(images, list(sizes.values()), seed=seed)
+    return {name: tuple(group) for name, group in zip(sizes, dealt, strict=True)}
 
 
 def load_plans(path: str | Path, images: Sequence[ImageId], *, seed: int = 0) -> dict[str, SplitPlan]:
@@ -164,10 +160,8 @@ def _plans_of(path: Path) -> dict[str, dict[str, Any]]:
     def wrong(message: str) -> FormatError:
         return FormatError(message, kind="WrongType", path=path)
 
-    try:
-        content = json.loads(path.read_bytes())
-    except ValueError:
-        raise FormatError("plans must be JSON (got something else)", kind="NotJson", path=path) from None
+    with naming(path):
+        content = read_json(path)
     if not isinstance(content, dict) or not content:
         raise wrong("plans must be an object of splits, at least one (got something else)")
     for name, plan in content.items():
@@ -185,11 +179,11 @@ def _plans_of(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, seed: int = 0) -> Dataset:
-    """Gives the captions that were collected to splits.
+    """Deals the captions that were collected out to splits.
 
-    The captions of an image are put in an order by chance: the first is the one held out where one is, the
-    next are its references, and those of the larger set begin with these, so that c5 is part of c40. What
-    is drawn for an image depends on the seed and the image alone: other splits don't change it.
+    The captions of an image are put in random order: the first is held out where the plan says so, the next
+    are its references, and those of the larger set begin with these, so that c5 is part of c40. What is drawn
+    for an image depends on the seed and the image alone: other splits don't change it.
 
     Args:
         captions: All captions collected, in the order in which they are in the files.
@@ -218,7 +212,7 @@ def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, 
 def _split(
     name: str, plan: SplitPlan, captions: References, seed: int
 ) -> tuple[BuiltSplit, dict[ImageId, list[str]]]:
-    chosen = _draw(f"{seed}/many/{name}").permutation(len(plan.images))[: plan.many_images]
+    chosen = named_generator(seed, f"many/{name}").permutation(len(plan.images))[: plan.many_images]
     with_many = {plan.images[position] for position in chosen.tolist()}
     human: dict[ImageId, str] = {}
     references: dict[ImageId, list[str]] = {}
@@ -226,7 +220,7 @@ def _split(
     unused: dict[ImageId, list[str]] = {}
     for image in plan.images:
         texts = captions[image]
-        order = _draw(f"{seed}/{image!r}").permutation(len(texts)).tolist()
+        order = named_generator(seed, repr(image)).permutation(len(texts)).tolist()
         held, left = (order[:1], order[1:]) if plan.held_out else ([], order)
         few = plan.references if plan.references is not None else max(1, len(left))
         wanted = max(few, plan.many or 0) if image in with_many else few
@@ -242,13 +236,13 @@ def _split(
             many[image] = [texts[position] for position in sorted(left[: plan.many])]
         if left[wanted:]:
             unused[image] = [texts[position] for position in sorted(left[wanted:])]
-    made = BuiltSplit(
+    split = BuiltSplit(
         private=plan.private,
         references=References(references),
         many=References(many) if many else None,
         human=Candidates(human) if human else None,
     )
-    return made, unused
+    return split, unused
 
 
 def freeze(
@@ -269,14 +263,14 @@ def freeze(
         dataset: The dataset.
         folder: Where versions are.
         version: The version's name, such as `1.0`.
-        description: What to say in each file's `info`.
-        image_info: What to say of an image, such as `file_name`, `width` and `height`.
+        description: The description in each file's `info`.
+        image_info: What files say of an image, such as `file_name`, `width` and `height`.
 
     Returns:
         The version's folder.
 
     Raises:
-        OptionError: The version is no plain name, is there already, or an image's information has an `id`.
+        OptionError: The version is no plain name or exists already, or an image's information has an `id`.
         OSError: A file can't be written.
     """
     if not version or version.startswith(".") or not version.replace(".", "").replace("-", "").isalnum():
@@ -292,16 +286,16 @@ def freeze(
         (target / part).mkdir(parents=True)
     checksums = {}
     for name, content in files.items():
-        data = _json(content)
+        data = json_bytes(content)
         _write(target / name, data)
         checksums[name] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
     manifest = {**about, "seed": dataset.seed, "splits": _summary(dataset), "files": checksums}
-    _write(target / _MANIFEST, _json(manifest))
+    _write(target / _MANIFEST, json_bytes(manifest))
     return target
 
 
 def verify(folder: str | Path) -> int:
-    """Makes sure that a version is as it was frozen.
+    """Checks that a version is as it was when it was frozen.
 
     Returns:
         The number of files.
@@ -313,7 +307,7 @@ def verify(folder: str | Path) -> int:
     folder = Path(folder)
     manifest = folder / _MANIFEST
     try:
-        files = dict(json.loads(manifest.read_bytes())["files"])
+        files = dict(read_json(manifest)["files"])
         sums = {name: str(entry["sha256"]) for name, entry in files.items()}
     except FileNotFoundError:
         raise FormatError(
@@ -331,10 +325,10 @@ def verify(folder: str | Path) -> int:
     for name, expected in sums.items():
         if name not in there:
             raise FormatError("must be there (got no such file)", kind="Missing", path=folder / name)
-        found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        if found != expected:
+        actual = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        if actual != expected:
             raise FormatError(
-                f"must have the sha256 {expected} (got {found})", kind="Changed", path=folder / name
+                f"must have the sha256 {expected} (got {actual})", kind="Changed", path=folder / name
             )
     return len(sums)
 
@@ -346,33 +340,19 @@ def _files(
     for name, split in dataset.splits.items():
         part = "private" if split.private else "public"
         info = {**about, "split": name}
-        files[f"{part}/captions_{name}.json"] = _annotations(split.references, info, image_info)
+        files[f"{part}/captions_{name}.json"] = coco_annotations(
+            split.references, info=info, about_images=image_info
+        )
         if split.private:
             images = [{"id": image, **image_info.get(image, {})} for image in split.references]
             files[f"public/image_info_{name}.json"] = {"info": info, "licenses": [], "images": images}
         if split.many is not None:
-            files[f"{part}/captions_{name}_many.json"] = _annotations(split.many, info, image_info)
+            files[f"{part}/captions_{name}_many.json"] = coco_annotations(
+                split.many, info=info, about_images=image_info
+            )
         if split.human is not None:
-            files[f"private/human_{name}.json"] = [
-                {"image_id": image, "caption": texts[0]} for image, texts in split.human.items()
-            ]
+            files[f"private/human_{name}.json"] = coco_results(split.human)
     return files
-
-
-def _annotations(
-    references: References, info: Mapping[str, str], image_info: Mapping[Any, Mapping[str, Any]]
-) -> dict[str, object]:
-    pairs = ((image, caption) for image, texts in references.items() for caption in texts)
-    return {
-        "info": dict(info),
-        "licenses": [],
-        "type": "captions",
-        "images": [{"id": image, **image_info.get(image, {})} for image in references],
-        "annotations": [
-            {"image_id": image, "id": number, "caption": caption}
-            for number, (image, caption) in enumerate(pairs, start=1)
-        ],
-    }
 
 
 def _summary(dataset: Dataset) -> dict[str, dict[str, object]]:
@@ -389,18 +369,9 @@ def _summary(dataset: Dataset) -> dict[str, dict[str, object]]:
     }
 
 
-def _json(content: object) -> bytes:
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=None).encode() + b"\n"
-
-
 def _write(path: Path, data: bytes) -> None:
     with written_whole(path) as file:
         file.write(data)
-
-
-def _draw(name: str) -> np.random.Generator:
-    """Chance that depends on a name alone."""
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()[:16]))
 
 
 def _require_apart(splits: Mapping[str, SplitPlan]) -> None:

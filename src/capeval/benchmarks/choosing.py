@@ -18,13 +18,22 @@ from numpy.typing import NDArray
 from capeval.checks import checked_integer
 from capeval.errors import MismatchError
 from capeval.formats.open_images import ObjectAnnotations
+from capeval.sampling import generator
 from capeval.types import FloatArray
 
-__all__ = ["ChoiceStatistics", "Chosen", "choice_statistics", "choose_images", "choose_randomly"]
+__all__ = [
+    "ChoiceStatistics",
+    "ChoiceStudy",
+    "Chosen",
+    "choice_statistics",
+    "choose_images",
+    "choose_randomly",
+    "study_choice",
+]
 
 _POOLS = range(2, 7)
-# Progress is heard after this many choices.
-_HEARD = 1000
+# After how many choices progress is reported.
+_REPORTED_EVERY = 1000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,7 +56,7 @@ class Chosen:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoiceStatistics:
-    """What a set of images is like.
+    """The statistics of a set of images.
 
     Attributes:
         images: The number of images.
@@ -66,6 +75,53 @@ class ChoiceStatistics:
     instances_per_image: float
     by_classes: Mapping[int, int]
     largest_share: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChoiceStudy:
+    """The images chosen, beside a random choice of as many and all candidates.
+
+    Attributes:
+        annotations: The objects in each image.
+        chosen: The images chosen.
+        positions: The positions of the images of each set: `chosen`, `random` and `candidates`.
+        statistics: The statistics of each set.
+    """
+
+    annotations: ObjectAnnotations
+    chosen: Chosen
+    positions: Mapping[str, NDArray[np.int64]]
+    statistics: Mapping[str, ChoiceStatistics]
+
+    def class_counts(self, name: str) -> NDArray[np.int64]:
+        """How many images of a set have each class."""
+        pairs = np.isin(self.annotations.image, self.positions[name])
+        return np.bincount(self.annotations.label[pairs], minlength=len(self.annotations.classes))
+
+
+def study_choice(
+    annotations: ObjectAnnotations,
+    wanted: int,
+    *,
+    rotations: Mapping[str, float | None] | None = None,
+    sample: int = 100,
+    seed: int = 0,
+    progress: Callable[[str], object] | None = None,
+) -> ChoiceStudy:
+    """Chooses images as nocaps did, and compares them with a random choice and with all candidates.
+
+    The arguments and errors are those of `choose_images`.
+    """
+    chosen = choose_images(
+        annotations, wanted, rotations=rotations, sample=sample, seed=seed, progress=progress
+    )
+    positions = {
+        "chosen": chosen.positions,
+        "random": choose_randomly(chosen, seed=seed),
+        "candidates": chosen.candidates,
+    }
+    statistics = {name: choice_statistics(annotations, each) for name, each in positions.items()}
+    return ChoiceStudy(annotations=annotations, chosen=chosen, positions=positions, statistics=statistics)
 
 
 def choose_images(
@@ -90,7 +146,7 @@ def choose_images(
         rotations: The right rotation of each image; without it none is excluded for that.
         sample: n. The paper doesn't say how large it was.
         seed: The seed of the draws. The same seed and annotations give the same images.
-        progress: Hears how many are chosen, now and then.
+        progress: Called now and then with how many are chosen.
 
     Raises:
         MismatchError: An image has no entry among the rotations, or there are fewer candidates than wanted,
@@ -113,13 +169,13 @@ def choose_images(
     )
     pools = [_Pool(annotations, candidates[sizes[candidates] == size], sizes, size) for size in _POOLS]
     growth = _Growth(counts)
-    chance = np.random.default_rng(seed)
+    chance = generator(seed)
     chosen: list[int] = []
     while len(taken) + len(chosen) < wanted:
         for pool in pools:
             if pool.left and len(taken) + len(chosen) < wanted:
                 chosen.append(pool.choose(growth, sample, chance))
-                if progress is not None and len(chosen) % _HEARD == 0:
+                if progress is not None and len(chosen) % _REPORTED_EVERY == 0:
                     progress(f"{len(taken) + len(chosen):,} of {wanted:,} images chosen")
     return Chosen(
         positions=np.concatenate([taken, np.array(chosen, dtype=np.int64)]),
@@ -131,12 +187,12 @@ def choose_images(
 
 def choose_randomly(chosen: Chosen, *, seed: int = 0) -> NDArray[np.int64]:
     """As many of the same candidates, each with the same chance."""
-    drawn = np.random.default_rng(seed).choice(chosen.candidates, len(chosen.positions), replace=False)
+    drawn = generator(seed).choice(chosen.candidates, len(chosen.positions), replace=False)
     return drawn.astype(np.int64)
 
 
 def choice_statistics(annotations: ObjectAnnotations, positions: NDArray[np.int64]) -> ChoiceStatistics:
-    """What the images at some positions are like.
+    """The statistics of the images at some positions.
 
     Raises:
         MismatchError: There is no image.

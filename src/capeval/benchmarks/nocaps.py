@@ -7,19 +7,20 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from capeval.errors import FormatError, MismatchError, OptionError
+from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError
 from capeval.formats import load_references, load_subsets
-from capeval.formats.objects import naming, read_json
+from capeval.formats.json import IMAGE_ID, json_rows, read_json
+from capeval.formats.open_images import load_boxes, load_class_hierarchy, load_class_names
+from capeval.formats.sources import naming
 from capeval.types import ImageId, References
 
 __all__ = [
     "ALIASES",
     "COCO_CLASSES",
     "DOMAINS",
-    "HUMAN",
-    "HUMAN_SOURCE",
     "Domains",
     "assign_domains",
+    "domains_of_boxes",
     "load_captions",
     "load_domains",
     "load_image_ids",
@@ -31,33 +32,6 @@ DOMAINS = ("in-domain", "near-domain", "out-domain")
 
 Domains = dict[str, list[ImageId]]
 """The images of each domain, in the order of `DOMAINS`."""
-
-HUMAN: Mapping[str, Mapping[str, Mapping[str, float]]] = MappingProxyType(
-    {
-        "val": {
-            "in-domain": {"CIDEr-D": 0.833, "SPICE": 0.139},
-            "near-domain": {"CIDEr-D": 0.855, "SPICE": 0.143},
-            "out-domain": {"CIDEr-D": 0.914, "SPICE": 0.137},
-            "overall": {"CIDEr-D": 0.871, "SPICE": 0.141},
-        },
-        "test": {
-            "in-domain": {"CIDEr-D": 0.758, "SPICE": 0.142},
-            "near-domain": {"CIDEr-D": 0.848, "SPICE": 0.147},
-            "out-domain": {"CIDEr-D": 0.891, "SPICE": 0.140},
-            "overall": {
-                "BLEU-1": 0.766,
-                "BLEU-4": 0.195,
-                "METEOR": 0.282,
-                "ROUGE-L": 0.528,
-                "CIDEr-D": 0.853,
-                "SPICE": 0.145,
-            },
-        },
-    }
-)
-"""What people score, by split, domain and metric."""
-
-HUMAN_SOURCE = "Agrawal et al. 2019, nocaps, Tables 2 (val) and 3 (test)"
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -200,12 +174,12 @@ def map_classes(
     names = {name.lower(): name for name in open_images}
     mapped: dict[str, str] = {}
     for name in coco:
-        found = [names[alias.lower()] for alias in aliases.get(name, (name,)) if alias.lower() in names]
-        if not found:
+        same = [names[alias.lower()] for alias in aliases.get(name, (name,)) if alias.lower() in names]
+        if not same:
             raise OptionError(
                 f"COCO class {name!r} must have an Open Images class, by name or alias (got none)"
             )
-        mapped.update(dict.fromkeys(found, name))
+        mapped.update(dict.fromkeys(same, name))
     if below is None:
         return mapped
     inherited: dict[str, str] = {}
@@ -241,8 +215,8 @@ def assign_domains(
         if name not in classes:
             raise OptionError(f"a mapped or ignored class must be one of Open Images (got {name!r})")
     domains: Domains = {name: [] for name in DOMAINS}
-    for image, found in objects.items():
-        names = set(found)
+    for image, classes_in_image in objects.items():
+        names = set(classes_in_image)
         unknown = names.difference(classes)
         if unknown:
             raise OptionError(f"image {image!r} must have known classes (got {min(unknown)!r})")
@@ -253,6 +227,39 @@ def assign_domains(
         place = 0 if familiar == len(names) else 1 if familiar else 2
         domains[DOMAINS[place]].append(image)
     return {name: images for name, images in domains.items() if images}
+
+
+def domains_of_boxes(
+    images: Iterable[ImageId],
+    boxes: str | Path,
+    class_names: str | Path,
+    *,
+    hierarchy: str | Path | None = None,
+    image_info: str | Path | None = None,
+) -> Domains:
+    """The domain of each image, from the Open Images boxes in it.
+
+    Args:
+        images: The images.
+        boxes: CSV of the boxes.
+        class_names: CSV of the names of the classes.
+        hierarchy: JSON of the hierarchy of classes; with it, classes below a COCO class are COCO's too.
+        image_info: nocaps's image information, where `images` are its ids and not those of Open Images.
+
+    Raises:
+        FormatError: A file is something else.
+        MismatchError: An image has no box.
+        OSError: A file can't be read.
+    """
+    names = load_class_names(class_names)
+    below = load_class_hierarchy(hierarchy, names) if hierarchy else None
+    mapped = map_classes(names.values(), COCO_CLASSES, below=below)
+    objects = load_boxes(boxes, names).by_image()
+    if image_info is not None:
+        ids = load_image_ids(image_info)
+        objects = {ids[image]: classes for image, classes in objects.items() if image in ids}
+    wanted = {image: objects.get(image, {}) for image in images}
+    return assign_domains(wanted, mapped, classes=set(names.values()))
 
 
 def load_captions(path: str | Path) -> References:
@@ -277,7 +284,7 @@ def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -
     Args:
         path: Captions or image information with a `domain` (or `split`, `subset`) for each image, or a
             mapping of domains to image ids. Domains may be written `in_domain`, `in-domain`, `in`.
-        images: Where given, those that must have a domain; only they are returned.
+        images: Those that must have a domain, which alone are returned; all by default.
 
     Raises:
         FormatError: The file is something else, or a domain is not known.
@@ -285,8 +292,8 @@ def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -
         OSError: The file can't be read.
     """
     domains: Domains = {name: [] for name in DOMAINS}
-    for given, ids in load_subsets(path).items():
-        domains[_domain(given, path)] += ids
+    for label, ids in load_subsets(path).items():
+        domains[_domain(label, path)] += ids
     every = [image for ids in domains.values() for image in ids]
     numbers = _numbers(every)
     if numbers is not None:
@@ -314,27 +321,22 @@ def load_image_ids(path: str | Path) -> dict[ImageId, ImageId]:
         OSError: The file can't be read.
     """
     with naming(path):
-        content = read_json(path)
-    images = content.get("images") if isinstance(content, dict) else None
-    if not isinstance(images, list) or not images:
-        raise FormatError("the file must have a list 'images'", kind="MissingField", path=path)
-    ids: dict[ImageId, ImageId] = {}
-    for position, entry in enumerate(images):
-        for name in ("id", "open_images_id"):
-            if not isinstance(entry, dict) or type(entry.get(name)) not in (int, str):
-                where = f"images[{position}]"
-                message = f"{where}.{name} must be an integer or a string"
-                raise FormatError(message, kind="WrongType", entry=where, field=name, path=path)
-        ids[entry["open_images_id"]] = entry["id"]
+        fields = {"id": IMAGE_ID, "open_images_id": IMAGE_ID}
+        rows = json_rows(read_json(path), "images", fields)
+        ids = {row["open_images_id"]: row["id"] for _, row in rows}
+        if not ids:
+            raise FormatError(
+                "the file must list at least one image (got none)", kind=FormatErrorKind.NO_IMAGES
+            )
     return ids
 
 
-def _domain(given: str, path: str | Path) -> str:
-    plain = given.lower().replace("_", "-").replace("out-of-", "out-").removesuffix("-domain")
+def _domain(label: str, path: str | Path) -> str:
+    plain = label.lower().replace("_", "-").replace("out-of-", "out-").removesuffix("-domain")
     name = f"{plain}-domain"
     if name not in DOMAINS:
-        message = f"a domain must be one of {', '.join(DOMAINS)} (got {given!r})"
-        raise FormatError(message, kind="UnknownDomain", path=path)
+        message = f"a domain must be one of {', '.join(DOMAINS)} (got {label!r})"
+        raise FormatError(message, kind=FormatErrorKind.UNKNOWN_DOMAIN, path=path)
     return name
 
 

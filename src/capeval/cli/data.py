@@ -40,6 +40,7 @@ def run(
     """
     from capeval.benchmarks import coco
     from capeval.formats import write_candidates, write_references
+    from capeval.sampling import hold_out
 
     paths = [folder / f"captions_{split}_{what}.json" for what in ("references", "human_results")]
     for path in paths:
@@ -47,7 +48,7 @@ def run(
             raise OptionError(f"{path} is there already; --force replaces it")
     with Steps(3) as steps:
         steps.next("Reading captions")
-        references, candidates = coco.hold_out(coco.captions(split.value), seed=seed)
+        references, candidates = hold_out(coco.captions(split.value), seed=seed)
         folder.mkdir(parents=True, exist_ok=True)
         steps.next("Writing references")
         write_references(references, paths[0])

@@ -29,17 +29,19 @@ def run(
     One caption of each image, chosen by the seed, is scored against the others.
     """
     from capeval.benchmarks import coco
+    from capeval.benchmarks.published import COCO_HUMAN
     from capeval.cli.needs import prepare_needs
     from capeval.evaluation import Evaluator
     from capeval.metrics import DEFAULT
     from capeval.report import System, scores, to_html
+    from capeval.sampling import hold_out
 
     # What is compiled on its first use on a machine is not part of the seconds shown.
     prepare_needs(DEFAULT)
     with Steps(4) as steps:
         seconds = [time.perf_counter()]
         steps.next("Reading the captions of COCO val2014")
-        references, candidates = coco.hold_out(coco.captions("val2014"), seed=seed)
+        references, candidates = hold_out(coco.captions("val2014"), seed=seed)
         seconds.append(time.perf_counter())
         steps.next("Tokenising and preparing references")
         evaluator = Evaluator(references)
@@ -48,7 +50,7 @@ def run(
         report = evaluator.evaluate(candidates)
         seconds.append(time.perf_counter())
         system = System(name="One human caption (val2014)", report=report)
-        published = {"Paper's human row (test, c5)": coco.HUMAN}
+        published = {"Paper's human row (test, c5)": COCO_HUMAN.values}
         render(scores([system], published), "table", None, "COCO Captions 2014")
         steps.next("Writing the report")
         path = output / "report.html"
@@ -66,7 +68,7 @@ def run(
         f"\n{len(candidates):,} candidates and {int(references.counts.sum()):,} references of "
         f"{len(references):,} images in {read + prepared + scored:.2f} s: reading {read:.2f}, "
         f"references (tokens, frequencies) {prepared:.2f}, candidates (tokens, scores) {scored:.2f}.\n"
-        f"The paper's row is of other images: {coco.HUMAN_SOURCE}.\n"
+        f"The paper's row is of other images: {COCO_HUMAN.source}.\n"
         f"Report: {path}\n",
         None,
     )

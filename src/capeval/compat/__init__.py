@@ -1,6 +1,7 @@
 """pycocoevalcap's names, arguments and results over capeval's metrics: change one import.
 
-Its modules are where they are there: `capeval.compat.bleu.bleu.Bleu` for `pycocoevalcap.bleu.bleu.Bleu`.
+Modules have the same paths below `capeval.compat` as below `pycocoevalcap`: `capeval.compat.bleu.bleu.Bleu`
+for `pycocoevalcap.bleu.bleu.Bleu`.
 """
 
 from capeval.compat.bleu.bleu import Bleu

@@ -31,7 +31,7 @@ _KEYS: dict[str, tuple[str, type[float]]] = {
 
 
 class _Coco(Protocol):
-    """What is used of `pycocotools.coco.COCO`."""
+    """The part of `pycocotools.coco.COCO` that is used."""
 
     @property
     def imgToAnns(self) -> Mapping[Any, Sequence[Mapping[str, Any]]]:  # noqa: N802
@@ -54,7 +54,7 @@ class COCOEvalCap:
 
     Args:
         coco: The references, a `pycocotools.coco.COCO`.
-        cocoRes: The results, what its `loadRes` makes.
+        cocoRes: The results, as its `loadRes` returns them.
     """
 
     def __init__(self, coco: _Coco, cocoRes: _Coco) -> None:  # noqa: N803

@@ -1,4 +1,4 @@
-"""What pycocoevalcap's scorers have in common: tokenised captions in, one metric's scores out."""
+"""Shared by the scorers: tokenised captions in, one metric's scores out."""
 
 from __future__ import annotations
 

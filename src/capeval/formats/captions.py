@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from capeval import _native
-from capeval.errors import FormatError, MismatchError
-from capeval.files import written_whole
-from capeval.formats.sources import LIMIT, Source, read_source
-from capeval.types import Candidates, References
+from capeval.errors import MismatchError
+from capeval.formats.json import write_json
+from capeval.formats.sources import LIMIT, File, Source, naming, read_source
+from capeval.types import Candidates, ImageId, References
 
-__all__ = ["load_candidates", "load_references", "write_candidates", "write_references"]
+__all__ = [
+    "coco_annotations",
+    "coco_results",
+    "load_candidates",
+    "load_references",
+    "write_candidates",
+    "write_references",
+]
 
 _JSON_LINES = (".jsonl", ".ndjson")
 _PARQUET, _ARROW, _ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 
-_Loaded = TypeVar("_Loaded")
 
-
-def load_references(path: str | Path, *, limit: int = LIMIT) -> References:
+def load_references(file: File, *, name: str = "", limit: int = LIMIT) -> References:
     """The references in a file.
 
     What the file is shows in its first bytes, and for JSON lines in the ending `.jsonl`:
@@ -37,7 +41,8 @@ def load_references(path: str | Path, *, limit: int = LIMIT) -> References:
     are integers when every one of them is an integer written plainly.
 
     Args:
-        path: The file.
+        file: The path of the file, or its bytes.
+        name: What bytes are called: tells JSON lines by its ending, and is named in errors.
         limit: The most bytes that the file may have, also unpacked.
 
     Raises:
@@ -45,8 +50,8 @@ def load_references(path: str | Path, *, limit: int = LIMIT) -> References:
         DependencyError: Parquet or Arrow needs pyarrow, which is not installed.
         OSError: The file can't be read.
     """
-
-    def read(source: Source) -> References:
+    with naming(file, name):
+        source = read_source(file, limit, name=name)
         if _is_table(source):
             from capeval.formats.tables import read_references_table
 
@@ -55,17 +60,16 @@ def load_references(path: str | Path, *, limit: int = LIMIT) -> References:
         reader = _native.read_json_lines_references if lines else _native.read_annotations
         return References.from_native(reader(source.data))
 
-    return _of_file(path, limit, read)
 
-
-def load_candidates(path: str | Path, *, limit: int = LIMIT) -> Candidates:
+def load_candidates(file: File, *, name: str = "", limit: int = LIMIT) -> Candidates:
     """The candidates in a file: one caption for each image.
 
     The kinds of files are those of `load_references`; in JSON, COCO results (a list of
     `{"image_id", "caption"}`) or a mapping of image ids to captions.
 
     Args:
-        path: The file.
+        file: The path of the file, or its bytes.
+        name: What bytes are called: tells JSON lines by its ending, and is named in errors.
         limit: The most bytes that the file may have, also unpacked.
 
     Raises:
@@ -73,8 +77,8 @@ def load_candidates(path: str | Path, *, limit: int = LIMIT) -> Candidates:
         DependencyError: Parquet or Arrow needs pyarrow, which is not installed.
         OSError: The file can't be read.
     """
-
-    def read(source: Source) -> Candidates:
+    with naming(file, name):
+        source = read_source(file, limit, name=name)
         if _is_table(source):
             from capeval.formats.tables import read_candidates_table
 
@@ -83,38 +87,61 @@ def load_candidates(path: str | Path, *, limit: int = LIMIT) -> Candidates:
         reader = _native.read_json_lines_results if lines else _native.read_results
         return Candidates.from_native(reader(source.data))
 
-    return _of_file(path, limit, read)
-
-
-def _of_file(path: str | Path, limit: int, read: Callable[[Source], _Loaded]) -> _Loaded:
-    try:
-        return read(read_source(path, limit))
-    except FormatError as error:
-        raise error.in_file(path) from None
-
 
 def _is_table(source: Source) -> bool:
     return source.data.startswith((_PARQUET, _ARROW, _ARROW_STREAM))
 
 
+def coco_annotations(
+    references: References,
+    *,
+    info: Mapping[str, str] | None = None,
+    about_images: Mapping[ImageId, Mapping[str, Any]] | None = None,
+) -> dict[str, object]:
+    """References as COCO annotations, numbered from 1.
+
+    Args:
+        references: The references.
+        info: What the file says of the data.
+        about_images: What it says of images, beside their ids.
+    """
+    pairs = ((image, caption) for image in references for caption in references[image])
+    # pycocotools reads `info`, and other tools `type` and `licenses`.
+    return {
+        "info": dict(info or {}),
+        "licenses": [],
+        "type": "captions",
+        "images": [{"id": image, **(about_images or {}).get(image, {})} for image in references],
+        "annotations": [
+            {"image_id": image, "id": number, "caption": caption}
+            for number, (image, caption) in enumerate(pairs, start=1)
+        ],
+    }
+
+
+def coco_results(candidates: Candidates) -> list[dict[str, object]]:
+    """Candidates as COCO results.
+
+    Raises:
+        MismatchError: An image has several candidates.
+    """
+    results: list[dict[str, object]] = []
+    for image, captions in candidates.items():
+        if len(captions) > 1:
+            raise MismatchError(
+                f"every image must have one candidate (got {len(captions)} for image {image!r})"
+            )
+        results.append({"image_id": image, "caption": captions[0]})
+    return results
+
+
 def write_references(references: References, path: str | Path) -> None:
     """Writes references as COCO annotations, whole or not at all.
-
-    Annotations are numbered from 1.
 
     Raises:
         OSError: The file can't be written.
     """
-    pairs = ((image, caption) for image in references for caption in references[image])
-    annotations = [
-        {"image_id": image, "id": number, "caption": caption}
-        for number, (image, caption) in enumerate(pairs, start=1)
-    ]
-    images = [{"id": image} for image in references]
-    # pycocotools reads `info`, and other tools `type` and `licenses`.
-    _write(
-        {"info": {}, "licenses": [], "type": "captions", "images": images, "annotations": annotations}, path
-    )
+    write_json(coco_annotations(references), path)
 
 
 def write_candidates(candidates: Candidates, path: str | Path) -> None:
@@ -124,17 +151,4 @@ def write_candidates(candidates: Candidates, path: str | Path) -> None:
         MismatchError: An image has several candidates.
         OSError: The file can't be written.
     """
-    results = []
-    for image, captions in candidates.items():
-        if len(captions) > 1:
-            raise MismatchError(
-                f"every image must have one candidate (got {len(captions)} for image {image!r})"
-            )
-        results.append({"image_id": image, "caption": captions[0]})
-    _write(results, path)
-
-
-def _write(content: object, path: str | Path) -> None:
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
-    with written_whole(path) as file:
-        file.write(text.encode() + b"\n")
+    write_json(coco_results(candidates), path)

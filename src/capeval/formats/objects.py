@@ -2,82 +2,41 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
-
-from capeval.errors import FormatError
-from capeval.formats.sources import LIMIT, read_source
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.json import IMAGE_ID, json_rows, read_json
+from capeval.formats.sources import LIMIT, File, naming
 from capeval.types import ImageId
 
-__all__ = ["Objects", "load_coco_objects", "naming", "read_json"]
+__all__ = ["Objects", "load_coco_objects"]
 
 Objects = dict[ImageId, dict[str, int]]
 """The number of instances of each class, by image and the class's name."""
 
 
-def load_coco_objects(path: str | Path, *, limit: int = LIMIT) -> Objects:
+def load_coco_objects(file: File, *, limit: int = LIMIT) -> Objects:
     """The objects of images from a file of COCO instances (`instances_val2017.json`).
 
     Images without an annotation have no class. A crowd counts as one instance.
+
+    Args:
+        file: The path of the file, or its bytes.
+        limit: The most bytes that the file may have, also unpacked.
 
     Raises:
         FormatError: The file is something else; the error says which entry.
         OSError: The file can't be read.
     """
-    with naming(path):
-        content = read_json(path, limit)
-        if not isinstance(content, dict):
-            raise FormatError("the file must be an object", kind="WrongType")
-        names = {entry["id"]: str(entry["name"]) for entry in _entries(content, "categories", ("id", "name"))}
-        images = _entries(content, "images", ("id",))
-        objects: Objects = {entry["id"]: {} for entry in images}
-        annotations = _entries(content, "annotations", ("image_id", "category_id"))
-        for position, entry in enumerate(annotations):
-            where = f"annotations[{position}]"
+    with naming(file):
+        content = read_json(file, limit)
+        categories = json_rows(content, "categories", {"id": IMAGE_ID, "name": IMAGE_ID})
+        names = {row["id"]: str(row["name"]) for _, row in categories}
+        objects: Objects = {row["id"]: {} for _, row in json_rows(content, "images", {"id": IMAGE_ID})}
+        annotations = json_rows(content, "annotations", {"image_id": IMAGE_ID, "category_id": IMAGE_ID})
+        for entry, row in annotations:
             for field, known in (("image_id", objects), ("category_id", names)):
-                if entry[field] not in known:
-                    message = f"{where}.{field} must be one the file lists (got {entry[field]!r})"
-                    raise FormatError(message, kind="UnknownClass", entry=where, field=field)
-            counts, name = objects[entry["image_id"]], names[entry["category_id"]]
+                if row[field] not in known:
+                    message = f"{entry}.{field} must be one the file lists (got {row[field]!r})"
+                    raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS, entry=entry, field=field)
+            counts, name = objects[row["image_id"]], names[row["category_id"]]
             counts[name] = counts.get(name, 0) + 1
     return objects
-
-
-@contextmanager
-def naming(path: str | Path) -> Iterator[None]:
-    """Names the file in what goes wrong."""
-    try:
-        yield
-    except FormatError as error:
-        raise error.in_file(path) from None
-
-
-def read_json(path: str | Path, limit: int = LIMIT) -> Any:
-    """What is in a JSON file.
-
-    Raises:
-        FormatError: The file is not JSON.
-        OSError: The file can't be read.
-    """
-    try:
-        return json.loads(read_source(path, limit).data)
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"the file is not JSON ({error})", kind="NotJson") from None
-
-
-def _entries(content: dict[str, Any], name: str, fields: Sequence[str]) -> list[Any]:
-    entries = content.get(name)
-    if not isinstance(entries, list):
-        raise FormatError(f"the file must have a list {name!r}", kind="MissingField", field=name)
-    for position, entry in enumerate(entries):
-        for field in fields:
-            if not isinstance(entry, dict) or type(entry.get(field)) not in (int, str):
-                where = f"{name}[{position}]"
-                message = f"{where}.{field} must be an integer or a string"
-                raise FormatError(message, kind="WrongType", entry=where, field=field)
-    return entries

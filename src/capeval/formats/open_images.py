@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval.errors import FormatError
-from capeval.formats.objects import Objects, naming, read_json
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.json import read_json
+from capeval.formats.objects import Objects
 from capeval.formats.rows import columns, rows
-from capeval.formats.sources import LIMIT
+from capeval.formats.sources import LIMIT, File, naming
 
 __all__ = ["ObjectAnnotations", "load_boxes", "load_class_hierarchy", "load_class_names", "load_rotations"]
 
@@ -48,7 +48,7 @@ class ObjectAnnotations:
 
 
 def load_boxes(
-    path: str | Path, names: Mapping[str, str] | None = None, *, limit: int = LIMIT
+    file: File, names: Mapping[str, str] | None = None, *, limit: int = LIMIT
 ) -> ObjectAnnotations:
     """Reads a file of boxes, such as `test-annotations-bbox.csv`: columns `ImageID` and `LabelName`.
 
@@ -56,7 +56,7 @@ def load_boxes(
     then class.
 
     Args:
-        path: The file.
+        file: The path of the file, or its bytes.
         names: The names of the classes by their labels, to call them by.
         limit: The most bytes that the file may have, also unpacked.
 
@@ -68,14 +68,14 @@ def load_boxes(
     images: dict[str, int] = {}
     labels: dict[str, int] = {}
     found = []
-    with naming(path):
-        for line, (image, label) in columns(path, ("ImageID", "LabelName"), limit):
+    with naming(file):
+        for line, (image, label) in columns(file, ("ImageID", "LabelName"), limit):
             if names is not None and label not in names:
                 message = f"line {line}: a class must be among those that have names (got {label!r})"
-                raise FormatError(message, kind="UnknownClass", line=line, field="LabelName")
+                raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS, line=line, field="LabelName")
             found.append((images.setdefault(image, len(images)), labels.setdefault(label, len(labels))))
         if not found:
-            raise FormatError("a file of boxes must have at least one (got none)", kind="Empty")
+            raise FormatError("a file of boxes must have at least one (got none)", kind=FormatErrorKind.EMPTY)
     classes = sorted(labels)
     place = np.empty(len(labels), dtype=np.int64)
     place[[labels[name] for name in classes]] = np.arange(len(labels))
@@ -90,7 +90,7 @@ def load_boxes(
     )
 
 
-def load_rotations(path: str | Path, *, limit: int = LIMIT) -> dict[str, float | None]:
+def load_rotations(file: File, *, limit: int = LIMIT) -> dict[str, float | None]:
     """Reads a file of images, such as `test-images-with-rotation.csv`: columns `ImageID` and `Rotation`.
 
     Returns:
@@ -102,20 +102,22 @@ def load_rotations(path: str | Path, *, limit: int = LIMIT) -> dict[str, float |
         OSError: The file can't be read.
     """
     rotations: dict[str, float | None] = {}
-    with naming(path):
-        for line, (image, text) in columns(path, ("ImageID", "Rotation"), limit):
+    with naming(file):
+        for line, (image, text) in columns(file, ("ImageID", "Rotation"), limit):
             if image in rotations:
                 message = f"line {line}: an image must be there once (got {image!r} again)"
-                raise FormatError(message, kind="Duplicate", line=line)
+                raise FormatError(message, kind=FormatErrorKind.DUPLICATE, line=line)
             try:
                 rotations[image] = float(text) if text else None
             except ValueError:
                 message = f"line {line}: 'Rotation' must be degrees or empty (got {text!r})"
-                raise FormatError(message, kind="WrongType", field="Rotation", line=line) from None
+                raise FormatError(
+                    message, kind=FormatErrorKind.WRONG_TYPE, field="Rotation", line=line
+                ) from None
     return rotations
 
 
-def load_class_names(path: str | Path, *, limit: int = LIMIT) -> dict[str, str]:
+def load_class_names(file: File, *, limit: int = LIMIT) -> dict[str, str]:
     """The names of Open Images classes by their labels, from `class-descriptions-boxable.csv`.
 
     The file's columns are the label (`/m/...`) and the name; a first line that names them may be there.
@@ -125,8 +127,8 @@ def load_class_names(path: str | Path, *, limit: int = LIMIT) -> dict[str, str]:
         OSError: The file can't be read.
     """
     names: dict[str, str] = {}
-    with naming(path):
-        for line, row in rows(path, limit):
+    with naming(file):
+        for line, row in rows(file, limit):
             if line == 1 and row[:1] == ["LabelName"]:
                 continue
             if len(row) != 2 or not row[0].startswith("/") or row[0] in names:
@@ -134,22 +136,22 @@ def load_class_names(path: str | Path, *, limit: int = LIMIT) -> dict[str, str]:
                     f"line {line} must be a label such as /m/01g317, there once, and its name"
                     f" (got {','.join(row)[:60]!r})"
                 )
-                raise FormatError(message, kind="WrongType", line=line)
+                raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE, line=line)
             names[row[0]] = row[1]
         if not names:
-            raise FormatError("the file must name at least one class (got none)", kind="Empty")
+            raise FormatError("the file must name at least one class (got none)", kind=FormatErrorKind.EMPTY)
     return names
 
 
 def load_class_hierarchy(
-    path: str | Path, names: Mapping[str, str], *, limit: int = LIMIT
+    file: File, names: Mapping[str, str], *, limit: int = LIMIT
 ) -> dict[str, frozenset[str]]:
     """All classes below each class of Open Images, from `bbox_labels_600_hierarchy.json`.
 
     Only `Subcategory` counts: a `Part`, such as a person's nose, is not a kind of what it is part of.
 
     Args:
-        path: The file.
+        file: The path of the file, or its bytes.
         names: The names of the classes by their labels.
         limit: The most bytes that the file may have, also unpacked.
 
@@ -162,15 +164,15 @@ def load_class_hierarchy(
     """
     below: dict[str, set[str]] = {}
     stack: list[tuple[Any, tuple[str, ...]]] = []
-    with naming(path):
-        root = read_json(path, limit)
+    with naming(file):
+        root = read_json(file, limit)
         stack += [(child, ()) for child in _children(root)]
         while stack:
             node, above = stack.pop()
             children = _children(node)
             if node["LabelName"] not in names:
                 message = f"every label must have a name (got {node['LabelName']!r} without one)"
-                raise FormatError(message, kind="UnknownClass")
+                raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS)
             name = names[node["LabelName"]]
             below.setdefault(name, set())
             for ancestor in above:
@@ -183,5 +185,5 @@ def _children(node: Any) -> Sequence[Any]:
     found = node.get("Subcategory", []) if isinstance(node, dict) else None
     if not isinstance(found, list) or not isinstance(node.get("LabelName"), str):
         message = "every class must be an object with LabelName, and Subcategory a list"
-        raise FormatError(message, kind="WrongType")
+        raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE)
     return found

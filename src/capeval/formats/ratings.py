@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from capeval.errors import CaptionError, FormatError
-from capeval.formats.sources import LIMIT, read_source
+from capeval.formats.sources import read_source
 from capeval.types import FloatArray, ImageId, References
 
-__all__ = ["Ratings", "load_flickr8k_expert", "load_ratings"]
+__all__ = ["Ratings", "image_ids", "load_flickr8k_expert", "load_ratings"]
 
 
 _INTEGER = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -23,7 +23,7 @@ _INTEGER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ratings:
-    """What people said of captions: a row a caption.
+    """Ratings of captions by people: a row a caption.
 
     Attributes:
         image_ids: The image of each caption.
@@ -55,7 +55,7 @@ class Ratings:
             raise CaptionError(f"row {row} must have a finite rating (got {self.values[row].tolist()})")
 
 
-def load_ratings(path: str | Path, *, limit: int = LIMIT) -> Ratings:
+def load_ratings(path: str | Path) -> Ratings:
     """Ratings from a table with a row for each caption.
 
     The file is CSV, or has tabs between its columns, and may be in gzip. Its first line names the
@@ -68,7 +68,7 @@ def load_ratings(path: str | Path, *, limit: int = LIMIT) -> Ratings:
         OSError: The file can't be read.
     """
     try:
-        text = _text(path, limit)
+        text = _text(path)
         first = text.split("\n", 1)[0]
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in first else ",")
         columns = list(reader.fieldnames or ())
@@ -95,7 +95,7 @@ def load_ratings(path: str | Path, *, limit: int = LIMIT) -> Ratings:
     if not images:
         raise FormatError("the file must have at least one rating (got none)", kind="NoRatings", path=path)
     return Ratings(
-        image_ids=_ids(images),
+        image_ids=image_ids(images),
         captions=tuple(captions),
         values=np.array(values, dtype=np.float64),
         systems=tuple(systems) if "system" in columns else (),
@@ -103,7 +103,7 @@ def load_ratings(path: str | Path, *, limit: int = LIMIT) -> Ratings:
 
 
 def load_flickr8k_expert(
-    ratings: str | Path, captions: str | Path, *, own: bool = False, limit: int = LIMIT
+    ratings: str | Path, captions: str | Path, *, own: bool = False
 ) -> tuple[References, Ratings]:
     """The expert ratings of Flickr8K (Hodosh, Young and Hockenmaier 2013), as their authors publish them.
 
@@ -112,7 +112,6 @@ def load_flickr8k_expert(
         captions: `Flickr8k.token.txt`: caption's id (`IMAGE#NUMBER`) and caption, with a tab.
         own: Whether to keep candidates that are one of the image's own captions. Published
             correlations leave them out.
-        limit: The most bytes that a file may have, also unpacked.
 
     Returns:
         All captions of the rated images as references, and the ratings.
@@ -123,14 +122,14 @@ def load_flickr8k_expert(
     """
     texts: dict[str, str] = {}
     groups: dict[str, list[str]] = {}
-    for line, (name, caption) in _tabbed(captions, 2, limit):
+    for line, (name, caption) in _tabbed(captions, 2):
         if "#" not in name or name in texts:
             raise _wrong(line, "a new caption's id such as image.jpg#0", repr(name)).in_file(captions)
         texts[name] = caption
         groups.setdefault(name.rpartition("#")[0], []).append(caption)
     images: list[ImageId] = []
     candidates, values = [], []
-    for line, (image, name, *scores) in _tabbed(ratings, 5, limit):
+    for line, (image, name, *scores) in _tabbed(ratings, 5):
         if image not in groups or name not in texts:
             unknown = name if image in groups else image
             raise _wrong(line, "an image and a caption of the other file", repr(unknown)).in_file(ratings)
@@ -149,8 +148,8 @@ def load_flickr8k_expert(
     )
 
 
-def _text(path: str | Path, limit: int) -> str:
-    data = read_source(path, limit).data
+def _text(path: str | Path) -> str:
+    data = read_source(path).data
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -158,10 +157,10 @@ def _text(path: str | Path, limit: int) -> str:
         raise FormatError(message, kind="NotUtf8") from None
 
 
-def _tabbed(path: str | Path, columns: int, limit: int) -> Iterator[tuple[int, list[str]]]:
+def _tabbed(path: str | Path, columns: int) -> Iterator[tuple[int, list[str]]]:
     """Each line with its number from 1, as what stands between its tabs."""
     try:
-        lines = _text(path, limit).splitlines()
+        lines = _text(path).splitlines()
     except FormatError as error:
         raise error.in_file(path) from None
     for number, line in enumerate(lines, 1):
@@ -184,7 +183,8 @@ def _rating(text: str, line: int) -> float:
     return value
 
 
-def _ids(texts: Sequence[str]) -> tuple[ImageId, ...]:
+def image_ids(texts: Sequence[str]) -> tuple[ImageId, ...]:
+    """Image ids from text: integers where all are integers written plainly."""
     plain = all(_INTEGER.fullmatch(text) for text in texts)
     return tuple(int(text) for text in texts) if plain else tuple(texts)
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from capeval.errors import FormatError
+from capeval.errors import FormatError, FormatErrorKind
 
 if TYPE_CHECKING:
     import gzip
     import zipfile
 
-__all__ = ["LIMIT", "Source", "read_source"]
+__all__ = ["LIMIT", "File", "Source", "naming", "read_source"]
+
+File = str | Path | bytes
+"""A file: where it is, or what is in it."""
 
 LIMIT = 2**31
 """The most bytes that a file may have, unpacked: 2 GiB, 32 times the largest file of COCO."""
@@ -37,25 +42,55 @@ class Source:
         self.name = name.lower().removesuffix(".gz")
 
 
-def read_source(path: str | Path, limit: int = LIMIT) -> Source:
+def read_source(file: File, limit: int = LIMIT, *, name: str = "") -> Source:
     """Reads a file, out of gzip or zip where its first bytes say that it is one.
+
+    Args:
+        file: The path of the file, or its bytes.
+        limit: The most bytes that the file may have, also unpacked.
+        name: What bytes are called.
 
     Raises:
         FormatError: The archive is damaged, encrypted or holds something else than one JSON file, or
             there are more than `limit` bytes.
         OSError: The file can't be read.
     """
-    path = Path(path)
+    if isinstance(file, bytes):
+        _check_size(len(file), limit, "the file")
+        data = file
+    else:
+        name = Path(file).name
+        data = _file_bytes(Path(file), limit)
+    if data.startswith(_GZIP):
+        return Source(_gunzipped(data, limit), name)
+    if data.startswith((_ZIP, _EMPTY_ZIP)):
+        return _unzipped(data, limit)
+    return Source(data, name)
+
+
+@contextmanager
+def naming(file: File, name: str = "") -> Iterator[None]:
+    """Names the file in what goes wrong: by its path, or by the name of its bytes if they have one."""
+    try:
+        yield
+    except FormatError as error:
+        named = name if isinstance(file, bytes) else file
+        raise (error.in_file(named) if named else error) from None
+
+
+def _file_bytes(path: Path, limit: int) -> bytes:
     with path.open("rb") as file:
         size = os.fstat(file.fileno())
         # One read of a file of known size takes half the time of many.
         first = min(size.st_size, limit) + 1 if stat.S_ISREG(size.st_mode) else _CHUNK
-        data = _bounded(file, limit, "the file", first)
-    if data.startswith(_GZIP):
-        return Source(_gunzipped(data, limit), path.name)
-    if data.startswith((_ZIP, _EMPTY_ZIP)):
-        return _unzipped(data, limit)
-    return Source(data, path.name)
+        return _bounded(file, limit, "the file", first)
+
+
+def _check_size(size: int, limit: int, what: str) -> None:
+    if size > limit:
+        raise FormatError(
+            f"{what} must have at most {limit:,} bytes (got more)", kind=FormatErrorKind.TOO_LARGE
+        )
 
 
 def _bounded(file: IO[bytes] | gzip.GzipFile, limit: int, what: str, first: int = _CHUNK) -> bytes:
@@ -64,9 +99,7 @@ def _bounded(file: IO[bytes] | gzip.GzipFile, limit: int, what: str, first: int 
     total, size = 0, first
     while chunk := file.read(size):
         total, size = total + len(chunk), _CHUNK
-        if total > limit:
-            message = f"{what} must have at most {limit:,} bytes (got more)"
-            raise FormatError(message, kind="TooLarge")
+        _check_size(total, limit, what)
         chunks.append(chunk)
     return b"".join(chunks)
 
@@ -80,9 +113,11 @@ def _gunzipped(data: bytes, limit: int) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             return _bounded(file, limit, "the unpacked file")
     except EOFError:
-        raise FormatError("the gzip file ends too early (truncated?)", kind="Truncated") from None
+        raise FormatError(
+            "the gzip file ends too early (truncated?)", kind=FormatErrorKind.TRUNCATED
+        ) from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise FormatError(f"the gzip file is damaged ({error})", kind="Damaged") from None
+        raise FormatError(f"the gzip file is damaged ({error})", kind=FormatErrorKind.DAMAGED) from None
 
 
 def _unzipped(data: bytes, limit: int) -> Source:
@@ -97,12 +132,14 @@ def _unzipped(data: bytes, limit: int) -> Source:
             with archive.open(member) as file:
                 unpacked = _bounded(file, limit, f"the file {member.filename!r} in the archive")
     except NotImplementedError as error:
-        raise FormatError(f"the zip archive can't be unpacked ({error})", kind="Unsupported") from None
+        raise FormatError(
+            f"the zip archive can't be unpacked ({error})", kind=FormatErrorKind.UNSUPPORTED
+        ) from None
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
-        raise FormatError(f"the zip archive is damaged ({error})", kind="Damaged") from None
+        raise FormatError(f"the zip archive is damaged ({error})", kind=FormatErrorKind.DAMAGED) from None
     if unpacked.startswith((_GZIP, _ZIP)):
         message = f"the file {member.filename!r} in the archive must be JSON itself (got another archive)"
-        raise FormatError(message, kind="Nested")
+        raise FormatError(message, kind=FormatErrorKind.NESTED)
     return Source(unpacked, member.filename)
 
 
@@ -117,8 +154,8 @@ def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     if len(members) != 1 or not names[0].lower().endswith((".json", ".jsonl", ".ndjson")):
         found = ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
         message = f"the zip archive must hold one JSON file and nothing else (got {found or 'nothing'})"
-        raise FormatError(message, kind="WrongMembers")
+        raise FormatError(message, kind=FormatErrorKind.WRONG_MEMBERS)
     if members[0].flag_bits & 1:
         message = f"the file {names[0]!r} in the archive must not be encrypted"
-        raise FormatError(message, kind="Encrypted")
+        raise FormatError(message, kind=FormatErrorKind.ENCRYPTED)
     return members[0]

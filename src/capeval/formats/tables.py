@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from capeval.errors import CaptionError, DependencyError, FormatError
+from capeval.errors import CaptionError, DependencyError, FormatError, FormatErrorKind
 from capeval.types import Candidates, ImageId, References
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ def read_candidates_table(data: bytes, limit: int) -> Candidates:
         if image in captions:
             found = f"got {image!r}, as in row {rows[image]}"
             message = f"row {row}: image_id must be different in every row ({found})"
-            raise FormatError(message, kind="DuplicateImage", entry=f"row {row}", field="image_id")
+            raise FormatError(
+                message, kind=FormatErrorKind.DUPLICATE_IMAGE, entry=f"row {row}", field="image_id"
+            )
         rows[image] = row
         captions[image] = [caption]
     return _checked(Candidates, captions)
@@ -58,11 +60,13 @@ def read_candidates_table(data: bytes, limit: int) -> Candidates:
 
 def _checked(kind: type[_Kind], captions: dict[ImageId, list[str]]) -> _Kind:
     if not captions:
-        raise FormatError("the file must have at least one caption (got none)", kind="NoCaptions")
+        raise FormatError(
+            "the file must have at least one caption (got none)", kind=FormatErrorKind.NO_CAPTIONS
+        )
     try:
         return kind(captions)
     except CaptionError as error:
-        raise FormatError(str(error), kind="WrongType", field="image_id") from None
+        raise FormatError(str(error), kind=FormatErrorKind.WRONG_TYPE, field="image_id") from None
 
 
 def _rows(data: bytes, limit: int, *, lists: bool) -> Iterator[tuple[int, ImageId, Any]]:
@@ -78,7 +82,7 @@ def _rows(data: bytes, limit: int, *, lists: bool) -> Iterator[tuple[int, ImageI
             size += batch.nbytes
             if size > limit:
                 message = f"the unpacked file must have at most {limit:,} bytes (got more)"
-                raise FormatError(message, kind="TooLarge")
+                raise FormatError(message, kind=FormatErrorKind.TOO_LARGE)
             images, captions = (batch.column(name).to_pylist() for name in _COLUMNS)
             for image, caption in zip(images, captions, strict=True):
                 for field, value in (("image_id", image), ("caption", caption)):
@@ -88,7 +92,9 @@ def _rows(data: bytes, limit: int, *, lists: bool) -> Iterator[tuple[int, ImageI
                 row += 1
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise FormatError(f"the file can't be read as Parquet or Arrow ({reason})", kind="Damaged") from None
+        raise FormatError(
+            f"the file can't be read as Parquet or Arrow ({reason})", kind=FormatErrorKind.DAMAGED
+        ) from None
 
 
 def _batches(data: bytes, *, lists: bool) -> Iterator[pa.RecordBatch]:
@@ -119,7 +125,7 @@ def _check_columns(schema: pa.Schema, *, lists: bool) -> None:
         if schema.names.count(name) != 1:
             found = ", ".join(schema.names) or "none"
             message = f"the file must have columns image_id and caption, once each (got {found})"
-            raise FormatError(message, kind="MissingField", field=name)
+            raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, field=name)
 
     def is_text(kind: pa.DataType) -> bool:
         kind = kind.value_type if types.is_dictionary(kind) else kind
@@ -128,14 +134,14 @@ def _check_columns(schema: pa.Schema, *, lists: bool) -> None:
     image_id, caption = (schema.field(name).type for name in _COLUMNS)
     if not (types.is_integer(image_id) or is_text(image_id)):
         message = f"column image_id must hold integers or text (got {image_id})"
-        raise FormatError(message, kind="WrongType", field="image_id")
+        raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE, field="image_id")
     is_list = lists and (types.is_list(caption) or types.is_large_list(caption))
     if not (is_text(caption) or (is_list and is_text(caption.value_type))):
         expected = "text or lists of text" if lists else "text"
         message = f"column caption must hold {expected} (got {caption})"
-        raise FormatError(message, kind="WrongType", field="caption")
+        raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE, field="caption")
 
 
 def _wrong(row: int, field: str, expected: str, found: str) -> FormatError:
     message = f"row {row}: {field} must be {expected} (got {found})"
-    return FormatError(message, kind="WrongType", entry=f"row {row}", field=field)
+    return FormatError(message, kind=FormatErrorKind.WRONG_TYPE, entry=f"row {row}", field=field)

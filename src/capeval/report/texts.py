@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from capeval.report.grids import Cell, Grid, System
+from capeval.spreadsheets import plain
 
 if TYPE_CHECKING:
     from capeval.significance import Comparison
@@ -22,9 +23,6 @@ __all__ = [
     "to_latex",
     "to_markdown",
 ]
-
-# A spreadsheet takes text that starts with one of these for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def to_json(systems: Sequence[System], *, per_image: bool = False) -> str:
@@ -83,7 +81,7 @@ def to_csv(grid: Grid) -> str:
 
 
 def _inert(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return plain(value) if isinstance(value, str) else value
 
 
 def to_markdown(grid: Grid) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from capeval import _native
 from capeval.checks import checked_flag, checked_text
-from capeval.errors import FormatError, OptionError
+from capeval.errors import FormatError, FormatErrorKind, OptionError
 from capeval.files import written_whole
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenized
 from capeval.types import ReferencesLike
@@ -148,7 +148,7 @@ class DocumentFrequencies:
             # A damaged archive can raise almost anything.
             raise FormatError(
                 f"expected document frequencies as `DocumentFrequencies.save` writes them ({error})",
-                kind="NotFrequencies",
+                kind=FormatErrorKind.NOT_FREQUENCIES,
                 path=path,
             ) from None
 
@@ -272,7 +272,7 @@ def _counted(content: Mapping[str, object], images: float | None, path: Path) ->
 def _not_pickle(path: Path, found: str) -> FormatError:
     return FormatError(
         f"expected a pickled mapping of n-grams (tuples of one to four words) to numbers of images ({found})",
-        kind="NotFrequencies",
+        kind=FormatErrorKind.NOT_FREQUENCIES,
         path=path,
     )
 

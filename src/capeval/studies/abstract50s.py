@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from capeval.errors import MismatchError
-from capeval.formats.judgements import JudgedPair
-from capeval.studies.consensus import words_only
+from capeval.formats.judgements import Pair
+from capeval.studies.pair_scores import words_only
 from capeval.tokenization import Tokenizer
+from capeval.types import ImageId
 
 __all__ = ["Classified", "classified"]
 
@@ -31,12 +32,12 @@ class Classified:
         recovered: For how many of those, words and votes alone would have given the same.
     """
 
-    pairs: tuple[JudgedPair, ...]
+    pairs: tuple[Pair, ...]
     sure: int
     recovered: int
 
 
-def classified(pairs: Sequence[JudgedPair]) -> Classified:
+def classified(pairs: Sequence[Pair]) -> Classified:
     """Finds which pair of each image has the candidate of another image.
 
     Each image has two pairs that share a candidate, which is of the image; of the other two candidates one
@@ -51,11 +52,11 @@ def classified(pairs: Sequence[JudgedPair]) -> Classified:
         MismatchError: An image does not have two pairs that share one candidate.
     """
     words = words_only(pairs, Tokenizer())
-    rows: dict[str, list[int]] = {}
+    rows: dict[ImageId, list[int]] = {}
     for row, pair in enumerate(words):
         rows.setdefault(pair.image, []).append(row)
-    shared = {image: _shared(image, [words[row] for row in found]) for image, found in rows.items()}
-    fit = _Fit({image: words[found[0]].references for image, found in rows.items()})
+    shared = {image: _shared(image, [words[row] for row in places]) for image, places in rows.items()}
+    fit = _Fit({image: words[places[0]].references for image, places in rows.items()})
     kinds, sure, recovered = [""] * len(pairs), 0, 0
     for image, (one, two) in rows.items():
         guess = _guess(image, words[one], words[two], shared[image], fit)
@@ -66,14 +67,14 @@ def classified(pairs: Sequence[JudgedPair]) -> Classified:
             sure, recovered = sure + 1, recovered + (known == right)
             right = known
         kinds[right], kinds[one + two - right] = "HC", "HI"
-    made = tuple(replace(pair, kind=kind) for pair, kind in zip(pairs, kinds, strict=True))
-    return Classified(pairs=made, sure=sure, recovered=recovered)
+    with_classes = tuple(replace(pair, kind=kind) for pair, kind in zip(pairs, kinds, strict=True))
+    return Classified(pairs=with_classes, sure=sure, recovered=recovered)
 
 
 class _Fit:
     """How well a sentence's words fit an image's references."""
 
-    def __init__(self, references: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, references: Mapping[ImageId, Sequence[str]]) -> None:
         self._sizes = {image: len(texts) for image, texts in references.items()}
         self._counts = {
             image: Counter(word for text in texts for word in set(text.split()))
@@ -82,7 +83,7 @@ class _Fit:
         self._all: Counter[str] = sum(self._counts.values(), Counter())
         self._total = sum(self._sizes.values())
 
-    def of(self, sentence: str, image: str) -> float:
+    def of(self, sentence: str, image: ImageId) -> float:
         """The log of how much likelier the sentence's words are in this image's references than in all."""
         fit = 0.0
         for word in set(sentence.split()):
@@ -92,7 +93,7 @@ class _Fit:
         return fit
 
 
-def _shared(image: str, pairs: Sequence[JudgedPair]) -> str:
+def _shared(image: ImageId, pairs: Sequence[Pair]) -> str:
     common = set.intersection(*({pair.first, pair.second} for pair in pairs))
     if len(pairs) != 2 or len(common) != 1:
         raise MismatchError(
@@ -102,18 +103,18 @@ def _shared(image: str, pairs: Sequence[JudgedPair]) -> str:
     return common.pop()
 
 
-def _other(pair: JudgedPair, shared: str) -> str:
+def _other(pair: Pair, shared: str) -> str:
     return pair.second if pair.first == shared else pair.first
 
 
-def _elsewhere(pair: JudgedPair, image: str, shared: Mapping[str, str]) -> bool:
+def _elsewhere(pair: Pair, image: ImageId, shared: Mapping[ImageId, str]) -> bool:
     """Whether the candidate that is not shared is the one of another image."""
     other = shared[image]
     sentence = _other(pair, other)
     return any(text == sentence for name, text in shared.items() if name != image)
 
 
-def _guess(image: str, one: JudgedPair, two: JudgedPair, shared: str, fit: _Fit) -> float:
+def _guess(image: ImageId, one: Pair, two: Pair, shared: str, fit: _Fit) -> float:
     """Above 0 where the first pair is the one with two candidates of the image."""
     margins = [sum(p.votes) if p.first == shared else -sum(p.votes) for p in (one, two)]
     fits = [fit.of(_other(pair, shared), image) for pair in (one, two)]

@@ -1,4 +1,4 @@
-"""What a long study has done so far, in a file, so that it can be stopped and taken up again."""
+"""A file with what a long study has done, so that the study can be stopped and go on later."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Checkpoint:
     """Parts of a result by name, in a JSON file that is written whole after each part.
 
     Args:
-        path: The file; without one, parts are kept in memory alone.
+        path: The file; without one, parts are only in memory.
         key: What the parts depend on: a file made with another key is refused.
 
     Raises:
@@ -51,7 +51,11 @@ class Checkpoint:
         return parts
 
     def part(self, name: str, make: Callable[[], Any]) -> Any:
-        """The part of that name, which JSON must be able to hold: from the file, or made now and kept.
+        """The part of that name, from the file; one that the file doesn't have is made and written to it.
+
+        Args:
+            name: The name of the part.
+            make: Makes the part, of types that JSON has.
 
         Raises:
             OSError: The file can't be written.

@@ -1,292 +1,292 @@
-"""How often a metric chooses the candidate that people chose (CIDEr paper, sections 3, 6 and 7)."""
+"""How often metrics choose the candidate that people chose (CIDEr paper, sections 3, 6 and 7)."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from statistics import NormalDist, fmean
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval.checks import checked_choice
+from capeval._native import __version__
+from capeval.checks import checked_choice, checked_integer
 from capeval.errors import MismatchError, OptionError
-from capeval.formats.judgements import JudgedPair
-from capeval.metrics.bleu import Bleu
-from capeval.metrics.cider import Cider, CiderD
-from capeval.metrics.meteor import Meteor
-from capeval.metrics.rouge import RougeL, RougeN
+from capeval.formats.judgements import Pair
+from capeval.sampling import halves
+from capeval.studies.abstract50s import classified
+from capeval.studies.accuracy import Accuracy, Drawn, Ties, accuracy, by_class, drawn
 from capeval.studies.checkpoints import Checkpoint
 from capeval.studies.correlation import pearson_of_table
-from capeval.studies.protocol import split_votes, winners
-from capeval.studies.words import WORDS, Contender, contender_names, stems_of, with_frequencies, words_of
+from capeval.studies.pair_scores import PAPER_CONTENDERS, PAPER_TOKENIZER, PairScorer
+from capeval.studies.protocol import krippendorff_alpha, winners
 from capeval.tokenization import Tokenizer
-from capeval.types import Candidates, FloatArray, ImageId, References
+from capeval.types import ImageId
 
 __all__ = [
-    "PAPER_CONTENDERS",
-    "PAPER_TOKENIZER",
-    "Accuracy",
-    "Drawn",
-    "PairScorer",
+    "ClassAgreement",
+    "ConsensusOptions",
+    "ConsensusStudy",
     "SplitHalf",
-    "accuracy",
+    "SystemWins",
     "accuracy_by_references",
-    "by_class",
-    "drawn",
     "fraction_of_wins",
     "judged_twice",
     "pearson",
     "split_half",
-    "words_only",
+    "split_halves",
+    "study_abstract50s",
+    "study_pascal50s",
 ]
 
-Ties = Literal["first", "half"]
-
-
-PAPER_TOKENIZER = Tokenizer(punctuation="keep")
-"""The tokens that come closest to the CIDEr paper's table: punctuation stays."""
-
-PAPER_CONTENDERS = (
-    Contender(metric=Bleu(orders=(1, 4), level="sentence"), stem=True),
-    Contender(metric=RougeN(n=1), stem=True),
-    Contender(metric=RougeL(beta=2.0), stem=True),
-    Contender(metric=Meteor()),
-    Contender(metric=Cider()),
-    Contender(metric=CiderD()),
-)
-"""The metrics as the CIDEr paper has them: BLEU by sentence, stems for words (appendix VII)."""
+Words = Literal["paper", "default"]
+_Progress = Callable[[str], object]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Accuracy:
-    """The part of pairs on which a prediction and the truth agree.
-
-    Attributes:
-        value: The part, 0 to 1.
-        low: The lower end of Wilson's score interval, at 95 %.
-        high: The upper end.
-        pairs: How many pairs there are.
-        tied: Pairs on which the prediction is a tie.
-        truth_tied: Pairs that have no winner.
-    """
-
-    value: float
-    low: float
-    high: float
-    pairs: int
-    tied: int
-    truth_tied: int
-
-
-def accuracy(predicted: NDArray[np.generic], truth: NDArray[np.generic], *, ties: Ties = "first") -> Accuracy:
-    """How often the sign of a prediction is the sign of the truth.
+class ConsensusOptions:
+    """The options of a study of consensus.
 
     Args:
-        predicted: A number for each pair, above 0 for the first: a winner, or a difference of scores.
-        truth: The same for what people chose.
-        ties: `first` counts a tie, of either, as a win of the first candidate, which the paper's table
-            is in best keeping with; `half` counts a pair with a tie in one of the two as half right.
+        words: `paper` gives BLEU and ROUGE stems and keeps punctuation, as the CIDEr paper does; `default`
+            gives every metric the words that it takes by default.
+        ties: What a tie counts; see `accuracy`.
+        counts: The numbers of references to draw the curve for; none by default.
+        draws: How many times references, or halves of them, are drawn at random.
+        seed: The seed.
 
     Raises:
-        OptionError: `ties` is something else.
-        MismatchError: The two are not of the same pairs, or there is none.
+        OptionError: An option has another value.
     """
-    checked_choice("ties", ties, get_args(Ties))
-    if predicted.shape != truth.shape or predicted.ndim != 1 or not predicted.size:
-        raise MismatchError(
-            "predictions and truth must be of the same pairs, at least one"
-            f" (got shapes {predicted.shape} and {truth.shape})"
-        )
-    signs, wanted = np.sign(predicted.astype(float)), np.sign(truth.astype(float))
-    tied, truth_tied = int((signs == 0).sum()), int((wanted == 0).sum())
-    if ties == "first":
-        right = np.where(signs == 0, 1.0, signs) == np.where(wanted == 0, 1.0, wanted)
-    else:
-        right = 1 - np.abs(signs - wanted) / 2
-    low, high = _wilson(float(right.mean()), right.size)
-    return Accuracy(
-        value=float(right.mean()), low=low, high=high, pairs=right.size, tied=tied, truth_tied=truth_tied
-    )
+
+    words: Words = "paper"
+    ties: Ties = "first"
+    counts: tuple[int, ...] = ()
+    draws: int = 3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        checked_choice("words", self.words, get_args(Words))
+        checked_choice("ties", self.ties, get_args(Ties))
+        checked_integer("draws", self.draws, 1)
+
+    def scorer(self, pairs: Sequence[Pair]) -> PairScorer:
+        """The pairs with these words."""
+        if self.words == "paper":
+            return PairScorer(pairs, PAPER_CONTENDERS, tokenizer=PAPER_TOKENIZER)
+        words_as_they_are = [replace(contender, stem=False) for contender in PAPER_CONTENDERS]
+        return PairScorer(pairs, words_as_they_are, tokenizer=Tokenizer())
+
+    def checkpoint(self, path: Path | None, pairs: Sequence[Pair]) -> Checkpoint:
+        """What a file has of a study of these pairs with these options."""
+        digest = hashlib.sha256(repr(pairs).encode("utf-8", "surrogatepass")).hexdigest()
+        key = f"capeval {__version__}; {self.words}; ties {self.ties}; seed {self.seed}; {digest}"
+        return Checkpoint(path, key)
 
 
-def _wilson(part: float, count: int, level: float = 0.95) -> tuple[float, float]:
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    centre = (part + z * z / (2 * count)) / (1 + z * z / count)
-    reach = z / (1 + z * z / count) * np.sqrt(part * (1 - part) / count + z * z / (4 * count * count))
-    return max(0.0, float(centre - reach)), min(1.0, float(centre + reach))
+@dataclass(frozen=True, kw_only=True)
+class ClassAgreement:
+    """How far two kinds of judgement agree on the pairs of a class.
+
+    Attributes:
+        same: The part of the pairs on which the pairwise winner is that of the consensus.
+        alpha: Krippendorff's alpha of the pairwise votes; None where it is not defined, for they are all the
+            same.
+    """
+
+    same: Accuracy
+    alpha: float | None
 
 
-def by_class(
-    predicted: NDArray[np.generic],
-    truth: NDArray[np.generic],
-    kinds: Sequence[str | None],
+@dataclass(frozen=True, kw_only=True)
+class SystemWins:
+    """How often each system wins against the others when one judgement, or one metric, chooses.
+
+    Attributes:
+        fractions: The fraction of wins, by system.
+        correlation: Pearson's correlation with the fractions by consensus; None where it is not defined.
+    """
+
+    fractions: Mapping[str, float]
+    correlation: float | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ConsensusStudy:
+    """How metrics compare with human judgements of pairs.
+
+    Attributes:
+        dataset: The judgements.
+        options: The options of the study.
+        accuracy: Each metric's accuracy, by judgement, metric and class (and `all`).
+        human: How well people's votes, and each metric, with half of the references predict the votes of the
+            other half; empty where there is not a vote for each reference.
+        agreement: How far two kinds of judgement agree, by class; empty where there is one.
+        wins: How often each system wins, by what chose; empty where systems are not known.
+        by_references: The accuracy for each of `options.counts`, by class and metric; empty without counts.
+    """
+
+    dataset: Literal["ABSTRACT-50S", "PASCAL-50S"]
+    options: ConsensusOptions
+    accuracy: Mapping[str, Mapping[str, Mapping[str, Accuracy]]]
+    human: Mapping[str, Drawn]
+    agreement: Mapping[str, ClassAgreement]
+    wins: Mapping[str, SystemWins]
+    by_references: Mapping[str, Mapping[str, tuple[Drawn, ...]]]
+
+
+def study_abstract50s(
+    pairs: Sequence[Pair],
+    options: ConsensusOptions,
     *,
-    ties: Ties = "first",
-) -> dict[str, Accuracy]:
-    """The accuracy on the pairs of each class, in the order of their names, and on `all`.
-
-    Raises:
-        MismatchError: There is not one class for each pair.
-    """
-    if len(kinds) != len(truth):
-        raise MismatchError(f"there must be a class for each of {len(truth)} pairs (got {len(kinds)})")
-    found: dict[str, Accuracy] = {}
-    for kind in sorted({kind for kind in kinds if kind is not None}):
-        rows = np.array([other == kind for other in kinds])
-        found[kind] = accuracy(predicted[rows], truth[rows], ties=ties)
-    return {**found, "all": accuracy(predicted, truth, ties=ties)}
-
-
-def words_only(pairs: Sequence[JudgedPair], tokenizer: Tokenizer) -> tuple[JudgedPair, ...]:
-    """The pairs with tokens joined by single spaces for sentences; each sentence is tokenised once."""
-    known = words_of((text for pair in pairs for text in _texts(pair)), tokenizer)
-    return tuple(_mapped(pair, known) for pair in pairs)
-
-
-def _texts(pair: JudgedPair) -> tuple[str, ...]:
-    return (pair.first, pair.second, *pair.references)
-
-
-def _mapped(pair: JudgedPair, known: Mapping[str, str]) -> JudgedPair:
-    return replace(
-        pair,
-        first=known[pair.first],
-        second=known[pair.second],
-        references=tuple(known[text] for text in pair.references),
-    )
-
-
-class PairScorer:
-    """Pairs whose sentences are tokenised and stemmed once, to be scored with all or some references.
-
-    Document frequencies are those of the references used, image by image, unless a metric brings its own.
+    checkpoint: Path | None = None,
+    progress: _Progress = lambda _: None,
+) -> ConsensusStudy:
+    """Compares metrics with the triplet votes of ABSTRACT-50S.
 
     Args:
-        pairs: The pairs, with references.
-        contenders: The metrics.
-        tokenizer: How to tokenise.
+        pairs: The pairs, two of each image, as `load_abstract50s` reads them; they need no classes.
+        options: The options.
+        checkpoint: A file that keeps each draw, and gives the draws that it has.
+        progress: Called with what is done next: once for each draw of halves, and of each count.
 
     Raises:
-        MismatchError: There is no pair, or one has no references.
-        OptionError: Two contenders have scores of the same name.
+        MismatchError: An image does not have two pairs that share a candidate, or references are too few.
+        FormatError: The checkpoint is of other data or options.
         DependencyError: Stems are wanted and snowballstemmer is not installed.
+        OSError: The checkpoint can't be read or written.
     """
-
-    def __init__(
-        self,
-        pairs: Sequence[JudgedPair],
-        contenders: Sequence[Contender] = PAPER_CONTENDERS,
-        *,
-        tokenizer: Tokenizer = PAPER_TOKENIZER,
-    ) -> None:
-        if not pairs:
-            raise MismatchError("there must be at least one pair (got none)")
-        for place, pair in enumerate(pairs):
-            if not pair.references:
-                raise MismatchError(f"every pair must have references (got none for pair {place})")
-        self.names = contender_names(contenders)
-        self.pairs = tuple(pairs)
-        self.contenders = tuple(contenders)
-        self._words = words_only(pairs, tokenizer)
-        stemmed = any(contender.stem for contender in contenders)
-        stems = stems_of(text for pair in self._words for text in _texts(pair)) if stemmed else {}
-        self._stems = tuple(_mapped(pair, stems) for pair in self._words) if stemmed else ()
-
-    def scores(self, chosen: Sequence[NDArray[np.int64]] | None = None) -> dict[str, FloatArray]:
-        """The scores of both candidates of each pair, by name: arrays of pairs by 2.
-
-        Args:
-            chosen: Which of its references to use for each pair; all by default.
-        """
-        found: dict[str, FloatArray] = {}
-        for contender in self.contenders:
-            pairs = self._stems if contender.stem else self._words
-            references = [
-                pair.references if chosen is None else tuple(pair.references[i] for i in chosen[place])
-                for place, pair in enumerate(pairs)
-            ]
-            metric = with_frequencies(contender.metric, _by_image(pairs, references), "images of the pairs")
-            prepared = metric.prepare(References(dict(enumerate(references))), tokenizer=WORDS)
-            candidates = {place: [pair.first, pair.second] for place, pair in enumerate(pairs)}
-            scored = prepared.score(Candidates(candidates)).per_image
-            for name, known in zip(contender.names, metric.names, strict=True):
-                found[name] = scored[known].reshape(-1, 2)
-        return found
-
-    def differences(self, chosen: Sequence[NDArray[np.int64]] | None = None) -> dict[str, FloatArray]:
-        """The score of the first less that of the second, for each pair, by name."""
-        return {name: both[:, 0] - both[:, 1] for name, both in self.scores(chosen).items()}
-
-    def draw(self, count: int, *, seed: int = 0) -> list[NDArray[np.int64]]:
-        """`count` references of each pair, drawn at random; with more, those stay that fewer had.
-
-        Raises:
-            MismatchError: A pair has fewer references.
-        """
-        few = min(len(pair.references) for pair in self.pairs)
-        if not 1 <= count <= few:
-            raise MismatchError(f"the number of references must be from 1 to {few} (got {count})")
-        generator = np.random.default_rng(seed)
-        return [generator.permutation(len(pair.references))[:count] for pair in self.pairs]
+    pairs = classified(pairs).pairs
+    scorer, done = options.scorer(pairs), options.checkpoint(checkpoint, pairs)
+    consensus = winners([pair.votes for pair in pairs])
+    kinds = [pair.kind for pair in pairs]
+    return ConsensusStudy(
+        dataset="ABSTRACT-50S",
+        options=options,
+        accuracy={"consensus": _accuracies(scorer.differences(), consensus, kinds, options.ties)},
+        human=split_halves(
+            scorer,
+            draws=options.draws,
+            seed=options.seed,
+            ties=options.ties,
+            checkpoint=done,
+            progress=progress,
+        ),
+        agreement={},
+        wins={},
+        by_references=_by_references(scorer, consensus, options, done, progress),
+    )
 
 
-def _by_image(pairs: Sequence[JudgedPair], references: Sequence[Sequence[str]]) -> dict[ImageId, list[str]]:
-    """The references of each image once, however many pairs it has."""
-    images: dict[ImageId, dict[str, None]] = {}
-    for pair, texts in zip(pairs, references, strict=True):
-        images.setdefault(pair.image, {}).update(dict.fromkeys(texts))
-    return {image: list(texts) for image, texts in images.items()}
+def study_pascal50s(
+    preferences: Sequence[Pair],
+    judged: Sequence[Pair],
+    options: ConsensusOptions,
+    *,
+    checkpoint: Path | None = None,
+    progress: _Progress = lambda _: None,
+) -> ConsensusStudy:
+    """Compares metrics with both kinds of judgement of PASCAL-50S.
 
-
-@dataclass(frozen=True, kw_only=True)
-class Drawn:
-    """The accuracy over several random draws of the references.
-
-    Two things are uncertain, and kept apart: which pairs were judged, which is the interval, and which
-    references were drawn, which is the spread.
-
-    Attributes:
-        mean: The mean over the draws.
-        low: The lower end of Wilson's score interval at 95 %, for an accuracy of `mean` on so many pairs.
-        high: The upper end. More draws narrow neither: it is the interval of one draw, not of their mean.
-        lowest: The lowest accuracy of a draw.
-        highest: The highest.
-        pairs: How many pairs there are.
-        draws: How many draws.
-    """
-
-    mean: float
-    low: float
-    high: float
-    lowest: float
-    highest: float
-    pairs: int
-    draws: int
-
-
-def drawn(parts: Sequence[Accuracy]) -> Drawn:
-    """What several draws say together.
+    Args:
+        preferences: The pairs with references and the consensus of the triplets.
+        judged: The same pairs with the votes of people who saw the image, in any order.
+        options: The options.
+        checkpoint: A file that keeps each draw, and gives the draws that it has.
+        progress: Called with what is done next: once for each draw of each count.
 
     Raises:
-        MismatchError: There is no draw, or they are not of as many pairs.
+        MismatchError: A pair has only one kind of judgement, or too few references.
+        FormatError: The checkpoint is of other data or options.
+        DependencyError: Stems are wanted and snowballstemmer is not installed.
+        OSError: The checkpoint can't be read or written.
     """
-    if len({part.pairs for part in parts}) != 1:
-        raise MismatchError("draws must be of the same pairs, at least one draw")
-    values = [part.value for part in parts]
-    mean, pairs = fmean(values), parts[0].pairs
-    low, high = _wilson(mean, pairs)
-    return Drawn(
-        mean=mean,
-        low=low,
-        high=high,
-        lowest=min(values),
-        highest=max(values),
-        pairs=pairs,
-        draws=len(values),
+    pairwise_pairs = judged_twice(preferences, judged)
+    scorer, done = options.scorer(preferences), options.checkpoint(checkpoint, preferences)
+    consensus = winners([pair.votes for pair in preferences])
+    pairwise = winners([pair.votes for pair in pairwise_pairs])
+    kinds = [pair.kind for pair in preferences]
+    differences = scorer.differences()
+    judgements = {"consensus": consensus, "pairwise": pairwise}
+    return ConsensusStudy(
+        dataset="PASCAL-50S",
+        options=options,
+        accuracy={
+            name: _accuracies(differences, chosen, kinds, options.ties) for name, chosen in judgements.items()
+        },
+        human={},
+        agreement=_agreement(pairwise_pairs, kinds, consensus, pairwise, options.ties),
+        wins=_wins(pairwise_pairs, {**judgements, **differences}),
+        by_references=_by_references(scorer, consensus, options, done, progress),
     )
+
+
+def _accuracies(
+    differences: Mapping[str, NDArray[np.generic]],
+    truth: NDArray[np.int64],
+    kinds: Sequence[str | None],
+    ties: Ties,
+) -> dict[str, dict[str, Accuracy]]:
+    return {metric: by_class(values, truth, kinds, ties=ties) for metric, values in differences.items()}
+
+
+def _by_references(
+    scorer: PairScorer,
+    truth: NDArray[np.int64],
+    options: ConsensusOptions,
+    checkpoint: Checkpoint,
+    progress: _Progress,
+) -> dict[str, dict[str, tuple[Drawn, ...]]]:
+    if not options.counts:
+        return {}
+    return accuracy_by_references(
+        scorer,
+        truth,
+        options.counts,
+        draws=options.draws,
+        seed=options.seed,
+        ties=options.ties,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+
+
+def _agreement(
+    pairs: Sequence[Pair],
+    kinds: Sequence[str | None],
+    consensus: NDArray[np.int64],
+    pairwise: NDArray[np.int64],
+    ties: Ties,
+) -> dict[str, ClassAgreement]:
+    most = max(len(pair.votes) for pair in pairs)
+    votes = np.array([[*pair.votes, *[np.nan] * (most - len(pair.votes))] for pair in pairs])
+    agreement = {}
+    for kind, same in by_class(consensus, pairwise, kinds, ties=ties).items():
+        rows = np.array([kind in (each, "all") for each in kinds])
+        agreement[kind] = ClassAgreement(same=same, alpha=_if_defined(krippendorff_alpha, votes[rows]))
+    return agreement
+
+
+def _wins(pairs: Sequence[Pair], chosen: Mapping[str, NDArray[np.generic]]) -> dict[str, SystemWins]:
+    """The wins of machines against each other, by each of the judgements and metrics."""
+    machines = np.array([pair.kind == "MM" for pair in pairs])
+    systems = [(pair.first_by or "", pair.second_by or "") for pair in pairs if pair.kind == "MM"]
+    fractions = {name: fraction_of_wins(systems, values[machines]) for name, values in chosen.items()}
+    return {
+        name: SystemWins(fractions=each, correlation=_if_defined(pearson, each, fractions["consensus"]))
+        for name, each in fractions.items()
+    }
+
+
+def _if_defined(number: Callable[..., float], *arguments: object) -> float | None:
+    """A number, or None where it is not defined: where all values are equal, as in unanimous data."""
+    try:
+        return number(*arguments)
+    except MismatchError:
+        return None
 
 
 def accuracy_by_references(
@@ -297,8 +297,8 @@ def accuracy_by_references(
     draws: int = 3,
     seed: int = 0,
     ties: Ties = "first",
-    kept: Checkpoint | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    checkpoint: Checkpoint | None = None,
+    progress: _Progress = lambda _: None,
 ) -> dict[str, dict[str, tuple[Drawn, ...]]]:
     """The accuracy of each metric over the number of references (Figure 3), by class and on all pairs.
 
@@ -309,11 +309,11 @@ def accuracy_by_references(
         draws: How many times references are drawn at random for each number.
         seed: The seed of the first draw; the next has the next.
         ties: What a tie counts; see `accuracy`.
-        kept: Where each draw is kept when it is made, and taken from when it is there.
+        checkpoint: Keeps each draw, and gives the draws that it has; in memory alone by default.
         progress: Called with what is done next.
 
     Returns:
-        Class (and `all`) to metric to what came out for each of `counts`.
+        The accuracy for each of `counts`, by class (and `all`) and metric.
 
     Raises:
         MismatchError: There are fewer references, or not a winner for each pair.
@@ -321,28 +321,33 @@ def accuracy_by_references(
     """
     if not counts or draws < 1:
         raise OptionError("there must be a number of references and a draw, at least (got none)")
-    kept = kept or Checkpoint(None, "")
+    checkpoint = checkpoint or Checkpoint(None, "")
     kinds = [pair.kind for pair in scorer.pairs]
 
     def draw(count: int, number: int) -> dict[str, dict[str, dict[str, float]]]:
         differences = scorer.differences(scorer.draw(count, seed=seed + number))
-        found = {name: by_class(values, truth, kinds, ties=ties) for name, values in differences.items()}
-        return {name: {kind: asdict(part) for kind, part in parts.items()} for name, parts in found.items()}
+        accuracies = {name: by_class(values, truth, kinds, ties=ties) for name, values in differences.items()}
+        return {
+            name: {kind: asdict(part) for kind, part in parts.items()} for name, parts in accuracies.items()
+        }
 
     curves: dict[str, dict[str, list[Drawn]]] = {}
     for count in counts:
-        made = []
+        parts_of_draws = []
         for number in range(draws):
             progress(f"{count} references, draw {number + 1} of {draws}")
-            made.append(kept.part(f"accuracy {count} {number}", partial(draw, count, number)))
+            parts_of_draws.append(checkpoint.part(f"accuracy {count} {number}", partial(draw, count, number)))
         for name in scorer.names:
-            for kind in made[0][name]:
-                point = drawn([Accuracy(**part[name][kind]) for part in made])
+            for kind in parts_of_draws[0][name]:
+                point = drawn([Accuracy(**part[name][kind]) for part in parts_of_draws])
                 curves.setdefault(kind, {}).setdefault(name, []).append(point)
-    return {kind: {name: tuple(points) for name, points in found.items()} for kind, found in curves.items()}
+    return {
+        kind: {name: tuple(points) for name, points in points_of.items()}
+        for kind, points_of in curves.items()
+    }
 
 
-def fraction_of_wins(systems: Sequence[tuple[int, int]], chosen: NDArray[np.generic]) -> dict[int, float]:
+def fraction_of_wins(systems: Sequence[tuple[str, str]], chosen: NDArray[np.generic]) -> dict[str, float]:
     """How often each system wins against the others (Figure 4); a tie is half a win for both.
 
     Args:
@@ -354,14 +359,14 @@ def fraction_of_wins(systems: Sequence[tuple[int, int]], chosen: NDArray[np.gene
     """
     if len(systems) != len(chosen) or not systems:
         raise MismatchError(f"there must be a winner for each of {len(systems)} pairs (got {len(chosen)})")
-    won: dict[int, list[float]] = {}
+    won: dict[str, list[float]] = {}
     for (first, second), sign in zip(systems, np.sign(chosen.astype(float)).tolist(), strict=True):
         won.setdefault(first, []).append((1 + sign) / 2)
         won.setdefault(second, []).append((1 - sign) / 2)
     return {system: float(np.mean(won[system])) for system in sorted(won)}
 
 
-def pearson(a: Mapping[int, float], b: Mapping[int, float]) -> float:
+def pearson(a: Mapping[str, float], b: Mapping[str, float]) -> float:
     """Pearson's correlation between two fractions of wins, over systems.
 
     Raises:
@@ -375,30 +380,30 @@ def pearson(a: Mapping[int, float], b: Mapping[int, float]) -> float:
     return pearson_of_table(np.eye(len(pairs)), *pairs.T)
 
 
-def judged_twice(preferences: Sequence[JudgedPair], pairs: Sequence[JudgedPair]) -> tuple[JudgedPair, ...]:
+def judged_twice(preferences: Sequence[Pair], pairs: Sequence[Pair]) -> tuple[Pair, ...]:
     """For each pair of one kind of judgement the same pair of another, in the order of the first.
 
     Pairs are the same when image, class and both sentences are, but for white space. Where a pair occurs
-    several times, the first belongs to the first.
+    several times, the first of one kind belongs to the first of the other, and so on.
 
     Raises:
         MismatchError: A pair has no judgement of the other kind.
     """
-    waiting: dict[tuple[str | None, ...], list[JudgedPair]] = {}
+    waiting: dict[tuple[ImageId | None, ...], list[Pair]] = {}
     for pair in pairs:
         waiting.setdefault(_identity(pair), []).append(pair)
-    found = []
+    matching = []
     for place, pair in enumerate(preferences):
         same = waiting.get(_identity(pair))
         if not same:
             raise MismatchError(
                 f"every pair must have both kinds of judgement (pair {place} of image {pair.image!r} has one)"
             )
-        found.append(same.pop(0))
-    return tuple(found)
+        matching.append(same.pop(0))
+    return tuple(matching)
 
 
-def _identity(pair: JudgedPair) -> tuple[str | None, ...]:
+def _identity(pair: Pair) -> tuple[ImageId | None, ...]:
     return (pair.image, pair.kind, " ".join(pair.first.split()), " ".join(pair.second.split()))
 
 
@@ -434,7 +439,7 @@ def split_half(scorer: PairScorer, *, seed: int = 0, ties: Ties = "first") -> Sp
                 f" (got {len(pair.votes)})"
             )
         votes = np.array(pair.votes)
-        known, predicting = split_votes(len(votes), seed=seed + place)
+        known, predicting = halves(len(votes), seed=seed + place)
         truth.append(votes[known])
         humans.append(votes[predicting])
         chosen.append(predicting)
@@ -444,3 +449,42 @@ def split_half(scorer: PairScorer, *, seed: int = 0, ties: Ties = "first") -> Sp
         humans=accuracy(winners(humans), wanted, ties=ties),
         metrics={name: accuracy(values, wanted, ties=ties) for name, values in differences.items()},
     )
+
+
+def split_halves(
+    scorer: PairScorer,
+    *,
+    draws: int = 3,
+    seed: int = 0,
+    ties: Ties = "first",
+    checkpoint: Checkpoint | None = None,
+    progress: _Progress = lambda _: None,
+) -> dict[str, Drawn]:
+    """Human performance over several random halves of the references; see `split_half`.
+
+    Args:
+        scorer: Pairs of the triplet protocol, with a vote for each reference.
+        draws: How many times the references are halved.
+        seed: The seed of the halves.
+        ties: What a tie counts; see `accuracy`.
+        checkpoint: Keeps each draw, and gives the draws that it has; in memory alone by default.
+        progress: Called with what is done next.
+
+    Returns:
+        The accuracy of `Humans`, and of each metric, by name.
+
+    Raises:
+        MismatchError: A pair does not have a vote for each of its references.
+    """
+    checkpoint = checkpoint or Checkpoint(None, "")
+
+    def half(draw: int) -> dict[str, dict[str, float]]:
+        # Each pair's halves have a seed of their own, so draws are far apart.
+        halved = split_half(scorer, seed=seed + draw * 1_000_003, ties=ties)
+        return {name: asdict(each) for name, each in {"Humans": halved.humans, **halved.metrics}.items()}
+
+    parts = []
+    for draw in range(draws):
+        progress(f"Halves of the references, draw {draw + 1} of {draws}")
+        parts.append(checkpoint.part(f"halves {draw}", partial(half, draw)))
+    return {name: drawn([Accuracy(**part[name]) for part in parts]) for name in parts[0]}

@@ -6,7 +6,7 @@ rating. A bootstrap resample only changes the counts, so nothing is scored or so
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -17,18 +17,21 @@ from capeval.errors import MismatchError
 from capeval.formats.ratings import Ratings
 from capeval.metrics.base import Metric
 from capeval.metrics.registry import DEFAULT, resolve
+from capeval.sampling import generator, resample_counts
 from capeval.significance import Comparison, Interval, Resampled, difference
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike
 
 __all__ = [
     "COEFFICIENTS",
+    "CorrelationStudy",
     "Correlations",
     "RatedScores",
     "coefficients",
     "correlate",
     "pearson_of_table",
     "score_ratings",
+    "study_correlation",
 ]
 
 COEFFICIENTS = ("tau-b", "tau-c", "Spearman", "Pearson", "accuracy")
@@ -44,7 +47,7 @@ class RatedScores:
     """Captions with the scores of metrics and the ratings of people: rows as in `ratings`.
 
     Attributes:
-        ratings: What people said.
+        ratings: The ratings.
         metrics: The metrics.
         statistics: The statistics of each metric, a row a caption.
     """
@@ -114,6 +117,59 @@ class Correlations:
         return comparisons
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CorrelationStudy:
+    """The correlations of scores with ratings, by level.
+
+    Attributes:
+        levels: The correlations by captions (`segment`) and, where systems are known, by `system`.
+        differences: The comparisons of scores with one of them, by level, the names of both scores, and
+            coefficient; empty where there is none to compare with.
+    """
+
+    levels: Mapping[Level, Correlations]
+    differences: Mapping[Level, Mapping[tuple[str, str], Mapping[str, Comparison]]]
+
+
+def study_correlation(
+    rated: RatedScores,
+    *,
+    against: str | None = None,
+    raters: Raters = "each",
+    samples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    progress: Callable[[str], object] = lambda _: None,
+) -> CorrelationStudy:
+    """Correlates scores with ratings by caption and, where systems are known, by system.
+
+    Args:
+        rated: Captions with scores and ratings.
+        against: The score that all others are compared with; none by default.
+        raters: See `correlate`.
+        samples: The number of resamples.
+        confidence: The part of the resamples inside an interval.
+        seed: The seed of the resamples.
+        progress: Called with what is done next, once for each level.
+
+    Raises:
+        OptionError: An option has a value that it can't have.
+        MismatchError: A correlation is not defined; see `correlate`.
+    """
+    levels: dict[Level, Correlations] = {}
+    differences: dict[Level, Mapping[tuple[str, str], Mapping[str, Comparison]]] = {}
+    kinds: tuple[Level, ...] = ("segment", "system") if rated.ratings.systems else ("segment",)
+    for level in kinds:
+        progress(f"Resampling, {level} level")
+        levels[level] = correlate(
+            rated, level=level, raters=raters, samples=samples, confidence=confidence, seed=seed
+        )
+        if against is not None:
+            others = (name for name in levels[level].values if name != against)
+            differences[level] = {(name, against): levels[level].compare(name, against) for name in others}
+    return CorrelationStudy(levels=levels, differences=differences)
+
+
 def score_ratings(
     references: ReferencesLike,
     ratings: Ratings,
@@ -126,7 +182,7 @@ def score_ratings(
 
     Args:
         references: The references of the rated images; other images count in nothing.
-        ratings: The captions and what people said of them.
+        ratings: The captions and their ratings.
         metrics: Names or metric objects.
         frequencies: Where CIDEr and CIDEr-D count document frequencies, unless they have some already:
             `ratings` takes the references once for each rated caption, as published correlations on
@@ -228,11 +284,10 @@ def _resampled(
     numbers = {image: number for number, image in enumerate(dict.fromkeys(image_ids))}
     image = np.array([numbers[each] for each in image_ids])
     images = len(numbers)
-    generator = np.random.default_rng(seed)
+    chance = generator(seed)
     resamples = np.empty((samples, len(study.names), len(COEFFICIENTS)))
     for number in range(samples):
-        drawn = np.bincount(generator.integers(0, images, images), minlength=images)
-        resamples[number] = study(drawn[image].astype(np.float64))
+        resamples[number] = study(resample_counts(images, chance)[image].astype(np.float64))
     empty = int(np.isnan(resamples).any(axis=(1, 2)).sum())
     if empty:
         raise MismatchError(
@@ -266,10 +321,10 @@ def coefficients(scores: FloatArray, ratings: FloatArray) -> dict[str, float]:
     if not (np.isfinite(scores).all() and np.isfinite(ratings).all()):
         raise MismatchError("scores and ratings must be finite numbers")
     values, counts = _counted(ratings[:, None])
-    found = _Ordered(scores)(counts, values)
-    if np.isnan(found).any():
+    row = _Ordered(scores)(counts, values)
+    if np.isnan(row).any():
         raise MismatchError("scores must be different, and ratings too, to correlate (got one value alone)")
-    return dict(zip(COEFFICIENTS, found.tolist(), strict=True))
+    return dict(zip(COEFFICIENTS, row.tolist(), strict=True))
 
 
 class _Ordered:
@@ -337,11 +392,11 @@ class _Segments:
     """Correlations over captions, each with a weight."""
 
     def __init__(self, rated: RatedScores, raters: Raters) -> None:
-        given = rated.ratings.values
+        ratings = rated.ratings.values
         if raters == "mean":
             # Means of thirds must tie where they are the same number.
-            given = np.nanmean(given, axis=1, keepdims=True).round(9)
-        self._values, self._counts = _counted(given)
+            ratings = np.nanmean(ratings, axis=1, keepdims=True).round(9)
+        self._values, self._counts = _counted(ratings)
         self.observations = int(self._counts.sum())
         scores = rated.per_caption
         self.names = tuple(scores)

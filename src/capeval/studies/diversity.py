@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +12,13 @@ from numpy.typing import NDArray
 from capeval.checks import checked_integer
 from capeval.errors import MismatchError
 from capeval.formats.objects import Objects
+from capeval.sampling import generator
 from capeval.tokenization import Tokenizer, tokenize
 from capeval.types import FloatArray, References
 
 __all__ = [
     "COLLECTED",
     "ORDERS",
-    "PUBLISHED",
-    "PUBLISHED_SOURCE",
     "Corpus",
     "Diversity",
     "ObjectCounts",
@@ -33,13 +31,6 @@ ORDERS = (1, 2, 3, 4)
 
 COLLECTED = (4500, 5)
 """The images, and captions of each, in the samples of the paper."""
-
-PUBLISHED: Mapping[str, tuple[int, ...]] = MappingProxyType(
-    {"COCO": (6913, 46664, 92946, 119582), "nocaps": (8291, 59714, 116765, 144577)}
-)
-"""Unique n-grams of each order in such samples, as published."""
-
-PUBLISHED_SOURCE = "Agrawal et al. 2019, nocaps, Table 1"
 
 # Words, and single characters that are none: marks.
 _PLAIN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*|\S")
@@ -71,7 +62,7 @@ class Diversity:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ObjectCounts:
-    """How many objects images have: histograms over images.
+    """How many objects images have, as histograms over images.
 
     Attributes:
         classes: How many images have 0, 1, 2, ... classes.
@@ -142,13 +133,13 @@ class Corpus:
                 f"a corpus must have {images:,} images with {captions} captions each (got {len(rich):,})"
             )
         ends = np.cumsum(self.counts)
-        generator = np.random.default_rng(seed)
+        chance = generator(seed)
         unique, lengths = np.empty((samples, len(ORDERS)), dtype=np.int64), np.empty(samples)
         for sample in range(samples):
             chosen = np.zeros(len(self._lengths), dtype=bool)
-            for image in generator.choice(rich, images, replace=False):
+            for image in chance.choice(rich, images, replace=False):
                 first = ends[image] - self.counts[image]
-                chosen[first + generator.choice(self.counts[image], captions, replace=False)] = True
+                chosen[first + chance.choice(self.counts[image], captions, replace=False)] = True
             places = chosen[self._caption]
             for column, ngrams in enumerate(self._ngrams):
                 inside = ngrams[places]
@@ -195,14 +186,14 @@ def diversity(
         ("seed", seed, 0),
     ):
         checked_integer(name, value, least)
-    found = {}
+    results = {}
     for name, references in corpora.items():
         corpus = Corpus(references, across_punctuation=across_punctuation, tokenizer=tokenizer)
         try:
-            found[name] = corpus.diversity(images=images, captions=captions, samples=samples, seed=seed)
+            results[name] = corpus.diversity(images=images, captions=captions, samples=samples, seed=seed)
         except MismatchError as error:
             raise MismatchError(f"{name}: {error}") from None
-    return found
+    return results
 
 
 def count_objects(objects: Objects) -> ObjectCounts:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from capeval.checks import checked_choice
 from capeval.errors import MismatchError, OptionError
-from capeval.evaluation import matched
+from capeval.evaluation import Evaluator, matched
 from capeval.messages import first_few
 from capeval.metrics.base import Metric, Prepared
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
@@ -23,7 +23,7 @@ from capeval.types import (
     Signature,
 )
 
-__all__ = ["OVERALL", "DomainEvaluator", "DomainScores", "Frequencies"]
+__all__ = ["OVERALL", "DomainEvaluator", "DomainScores", "DomainStudy", "Frequencies", "study_domains"]
 
 OVERALL = "overall"
 """What all images together are called."""
@@ -47,6 +47,19 @@ class DomainScores:
     corpus: Mapping[str, Mapping[str, float]]
     statistics: Mapping[str, Mapping[str, FloatArray]] = field(repr=False)
     signatures: Mapping[str, Mapping[str, Signature]] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DomainStudy:
+    """The scores of systems by domain.
+
+    Attributes:
+        systems: The scores of each system.
+        coco: The corpus scores on COCO, by system; empty where they were not asked for.
+    """
+
+    systems: Mapping[str, DomainScores]
+    coco: Mapping[str, Mapping[str, float]]
 
 
 class DomainEvaluator:
@@ -94,18 +107,18 @@ class DomainEvaluator:
 
     def _within(self, domain: str, rows: Sequence[int]) -> list[Prepared]:
         """The metrics for a domain: prepared anew where document frequencies are the domain's own."""
-        made = []
+        within = []
         counted: TokenizedReferences | None = None
         for prepared in self._prepared[OVERALL]:
             metric = prepared.metric
             if metric.counts is None:
-                made.append(prepared)
+                within.append(prepared)
                 continue
             if counted is None:
                 tokens = References({row: self._tokens.native.of(row) for row in rows})
                 counted = TokenizedReferences(tokens, Tokenizer(kind="none"))
-            made.append(metric.counted_on(counted, domain).prepare(self._tokens))
-        return made
+            within.append(metric.counted_on(counted, domain).prepare(self._tokens))
+        return within
 
     def evaluate(self, candidates: CandidatesLike) -> DomainScores:
         """Scores one candidate for each image.
@@ -136,6 +149,39 @@ class DomainEvaluator:
                 key: each.signature() for key, each in zip(self._keys, self._prepared[name], strict=True)
             }
         return DomainScores(images=images, corpus=corpus, statistics=statistics, signatures=signatures)
+
+
+def study_domains(
+    evaluator: DomainEvaluator,
+    systems: Mapping[str, Candidates],
+    *,
+    coco: tuple[Evaluator, Mapping[str, Candidates]] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
+) -> DomainStudy:
+    """Scores systems by domain, and on COCO where their captions of COCO are given too.
+
+    Args:
+        evaluator: The references, with domains.
+        systems: The candidates of each system.
+        coco: COCO's references, and the candidates of each system for them.
+        progress: Called with what is done next, once for each system and once for COCO.
+
+    Raises:
+        MismatchError: Images of candidates and references differ, or an image has several candidates; the
+            error names the system.
+    """
+    scored = {}
+    for name, candidates in systems.items():
+        progress(f"Scoring {name}")
+        try:
+            scored[name] = evaluator.evaluate(candidates)
+        except MismatchError as error:
+            raise MismatchError(f"{name}: {error}") from None
+    on_coco: dict[str, Mapping[str, float]] = {}
+    if coco is not None:
+        progress("Scoring COCO")
+        on_coco = {name: coco[0].evaluate(candidates).corpus for name, candidates in coco[1].items()}
+    return DomainStudy(systems=scored, coco=on_coco)
 
 
 def _rows_of(references: References, domains: Mapping[str, Sequence[ImageId]]) -> dict[str, list[int]]:

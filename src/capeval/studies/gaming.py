@@ -14,6 +14,7 @@ from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.meteor import Meteor
 from capeval.metrics.rouge import RougeL, RougeN
+from capeval.sampling import hold_out
 from capeval.studies.words import (
     WORDS,
     Contender,
@@ -25,7 +26,7 @@ from capeval.studies.words import (
 from capeval.tokenization import Tokenizer
 from capeval.types import Candidates, ImageId, References
 
-__all__ = ["ATTACKS", "GAMED_METRICS", "Attack", "Corpus", "Gamed", "game"]
+__all__ = ["ATTACKS", "GAMED_METRICS", "Attack", "Corpus", "Gamed", "game", "study_gaming"]
 
 # BLEU of a caption without a match is about this far from 0.
 _SAME = 1e-3
@@ -42,7 +43,7 @@ GAMED_METRICS = (
 
 
 class Corpus:
-    """What somebody who games a metric can know of references: what is often said, and of how many images.
+    """What can be known of references without those of one image: how people write, and how often.
 
     Args:
         references: The words of each image's references.
@@ -67,12 +68,14 @@ class Corpus:
         return float(np.log(self.images / max(1, self._frequencies[gram])))
 
     def agreed(self, image: ImageId, n: int) -> list[tuple[str, ...]]:
-        """The n-grams of an image's references, those first that most references have and few images.
+        """The n-grams of an image's references, first those that many of its references and few images have.
 
         An n-gram counts the references that have it times its rarity, as CIDEr weighs it.
         """
-        found = Counter(gram for text in self.references[image] for gram in set(_grams(text.split(), n)))
-        return sorted(found, key=lambda gram: (-found[gram] * self.rarity(gram), gram))
+        references_with = Counter(
+            gram for text in self.references[image] for gram in set(_grams(text.split(), n))
+        )
+        return sorted(references_with, key=lambda gram: (-references_with[gram] * self.rarity(gram), gram))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +176,11 @@ class Gamed:
     better: Mapping[str, float]
     example: str
 
+    @property
+    def name(self) -> str:
+        """What the captions are."""
+        return "honest captions" if self.attack is None else self.attack.name
+
 
 def game(
     references: References,
@@ -213,20 +221,44 @@ def game(
     start = {image: known[honest[image][0]] for image in references}
     captions = [start]
     for attack in attacks:
-        made = {image: " ".join(attack.make(corpus, image, text.split())) for image, text in start.items()}
-        captions.append(made)
+        gamed_captions = {
+            image: " ".join(attack.make(corpus, image, text.split())) for image, text in start.items()
+        }
+        captions.append(gamed_captions)
     scored = _scored(words, captions, contenders)
     return tuple(
         Gamed(
             attack=attack,
-            scores={name: corpus_score for name, (corpus_score, _) in found.items()},
+            scores={name: corpus_score for name, (corpus_score, _) in scores.items()},
             better={
-                name: float((each > scored[0][name][1] + _SAME).mean()) for name, (_, each) in found.items()
+                name: float((each > scored[0][name][1] + _SAME).mean()) for name, (_, each) in scores.items()
             },
-            example=next(iter(made.values())),
+            example=next(iter(gamed_captions.values())),
         )
-        for attack, found, made in zip((None, *attacks), scored, captions, strict=True)
+        for attack, scores, gamed_captions in zip((None, *attacks), scored, captions, strict=True)
     )
+
+
+def study_gaming(
+    references: References, honest: Candidates | None = None, *, images: int = 5000, seed: int = 0
+) -> tuple[Gamed, ...]:
+    """Games the metrics of `GAMED_METRICS` with all attacks, on the first images.
+
+    Args:
+        references: The references of each image.
+        honest: Honest captions; one reference of each image, which is then no reference, by default.
+        images: How many images, at most.
+        seed: The seed of the references that are drawn as honest captions.
+
+    Raises:
+        MismatchError: The images differ, or an image has too few captions.
+    """
+    references = references.select(references.image_ids[:images])
+    if honest is None:
+        references, honest = hold_out(references, seed=seed)
+    else:
+        honest = honest.select(references.image_ids)
+    return game(references, honest)
 
 
 def _scored(
@@ -235,7 +267,7 @@ def _scored(
     contenders: Sequence[Contender],
 ) -> list[dict[str, tuple[float, np.ndarray[tuple[int], np.dtype[np.float64]]]]]:
     """The corpus score and the scores of the images, by metric, for each set of captions."""
-    found: list[dict[str, tuple[float, np.ndarray[tuple[int], np.dtype[np.float64]]]]] = [
+    scored: list[dict[str, tuple[float, np.ndarray[tuple[int], np.dtype[np.float64]]]]] = [
         {} for _ in captions
     ]
     stems: dict[str, str] = {}
@@ -252,5 +284,5 @@ def _scored(
         for place, group in enumerate(captions):
             scores = prepared.score(Candidates({image: form(text) for image, text in group.items()}))
             for name, known in zip(contender.names, metric.names, strict=True):
-                found[place][name] = (scores.corpus[known], scores.per_image[known])
-    return found
+                scored[place][name] = (scores.corpus[known], scores.per_image[known])
+    return scored

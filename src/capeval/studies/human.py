@@ -1,7 +1,7 @@
 """Human performance (Chen et al. 2015, section 4.1 and Table 1): people scored against people.
 
-One caption of each image is the candidate, and others of the image are its references. Which is left to
-chance, so a study draws several times; or every caption is the candidate once.
+One caption of each image is the candidate, and others of the image are its references. The candidate is drawn
+at random, so a study draws several times; or every caption is the candidate once.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from capeval.checks import checked_integer
 from capeval.errors import MismatchError, OptionError
 from capeval.metrics.base import Metric, Prepared
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
+from capeval.sampling import generator, orders
 from capeval.studies.checkpoints import Checkpoint
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike, Signature
 
 __all__ = ["HumanPerformance", "human_performance", "leave_one_out"]
 
-# What is drawn from are tokens already.
+# The captions that are drawn are tokenised already.
 _TOKENS = Tokenizer(kind="none")
 _Progress = Callable[[str], object]
 
@@ -74,8 +75,8 @@ def human_performance(
         draws: How often to draw.
         seed: The seed of the draws.
         tokenizer: How to tokenise; the reference's way by default.
-        progress: Hears what is done next, `draws * len(references)` times.
-        checkpoint: A file that keeps what is done, and what is taken up from it when it is there.
+        progress: Called with what is done next, `draws * len(references)` times.
+        checkpoint: A file that keeps what is done; what it has already is not done again.
 
     Returns:
         A result for each number of references, in the order given.
@@ -97,17 +98,17 @@ def human_performance(
     resolved, pool = resolve(metrics), _Pool(captions, tokenizer)
     pool.require(max((k or 1) for k in references) + 1)
     done = Checkpoint(checkpoint, pool.key(resolved, f"draws of seed {seed}"))
-    made: dict[int | None, list[list[FloatArray]]] = {k: [] for k in references}
+    sums_of: dict[int | None, list[list[FloatArray]]] = {k: [] for k in references}
     for draw in range(draws):
-        orders = pool.orders(np.random.default_rng([seed, draw]))
+        order = orders([len(texts) for texts in pool.texts], generator(seed, draw))
         for k in references:
             if progress is not None:
                 progress(f"Draw {draw + 1} of {draws}, {'all other' if k is None else k} references")
             end = None if k is None else k + 1
-            made[k].append(
-                _kept(done, f"{draw}/{k}", resolved, lambda: pool.split(orders, end))  # noqa: B023
+            sums_of[k].append(
+                _summed(done, f"{draw}/{k}", resolved, lambda: pool.split(order, end))  # noqa: B023
             )
-    return tuple(_result(resolved, pool, k, sums, pooled=False, seed=seed) for k, sums in made.items())
+    return tuple(_result(resolved, pool, k, sums, pooled=False, seed=seed) for k, sums in sums_of.items())
 
 
 def leave_one_out(
@@ -128,8 +129,8 @@ def leave_one_out(
         captions: All captions of each image.
         metrics: Names or metric objects.
         tokenizer: How to tokenise; the reference's way by default.
-        progress: Hears what is done next, once a round.
-        checkpoint: A file that keeps what is done, and what is taken up from it when it is there.
+        progress: Called with what is done next, once a round.
+        checkpoint: A file that keeps what is done; what it has already is not done again.
 
     Raises:
         MismatchError: An image has one caption alone.
@@ -144,7 +145,7 @@ def leave_one_out(
     for position in range(rounds):
         if progress is not None:
             progress(f"Caption {position + 1} of {rounds}")
-        sums.append(_kept(done, str(position), resolved, lambda: pool.left_out(position)))  # noqa: B023
+        sums.append(_summed(done, str(position), resolved, lambda: pool.left_out(position)))  # noqa: B023
     return _result(resolved, pool, None, sums, pooled=True, seed=None)
 
 
@@ -171,12 +172,6 @@ class _Pool:
         options = [(metric.family, metric.options(), metric.document_frequencies) for metric in metrics]
         return f"{how}; {options}; {self.tokens.tokenizer}; {digest.hexdigest()}"
 
-    def orders(self, chance: np.random.Generator) -> list[list[int]]:
-        """A random order of the captions of each image."""
-        widest = max(len(texts) for texts in self.texts)
-        keys = chance.random((len(self.texts), widest))
-        return [np.argsort(row[: len(texts)]).tolist() for row, texts in zip(keys, self.texts, strict=True)]
-
     def split(self, orders: list[list[int]], end: int | None) -> tuple[References, Candidates]:
         """The first caption of each order as candidate, and the ones up to `end` as references."""
         left: dict[ImageId, list[str]] = {}
@@ -197,7 +192,7 @@ class _Pool:
         return References(left), Candidates(held)
 
 
-def _kept(
+def _summed(
     done: Checkpoint,
     name: str,
     metrics: Sequence[Metric],

@@ -4,105 +4,31 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, TypeVar, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from capeval.checks import checked_choice, checked_integer
 from capeval.errors import MismatchError, OptionError
+from capeval.formats.judgements import Pair, Plan, Triplet
+from capeval.sampling import hold_out_several, in_turn, python_random
 from capeval.types import FloatArray, ImageId
 
 __all__ = [
-    "Pair",
-    "Triplet",
-    "held_out",
     "krippendorff_alpha",
     "majority",
     "plan_pairs",
+    "plan_study",
     "plan_triplets",
-    "split_votes",
     "winners",
 ]
 
 Difference = Literal["nominal", "interval"]
-_Item = TypeVar("_Item")
 _PEOPLE = ("human", "other")
 # How often to draw a caption of another image until one differs; more than enough unless all are the same.
 _TRIES = 1000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pair:
-    """Two candidates of an image, to be judged.
-
-    Attributes:
-        image: The image that they are judged for.
-        kind: `HC`, `HI`, `HM` or `MM`: which of them people wrote, and whether both are of this image.
-        candidates: The two captions, B and C in the paper.
-        systems: What wrote each: a machine's name, `human`, or `other` (a person, of another image).
-    """
-
-    image: ImageId
-    kind: str
-    candidates: tuple[str, str]
-    systems: tuple[str, str]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Triplet:
-    """One question: which of two candidates is more similar to the reference?
-
-    Attributes:
-        pair: The place of the pair in the plan.
-        reference: The reference sentence, A in the paper.
-        left: The candidate shown on the left.
-        right: The candidate shown on the right.
-        swapped: Whether the pair's second candidate is on the left.
-        judgements: How many people to ask.
-    """
-
-    pair: int
-    reference: str
-    left: str
-    right: str
-    swapped: bool
-    judgements: int
-
-
-def held_out(
-    captions: Mapping[ImageId, Sequence[str]], count: int = 2, *, seed: int = 0
-) -> tuple[dict[ImageId, list[str]], dict[ImageId, list[str]]]:
-    """Draws the captions of each image that are candidates; the others are its references, in their order.
-
-    Args:
-        captions: All captions by people, by image.
-        count: How many of each image are candidates; pairs of `HC` need two.
-        seed: The seed; what is drawn for an image depends on it and the image alone.
-
-    Returns:
-        Candidates and references of each image.
-
-    Raises:
-        OptionError: `count` is below 1.
-        MismatchError: An image has too few captions for candidates and a reference.
-    """
-    checked_integer("count", count, 1)
-    candidates: dict[ImageId, list[str]] = {}
-    references: dict[ImageId, list[str]] = {}
-    for image in captions:
-        texts = list(captions[image])
-        if len(texts) <= count:
-            raise MismatchError(
-                f"image {image!r} must have at least {count + 1} captions, {count} to judge and a reference"
-                f" (got {len(texts)})"
-            )
-        drawn = random.Random(f"{seed}/{image!r}").sample(range(len(texts)), count)  # noqa: S311
-        candidates[image] = [texts[place] for place in drawn]
-        references[image] = [text for place, text in enumerate(texts) if place not in drawn]
-    return candidates, references
 
 
 def plan_pairs(
@@ -140,7 +66,7 @@ def plan_pairs(
             raise OptionError(f"'counts' must be at least 0 (got {count} for {kind})")
         if count:
             # A seed for each class: more pairs of one do not change those of another.
-            planned += makers[kind](human, machines, count, random.Random(f"{seed}/{kind}"))  # noqa: S311
+            planned += makers[kind](human, machines, count, python_random(seed, kind))
     return tuple(planned)
 
 
@@ -156,11 +82,11 @@ def _both_correct(
     }
     images = [image for image, captions in different.items() if len(captions) >= 2]
     _require(images, "HC", "an image with two human captions that differ")
-    made = []
-    for image in _in_turn(images, count, chance):
+    pairs = []
+    for image in in_turn(images, count, chance):
         first, second = chance.sample(different[image], 2)
-        made.append(_pair(image, "HC", (first, "human"), (second, "human"), chance))
-    return made
+        pairs.append(_pair(image, "HC", (first, "human"), (second, "human"), chance))
+    return pairs
 
 
 def _one_incorrect(
@@ -171,12 +97,12 @@ def _one_incorrect(
 ) -> list[Pair]:
     images = [image for image, captions in human.items() if captions]
     _require(images if len(images) > 1 else [], "HI", "two images with human captions")
-    made = []
-    for image in _in_turn(images, count, chance):
+    pairs = []
+    for image in in_turn(images, count, chance):
         right = chance.choice(list(human[image]))
         wrong = _of_another(image, right, images, human, chance)
-        made.append(_pair(image, "HI", (right, "human"), (wrong, "other"), chance))
-    return made
+        pairs.append(_pair(image, "HI", (right, "human"), (wrong, "other"), chance))
+    return pairs
 
 
 def _of_another(
@@ -206,13 +132,13 @@ def _with_machine(
     for name, captions in machines.items():
         images = [image for image in captions if _unlike(captions[image], human.get(image, ()))]
         _require(images, "HM", f"an image with a human caption and one of {name!r} that differ")
-        turns[name] = iter(_in_turn(images, count, chance))
-    made = []
-    for name in _in_turn(list(machines), count, chance):
+        turns[name] = iter(in_turn(images, count, chance))
+    pairs = []
+    for name in in_turn(list(machines), count, chance):
         image = next(turns[name])
         person = chance.choice(_unlike(machines[name][image], human[image]))
-        made.append(_pair(image, "HM", (person, "human"), (machines[name][image], name), chance))
-    return made
+        pairs.append(_pair(image, "HM", (person, "human"), (machines[name][image], name), chance))
+    return pairs
 
 
 def _two_machines(
@@ -232,13 +158,13 @@ def _two_machines(
             if image in theirs and _unlike(text, [theirs[image]])
         ]
         _require(images, "MM", f"an image with captions of {first!r} and {second!r} that differ")
-        turns[first, second] = iter(_in_turn(images, count, chance))
-    made = []
-    for first, second in _in_turn(rivals, count, chance):
+        turns[first, second] = iter(in_turn(images, count, chance))
+    pairs = []
+    for first, second in in_turn(rivals, count, chance):
         image = next(turns[first, second])
         one, two = (machines[first][image], first), (machines[second][image], second)
-        made.append(_pair(image, "MM", one, two, chance))
-    return made
+        pairs.append(_pair(image, "MM", one, two, chance))
+    return pairs
 
 
 def _form(caption: str) -> str:
@@ -251,24 +177,49 @@ def _unlike(caption: str, others: Sequence[str]) -> list[str]:
     return [other for other in others if _form(other) != _form(caption)]
 
 
-def _require(found: Sequence[object], kind: str, what: str) -> None:
-    if not found:
+def _require(choices: Sequence[object], kind: str, what: str) -> None:
+    if not choices:
         raise MismatchError(f"pairs of class {kind} need {what} (got none)")
-
-
-def _in_turn(items: Sequence[_Item], count: int, chance: random.Random) -> list[_Item]:
-    """`count` items: all of them in random order, then all again in another order, and so on."""
-    drawn: list[_Item] = []
-    while len(drawn) < count:
-        drawn += chance.sample(list(items), len(items))
-    return drawn[:count]
 
 
 def _pair(
     image: ImageId, kind: str, one: tuple[str, str], two: tuple[str, str], chance: random.Random
 ) -> Pair:
     first, second = (one, two) if chance.random() < 0.5 else (two, one)
-    return Pair(image=image, kind=kind, candidates=(first[0], second[0]), systems=(first[1], second[1]))
+    return Pair(
+        image=image, kind=kind, first=first[0], second=second[0], first_by=first[1], second_by=second[1]
+    )
+
+
+def plan_study(
+    captions: Mapping[ImageId, Sequence[str]],
+    machines: Mapping[str, Mapping[ImageId, str]],
+    counts: Mapping[str, int],
+    *,
+    held_out: int = 2,
+    per_pair: int | None = None,
+    judgements: int = 3,
+    seed: int = 0,
+) -> Plan:
+    """Plans pairs and triplets from captions by people: some of each image to judge, the others references.
+
+    Args:
+        captions: All captions by people, by image.
+        machines: The captions of each machine, by its name and image.
+        counts: How many pairs of each of `HC`, `HI`, `HM` and `MM`.
+        held_out: How many captions of each image are candidates; pairs of `HC` need two.
+        per_pair: How many references to draw for each pair; all by default.
+        judgements: How many people to ask for each triplet.
+        seed: The seed; the same seed makes the same plan.
+
+    Raises:
+        OptionError: An option has a value that it can't have; see `plan_pairs` and `plan_triplets`.
+        MismatchError: There are too few captions for what is wanted.
+    """
+    candidates, references = hold_out_several(captions, held_out, seed=seed)
+    pairs = plan_pairs(candidates, machines, counts, seed=seed)
+    triplets = plan_triplets(pairs, references, per_pair=per_pair, judgements=judgements, seed=seed)
+    return Plan(pairs=pairs, triplets=triplets)
 
 
 def plan_triplets(
@@ -298,7 +249,7 @@ def plan_triplets(
     checked_integer("judgements", judgements, 1)
     if per_pair is not None:
         checked_integer("per_pair", per_pair, 1)
-    chance = random.Random(seed)  # noqa: S311
+    chance = python_random(seed)
     planned = []
     for place, pair in enumerate(pairs):
         texts = list(references.get(pair.image, ()))
@@ -309,11 +260,15 @@ def plan_triplets(
             )
         offset = chance.randrange(2)
         for turn, text in enumerate(chance.sample(texts, wanted)):
-            swapped = (turn + offset) % 2 == 1
-            left, right = reversed(pair.candidates) if swapped else pair.candidates
+            first_left = (turn + offset) % 2 == 0
             planned.append(
                 Triplet(
-                    pair=place, reference=text, left=left, right=right, swapped=swapped, judgements=judgements
+                    pair=place,
+                    reference=text,
+                    left=pair.first if first_left else pair.second,
+                    right=pair.second if first_left else pair.first,
+                    on_the_left="first" if first_left else "second",
+                    judgements=judgements,
                 )
             )
     chance.shuffle(planned)
@@ -332,13 +287,13 @@ def majority(judgements: ArrayLike) -> NDArray[np.int64]:
     Raises:
         MismatchError: A judgement is something else, or a question has no answer.
     """
-    given = np.asarray(judgements)
-    if given.ndim != 2 or not np.isin(given, (-1, 0, 1)).all():
+    answers = np.asarray(judgements)
+    if answers.ndim != 2 or not np.isin(answers, (-1, 0, 1)).all():
         raise MismatchError("judgements must be rows of 1, -1 and 0 (no answer), a row a question")
-    silent = np.flatnonzero(~(given != 0).any(axis=1))
+    silent = np.flatnonzero(~(answers != 0).any(axis=1))
     if silent.size:
         raise MismatchError(f"every question must have a judgement (got none for question {silent[0]})")
-    signs: NDArray[np.int64] = np.sign(given.sum(axis=1)).astype(np.int64)
+    signs: NDArray[np.int64] = np.sign(answers.sum(axis=1)).astype(np.int64)
     return signs
 
 
@@ -351,22 +306,10 @@ def winners(votes: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.in
     Raises:
         MismatchError: A pair has no votes.
     """
-    for place, given in enumerate(votes):
-        if not len(given):
+    for place, votes_of_pair in enumerate(votes):
+        if not len(votes_of_pair):
             raise MismatchError(f"every pair must have votes (got none for pair {place})")
-    return np.array([np.sign(sum(given)) for given in votes], dtype=np.int64)
-
-
-def split_votes(votes: int, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Two random halves of places: for a truth, and for what is to predict it (section 7.4: 24 and 24).
-
-    Raises:
-        MismatchError: There are fewer than two.
-    """
-    if votes < 2:
-        raise MismatchError(f"a split needs at least two votes (got {votes})")
-    order = np.random.default_rng(seed).permutation(votes)
-    return np.sort(order[: votes // 2]), np.sort(order[votes // 2 :])
+    return np.array([np.sign(sum(votes_of_pair)) for votes_of_pair in votes], dtype=np.int64)
 
 
 def krippendorff_alpha(ratings: ArrayLike, *, difference: Difference = "nominal") -> float:
@@ -386,12 +329,12 @@ def krippendorff_alpha(ratings: ArrayLike, *, difference: Difference = "nominal"
             nothing.
     """
     checked_choice("difference", difference, get_args(Difference))
-    given = np.asarray(ratings, dtype=np.float64)
-    if given.ndim != 2:
-        raise MismatchError(f"ratings must be rows of annotators' ratings (got {given.ndim} dimensions)")
-    values, coded = np.unique(given[~np.isnan(given)], return_inverse=True)
-    counts = np.zeros((len(given), len(values)))
-    np.add.at(counts, (np.nonzero(~np.isnan(given))[0], coded), 1)
+    table = np.asarray(ratings, dtype=np.float64)
+    if table.ndim != 2:
+        raise MismatchError(f"ratings must be rows of annotators' ratings (got {table.ndim} dimensions)")
+    values, coded = np.unique(table[~np.isnan(table)], return_inverse=True)
+    counts = np.zeros((len(table), len(values)))
+    np.add.at(counts, (np.nonzero(~np.isnan(table))[0], coded), 1)
     counts = counts[counts.sum(axis=1) >= 2]
     if not len(counts):
         raise MismatchError("at least one question must have two ratings (got none)")

@@ -29,6 +29,7 @@ __all__ = [
     "PAPER_RANKERS",
     "RankCorrelation",
     "Ranking",
+    "paper_correlations",
     "rank_correlation",
     "rank_references",
     "ranked",
@@ -55,7 +56,7 @@ PAPER_RANKERS = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ranking:
-    """What each metric gives each reference, scored against the other references of its image.
+    """The scores of each reference against the other references of its image, by each metric.
 
     Attributes:
         references: The references.
@@ -90,7 +91,7 @@ def rank_references(
     contenders: Sequence[Contender] = PAPER_RANKERS,
     *,
     tokenizer: Tokenizer | None = None,
-    done: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Ranking:
     """Scores each reference against the rest of its image (appendix II: each of 48 against 47).
 
@@ -100,7 +101,7 @@ def rank_references(
         references: At least two captions for each image.
         contenders: The metrics.
         tokenizer: How to tokenise; the reference's way by default.
-        done: Called now and then with the number of images that are done.
+        progress: Called now and then with the number of images that are ranked.
 
     Raises:
         MismatchError: An image has one reference alone.
@@ -126,12 +127,12 @@ def rank_references(
     finished = 0
     for images in _batches(references):
         for contender, metric in ready:
-            found = _left_out(metric, [forms[contender.stem][image] for image in images])
-            for name, parts in zip(contender.names, found, strict=True):
+            by_score = _left_out(metric, [forms[contender.stem][image] for image in images])
+            for name, parts in zip(contender.names, by_score, strict=True):
                 scores[name] += parts
         finished += len(images)
-        if done is not None:
-            done(finished)
+        if progress is not None:
+            progress(finished)
     return Ranking(references=references, scores={name: tuple(parts) for name, parts in scores.items()})
 
 
@@ -189,6 +190,17 @@ def ranks(scores: Sequence[FloatArray]) -> FloatArray:
     _, rankdata = _scipy()
     parts = [(rankdata(-values) - 1) / max(1, len(values) - 1) for values in scores]
     return np.concatenate(parts)
+
+
+def paper_correlations(ranking: Ranking) -> dict[tuple[str, str], RankCorrelation]:
+    """How alike each metric ranks to CIDEr, and the pair of unigrams of Figure 6.
+
+    Args:
+        ranking: The ranking by `PAPER_RANKERS`.
+    """
+    others = [name for name in ranking.scores if name not in ("CIDEr", "CIDEr-1", "CIDEr-D-1")]
+    pairs = (*(("CIDEr", name) for name in others), ("CIDEr-1", "CIDEr-D-1"))
+    return {(a, b): rank_correlation(ranking.scores[a], ranking.scores[b]) for a, b in pairs}
 
 
 def _scipy() -> tuple[Callable[..., Any], Callable[..., Any]]:

@@ -9,7 +9,7 @@ person, and of the k others.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,21 +18,31 @@ from numpy.typing import NDArray
 
 from capeval.checks import checked_integer
 from capeval.errors import MismatchError, OptionError
-from capeval.formats.wordnet import load_word_classes
+from capeval.formats.word_classes import load_word_classes
 from capeval.messages import first_few, listed
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import FloatArray, ImageId, References, ReferencesLike
 
 __all__ = [
+    "CLASSES",
+    "ClassMeans",
     "SystemAgreement",
+    "SystemMeans",
     "WordAgreement",
     "WordCounts",
+    "WordStudy",
+    "class_means",
     "coco_word_classes",
     "human_agreement",
     "model_precision",
     "precision_at_recall",
+    "study_words",
+    "system_means",
     "word_counts",
 ]
+
+CLASSES = ("noun", "verb", "adjective")
+"""The classes of words."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,6 +94,129 @@ class SystemAgreement:
     ignored: tuple[str, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ClassMeans:
+    """Means over the words of a class; None where it has none.
+
+    Attributes:
+        words: How many words there are.
+        recall: People's recall.
+        precision: People's precision.
+        model_precision: The model's precision at that recall.
+        distance: The distance of people's precision from the model's.
+    """
+
+    words: int
+    recall: float | None
+    precision: float | None
+    model_precision: float | None
+    distance: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemMeans:
+    """Means over the words of a class that a system is compared on.
+
+    Attributes:
+        words: How many words there are.
+        system: The system's precision at people's recall.
+        people: People's precision.
+    """
+
+    words: int
+    system: float
+    people: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WordStudy:
+    """How far people agree on words, and a system with them.
+
+    Attributes:
+        people: People's agreement with 1, 2, ... references.
+        classes: The class of each word that has one.
+        system: The system's precision at people's recall with the most references; None without a system.
+    """
+
+    people: tuple[WordAgreement, ...]
+    classes: Mapping[str, str]
+    system: SystemAgreement | None
+
+
+def study_words(
+    captions: ReferencesLike,
+    classes: Mapping[str, str] | Callable[[Sequence[str]], Mapping[str, str]],
+    *,
+    words: int = 1000,
+    references: int = 4,
+    scores: Mapping[str, Mapping[ImageId, float]] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
+) -> WordStudy:
+    """People's agreement with 1 to `references` others on the most frequent words, and a system's.
+
+    Args:
+        captions: The captions of each image.
+        classes: The class of each word that has one, or what gives the classes of the words counted.
+        words: How many of the most frequent words.
+        references: The most references.
+        scores: A system's scores, by word and image.
+        progress: Called with what is done next, `references + 1` times.
+
+    Raises:
+        MismatchError: An image has too few captions, or scores do not fit the captions.
+        OptionError: A number is not 1 or more.
+    """
+    progress("Counting words")
+    counts = word_counts(captions, words)
+    people = []
+    for k in range(1, references + 1):
+        progress(f"Agreement with {k} references")
+        people.append(human_agreement(counts, k))
+    system = None
+    if scores is not None:
+        recall = dict(zip(people[-1].words, people[-1].recall.tolist(), strict=True))
+        system = precision_at_recall(counts, scores, recall, references)
+    known = classes(counts.words) if callable(classes) else classes
+    return WordStudy(people=tuple(people), classes=known, system=system)
+
+
+def class_means(people: WordAgreement, classes: Mapping[str, str]) -> dict[str, ClassMeans]:
+    """The means over all words, and over those of each class."""
+    model = model_precision(people.recall, people.references)
+    means = {}
+    for name in ("all", *CLASSES):
+        rows = [row for row, word in enumerate(people.words) if name in ("all", classes.get(word))]
+
+        def mean(values: FloatArray, rows: list[int] = rows) -> float | None:
+            return float(np.mean(values[rows])) if rows else None
+
+        means[name] = ClassMeans(
+            words=len(rows),
+            recall=mean(people.recall),
+            precision=mean(people.precision),
+            model_precision=mean(model),
+            distance=mean(np.abs(people.precision - model)),
+        )
+    return means
+
+
+def system_means(
+    system: SystemAgreement, people: WordAgreement, classes: Mapping[str, str]
+) -> dict[str, SystemMeans]:
+    """The means over all words that a system is compared on, and over those of each class that has some."""
+    human = dict(zip(people.words, people.precision.tolist(), strict=True))
+    means = {}
+    for name in ("all", *CLASSES):
+        words = [word for word in system.precision if name in ("all", classes.get(word))]
+        if words:
+            means[name] = SystemMeans(
+                words=len(words),
+                system=float(np.mean([system.precision[word] for word in words])),
+                people=float(np.mean([human[word] for word in words])),
+            )
+    return means
+
+
 def coco_word_classes() -> dict[str, str]:
     """`noun`, `verb` or `adjective` of the most frequent words of COCO, by WordNet 3.0's tag counts."""
     return load_word_classes(Path(__file__).with_name("word_classes.tsv"))
@@ -116,8 +249,8 @@ def word_counts(
     rows = {word: row for row, word in enumerate(chosen)}
     counts = np.zeros((len(chosen), len(texts)), dtype=np.uint8)
     for image, group in enumerate(texts):
-        found = Counter(word for text in group for word in set(text) & rows.keys())
-        counts[[rows[word] for word in found], image] = list(found.values())
+        having = Counter(word for text in group for word in set(text) & rows.keys())
+        counts[[rows[word] for word in having], image] = list(having.values())
     return WordCounts(
         image_ids=captions.image_ids,
         captions=captions.counts,
@@ -159,11 +292,11 @@ def human_agreement(counts: WordCounts, references: int = 4) -> WordAgreement:
     _require_captions(counts, k + 1)
     precision, recall = np.empty(len(counts.words)), np.empty(len(counts.words))
     for row, weight, captions, having in _patterns(counts):
-        said = having / captions
-        true = weight @ (said * k * (having - 1) / (captions - 1))
-        false = weight @ (said * _none_of(k, captions - 1, captions - having))
+        part = having / captions
+        true = weight @ (part * k * (having - 1) / (captions - 1))
+        false = weight @ (part * _none_of(k, captions - 1, captions - having))
         precision[row] = true / (true + false)
-        recall[row] = true / (weight @ (k * said))
+        recall[row] = true / (weight @ (k * part))
     return WordAgreement(words=counts.words, references=k, precision=precision, recall=recall)
 
 
@@ -273,13 +406,13 @@ def _patterns(
 ) -> list[tuple[int, FloatArray, FloatArray, FloatArray]]:
     """For each word, how many images have each pair of captions and captions with the word."""
     most = int(counts.captions.max()) + 1
-    found: list[tuple[int, FloatArray, FloatArray, FloatArray]] = []
+    patterns: list[tuple[int, FloatArray, FloatArray, FloatArray]] = []
     for row, having in enumerate(counts.counts):
         keys, times = np.unique(counts.captions * most + having, return_counts=True)
         present = keys % most > 0
         captions, with_word = np.divmod(keys[present].astype(np.float64), most)
-        found.append((row, times[present].astype(np.float64), captions, with_word))
-    return found
+        patterns.append((row, times[present].astype(np.float64), captions, with_word))
+    return patterns
 
 
 def _none_of(k: int, among: FloatArray | NDArray[np.int64], without: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What the studies of metrics have in common: sentences as words or stems, and metrics that want either."""
+"""Shared by the studies of metrics: sentences as words or stems, and the metrics that take either."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Contender:
 
     Attributes:
         metric: The metric; each of its scores is studied on its own.
-        stem: Whether it is given stems for words. CIDEr stems by itself.
-        name: What to call it, for a metric of one score; the name of the score where it is not given.
+        stem: Whether it scores stems in place of words. CIDEr stems by itself.
+        name: The name of a metric with one score; the name of that score by default.
     """
 
     metric: Metric

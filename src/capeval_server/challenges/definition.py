@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
@@ -129,25 +128,28 @@ class Definition(_Part):
         return self
 
 
-def read_definition(path: Path) -> Definition:
+def read_definition(name: str, data: bytes) -> Definition:
     """Reads a challenge's definition.
+
+    Args:
+        name: What errors call the file.
+        data: Its bytes.
 
     Raises:
         ChallengeError: It is not TOML, or something in it is not what it must be; all that is wrong is
             named.
-        OSError: The file can't be read.
     """
     try:
-        content = tomllib.loads(path.read_bytes().decode())
+        content = tomllib.loads(data.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ChallengeError(f"{path} must be TOML in UTF-8 ({error})") from None
+        raise ChallengeError(f"{name} must be TOML in UTF-8 ({error})") from None
     try:
         return Definition.model_validate(content)
     except ValidationError as error:
         problems = "; ".join(_problem(problem["loc"], problem["msg"]) for problem in error.errors())
-        raise ChallengeError(f"{path}: {problems}") from None
+        raise ChallengeError(f"{name}: {problems}") from None
     except OptionError as error:
-        raise ChallengeError(f"{path}: {error}") from None
+        raise ChallengeError(f"{name}: {error}") from None
 
 
 def _problem(place: tuple[int | str, ...], message: str) -> str:

@@ -49,13 +49,14 @@ def _write_small(folder: Path) -> None:
 def _write_coco(folder: Path) -> None:
     from capeval.benchmarks import coco
     from capeval.formats import write_candidates, write_references
+    from capeval.sampling import hold_out
 
     write_references(coco.captions("val2014"), folder / "val2014.json")
     train = coco.captions("train2014")
     images = sorted(train.image_ids, key=int)[::_STRIDE]
     test = train.select(images)
     write_references(test, folder / "test_c5.json")
-    references, human = coco.hold_out(test, seed=0)
+    references, human = hold_out(test, seed=0)
     write_references(references, folder / "test_c4.json")
     write_candidates(human, folder / "test_c4_human.json")
     shutil.copyfile(_HERE / "coco-captions.toml", folder / "challenge.toml")

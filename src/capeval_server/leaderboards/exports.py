@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 
+from capeval.spreadsheets import plain
 from capeval_server.leaderboards.ranking import Leaderboard, Row
-from capeval_server.spreadsheets import plain
 
 __all__ = ["to_csv"]
 

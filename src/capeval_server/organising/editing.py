@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 from django.conf import settings
@@ -195,13 +194,10 @@ def check_references(entry: ReferenceSet, name: str, data: bytes) -> Publication
     """
     if len(data) > settings.UPLOAD_BYTES:
         raise ChallengeError(f"{name}: the file must have at most {settings.UPLOAD_BYTES:,} bytes (got more)")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"references{ending(name)}"
-        path.write_bytes(data)
-        try:
-            found = capeval.load_references(path, limit=settings.UNPACKED_BYTES)
-        except FormatError as error:
-            raise ChallengeError(f"{name}: {error.message}") from None
+    try:
+        found = capeval.load_references(data, name=name, limit=settings.UNPACKED_BYTES)
+    except FormatError as error:
+        raise ChallengeError(f"{name}: {error.message}") from None
     _check_images(entry, name, list(found.image_ids))
     sha256 = hashlib.sha256(data).hexdigest()
     current = entry.versions.filter(number=entry.version, sha256=sha256)

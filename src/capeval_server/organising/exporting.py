@@ -15,11 +15,11 @@ from django.db.models import Prefetch, QuerySet
 from django.utils import timezone
 
 import capeval
+from capeval.spreadsheets import plain
 from capeval_server.challenges.models import Challenge, ReferenceVersion
 from capeval_server.organising.describing import to_toml
 from capeval_server.organising.managing import of_challenge
 from capeval_server.organising.models import Action
-from capeval_server.spreadsheets import plain
 from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
 from capeval_server.submissions.stored import finite
 from capeval_server.teams.models import Raise

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NoReturn
 
 from django.contrib.auth.models import User
@@ -107,26 +105,25 @@ def _changing(
     challenge: Challenge | None, entries: Mapping[str, bytes]
 ) -> Iterator[tuple[Challenge, Preview]]:
     """Applies files in a transaction; when it is undone, the files that it stored go too."""
-    with tempfile.TemporaryDirectory() as folder:
-        path, wanted = _written(entries, Path(folder))
-        _check_slug(challenge, wanted)
-        with _named(path.parent):
-            files = read_files(path.parent, wanted)
-        with taking_back() as stored, transaction.atomic():
-            slug = wanted.challenge.slug
-            lock_references(ReferenceSet.objects.filter(split__challenge__slug=slug))
-            there_now = _held(challenge, slug)
-            before = state_of(there_now) if challenge else {}
-            scored = _scored(there_now)
-            with _named(path.parent):
-                changed = change_challenge(wanted, files, stored)
-            preview = Preview(
-                slug=changed.slug,
-                changes=changes(before, state_of(changed)),
-                rescored=max(scored - _scored(changed), 0),
-                seen=fingerprint(before),
-            )
-            yield changed, preview
+    with _named():
+        wanted = _definition(entries)
+        files = read_files(lambda name: (name, entries[name]), wanted)
+    _check_slug(challenge, wanted)
+    with taking_back() as stored, transaction.atomic():
+        slug = wanted.challenge.slug
+        lock_references(ReferenceSet.objects.filter(split__challenge__slug=slug))
+        there_now = _held(challenge, slug)
+        before = state_of(there_now) if challenge else {}
+        scored = _scored(there_now)
+        with _named():
+            changed = change_challenge(wanted, files, stored)
+        preview = Preview(
+            slug=changed.slug,
+            changes=changes(before, state_of(changed)),
+            rescored=max(scored - _scored(changed), 0),
+            seen=fingerprint(before),
+        )
+        yield changed, preview
 
 
 def _scored(challenge: Challenge) -> int:
@@ -149,17 +146,14 @@ def _held(challenge: Challenge | None, slug: str) -> Challenge:
         raise ChallengeError(f"challenge.slug must be new on this server (got {slug!r})") from None
 
 
-def _written(entries: Mapping[str, bytes], folder: Path) -> tuple[Path, Definition]:
-    """The files in a folder; that the definition names no other file, on this machine, is certain then."""
+def _definition(entries: Mapping[str, bytes]) -> Definition:
+    """The definition in a zip, which has each file that it names."""
     if _DEFINITION not in entries:
         raise ChallengeError(f"the zip must have the file {_DEFINITION!r}")
-    for name, data in entries.items():
-        if name == "." or len(name.encode()) > _LONGEST_NAME:
+    for name in entries:
+        if len(name.encode()) > _LONGEST_NAME:
             raise ChallengeError(f"a file's name must have at most {_LONGEST_NAME} bytes (got {name[:50]!r})")
-        (folder / name).write_bytes(data)
-    path = folder / _DEFINITION
-    with _named(folder):
-        wanted = read_definition(path)
+    wanted = read_definition(_DEFINITION, entries[_DEFINITION])
     named = {split.subsets for split in wanted.splits}
     for references in (references for split in wanted.splits for references in split.references):
         named |= {references.file, references.human}
@@ -169,16 +163,16 @@ def _written(entries: Mapping[str, bytes], folder: Path) -> tuple[Path, Definiti
         # Other forms can unpack to much more than there is room for.
         if entries[name].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"["):
             raise ChallengeError(f"{name}: the file must be JSON or JSON lines")
-    return path, wanted
+    return wanted
 
 
 @contextmanager
-def _named(folder: Path) -> Iterator[None]:
-    """Names files in errors as the zip does."""
+def _named() -> Iterator[None]:
+    """Says of any error in the files that the challenge is wrong."""
     try:
         yield
-    except (ChallengeError, FormatError) as error:
-        raise ChallengeError(str(error).replace(f"{folder}/", "")) from None
+    except FormatError as error:
+        raise ChallengeError(str(error)) from None
     except RecursionError:
         raise ChallengeError(f"{_DEFINITION} must not be nested so deeply") from None
     except DataError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +34,8 @@ from capeval_server.submissions.uploads import check_results
 
 __all__ = ["Files", "change_challenge", "import_challenge", "publish", "read_files", "taking_back"]
 
+Read = Callable[[str], tuple[str, bytes]]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Files:
@@ -55,8 +57,13 @@ def import_challenge(path: Path) -> Challenge:
         FormatError: A file of references or subsets is wrong.
         OSError: A file can't be read or stored.
     """
-    wanted = definition.read_definition(path)
-    files = read_files(path.parent, wanted)
+
+    def read(name: str) -> tuple[str, bytes]:
+        place = path.parent / name
+        return str(place), place.read_bytes()
+
+    wanted = definition.read_definition(*read(path.name))
+    files = read_files(read, wanted)
     with taking_back() as stored, transaction.atomic():
         return change_challenge(wanted, files, stored)
 
@@ -73,45 +80,52 @@ def taking_back() -> Iterator[list[str]]:
         raise
 
 
-def read_files(folder: Path, wanted: definition.Definition) -> dict[str, Files]:
+def read_files(read: Read, wanted: definition.Definition) -> dict[str, Files]:
     """The files of each split of a definition.
+
+    Args:
+        read: Gives a file that the definition names: what errors call it, and its bytes.
+        wanted: The definition.
 
     Raises:
         ChallengeError: Files do not go together.
         FormatError: A file of references or subsets is wrong.
         OSError: A file can't be read.
     """
-    return {split.name: _read(folder, split) for split in wanted.splits}
+    return {split.name: _read(read, split) for split in wanted.splits}
 
 
-def _read(folder: Path, split: definition.Split) -> Files:
+def _read(read: Read, split: definition.Split) -> Files:
     references = {}
     images: tuple[int | str, ...] | None = None
     for entry in split.references:
-        place = folder / entry.file
-        found = capeval.load_references(place)
+        name, data = read(entry.file)
+        found = capeval.load_references(data, name=name)
         if images is None:
             images = found.image_ids
         elif set(images) != set(found.image_ids):
-            raise ChallengeError(f"{place} must have the images of {split.references[0].file}")
-        references[entry.name] = place.read_bytes()
+            raise ChallengeError(f"{name} must have the images of {split.references[0].file}")
+        references[entry.name] = data
     ids = list(images or ())
     humans = {
-        entry.name: _read_human(folder, entry.human, split, ids) for entry in split.references if entry.human
+        entry.name: _read_human(read, entry.human, split, ids) for entry in split.references if entry.human
     }
-    subsets = load_subsets(folder / split.subsets) if split.subsets else {}
-    for name, members in subsets.items():
+    subsets: dict[str, list[ImageId]] = {}
+    if split.subsets:
+        name, data = read(split.subsets)
+        subsets = load_subsets(data, name=name)
+    for subset, members in subsets.items():
         unknown = set(members) - set(ids)
         if unknown:
             named = sorted(unknown, key=str)[0]
             raise ChallengeError(
-                f"{split.subsets}: subset {name!r} must have images of split {split.name!r} (got {named!r})"
+                f"{split.subsets}: subset {subset!r} must have images of split {split.name!r} (got {named!r})"
             )
     return Files(image_ids=ids, references=references, humans=humans, subsets=subsets)  # type: ignore[arg-type]
 
 
-def _read_human(folder: Path, name: str, split: definition.Split, images: Sequence[ImageId]) -> bytes:
-    data = (folder / name).read_bytes()
+def _read_human(read: Read, name: str, split: definition.Split, images: Sequence[ImageId]) -> bytes:
+    _, data = read(name)
     try:
         check_results(name, data, split.name, images)
     except UploadError as error:

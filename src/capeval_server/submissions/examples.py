@@ -6,13 +6,9 @@ changes, and what changed is another file.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -222,24 +218,17 @@ def _row(table: ImageTable | None, names: Sequence[str], place: int) -> dict[str
     return {name: value if np.isfinite(value := at.get(name, np.nan)) else None for name in names}
 
 
-@contextmanager
-def _copied(name: str) -> Iterator[Path]:
-    """A stored file as a file of this machine, whatever keeps it."""
-    with tempfile.TemporaryDirectory() as folder:
-        # What a file of references is shows in its ending too.
-        path = Path(folder) / f"file{''.join(Path(name).suffixes)}"
-        with default_storage.open(name, "rb") as source, path.open("wb") as target:
-            shutil.copyfileobj(source, target)
-        yield path
+def _stored(name: str) -> bytes:
+    with default_storage.open(name, "rb") as file:
+        data: bytes = file.read()
+    return data
 
 
 @lru_cache(maxsize=4)
 def _references(name: str) -> capeval.References:
-    with _copied(name) as path:
-        return capeval.load_references(path)
+    return capeval.load_references(_stored(name), name=name)
 
 
 @lru_cache(maxsize=24)
 def _candidates(name: str) -> capeval.Candidates:
-    with _copied(name) as path:
-        return capeval.load_candidates(path)
+    return capeval.load_candidates(_stored(name), name=name)

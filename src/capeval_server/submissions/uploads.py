@@ -5,11 +5,9 @@ from __future__ import annotations
 import io
 import re
 import stat
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import IO
 
 from django.conf import settings
@@ -186,10 +184,7 @@ def check_results(entry: str, data: bytes, split: str, images: Sequence[ImageId]
     if data.lstrip()[:1] not in (b"[", b"{"):
         raise UploadError("the file must be JSON: a list or a mapping of captions", entry=entry)
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "results.json"
-            path.write_bytes(data)
-            candidates = capeval.load_candidates(path, limit=settings.UNPACKED_BYTES)
+        candidates = capeval.load_candidates(data, limit=settings.UNPACKED_BYTES)
     except FormatError as error:
         raise UploadError(error.message, entry=entry) from None
     _check_images(entry, candidates, split, images)

@@ -5,17 +5,12 @@ from functools import cache
 import pytest
 
 from capeval.formats import load_references
-from capeval.formats.judgements import load_pascal_pairs, load_pascal_preferences, load_triplets
+from capeval.formats.pascal50s import load_pascal_pairs, load_pascal_preferences, load_triplets
 from capeval.metrics.cider import Cider, CiderD
 from capeval.studies.abstract50s import Classified, classified
-from capeval.studies.consensus import (
-    PairScorer,
-    accuracy,
-    accuracy_by_references,
-    by_class,
-    judged_twice,
-    split_half,
-)
+from capeval.studies.accuracy import accuracy, by_class
+from capeval.studies.consensus import accuracy_by_references, judged_twice, split_half
+from capeval.studies.pair_scores import PairScorer
 from capeval.studies.protocol import krippendorff_alpha, winners
 from capeval.studies.ranking import rank_correlation, rank_references
 from capeval.studies.words import Contender

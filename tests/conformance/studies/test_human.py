@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from capeval.benchmarks import coco
+from capeval.benchmarks.published import COCO_HUMAN
 from capeval.formats import load_references
 from capeval.studies.human import human_performance
 from tests.shared_data import shared_data
@@ -21,7 +22,7 @@ def test_one_draw_is_as_far_from_the_demos_as_draws_are_apart() -> None:
 @pytest.mark.conformance
 def test_coco_draws_nears_the_papers_row_with_more_references() -> None:
     made = human_performance(coco.captions("val2014"), METRICS, references=(1, 2, 3, 4), draws=3)
-    paper = np.array([coco.HUMAN[name] for name in made[0].names])
+    paper = np.array([COCO_HUMAN.values[name] for name in made[0].names])
     off = np.array([np.abs(each.mean - paper) for each in made])
     # BLEU and ROUGE-L near it with each reference; CIDEr-D hardly depends on their number.
     assert (np.diff(off[:, :-1], axis=0) < 0).all()
@@ -41,5 +42,5 @@ def test_forty_references() -> None:
 def test_nocaps_five_references() -> None:
     captions = load_references(shared_data("nocaps") / "nocaps_val_captions.json.gz")
     (made,) = human_performance(captions, METRICS, references=[5], draws=2)
-    paper = np.array([coco.HUMAN[name] for name in made.names])
+    paper = np.array([COCO_HUMAN.values[name] for name in made.names])
     assert made.mean == pytest.approx(paper, abs=0.02)

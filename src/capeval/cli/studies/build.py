@@ -32,9 +32,9 @@ def run(
         str | None, typer.Option(metavar="NAME", help="The version's name.", show_default=False)
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where versions are.")
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder of the versions.")
     ] = Path("dataset"),
-    description: Annotated[str, typer.Option(help="What to say of the dataset in its files.")] = "",
+    description: Annotated[str, typer.Option(help="Description of the dataset, for its files.")] = "",
     seed: Seed = 0,
     verify: Annotated[
         Path | None,
@@ -49,7 +49,8 @@ def run(
     from capeval.benchmarks import building
     from capeval.errors import OptionError
     from capeval.formats import load_references
-    from capeval.report import Cell, Grid, to_csv
+    from capeval.report import to_csv
+    from capeval.report.studies.building import split_table
 
     if verify is not None:
         if captions is not None:
@@ -60,26 +61,14 @@ def run(
         raise OptionError("a dataset needs CAPTIONS, PLANS and '--release' (got less)")
     with Steps(3) as steps:
         steps.next("Reading captions and plans")
-        given = load_references(captions)
-        wanted = building.load_plans(plans, given.image_ids, seed=seed)
+        collected = load_references(captions)
+        wanted = building.load_plans(plans, collected.image_ids, seed=seed)
         steps.next("Building splits")
-        dataset = building.build_dataset(given, wanted, seed=seed)
+        dataset = building.build_dataset(collected, wanted, seed=seed)
         steps.next("Writing")
         output.mkdir(parents=True, exist_ok=True)
         target = building.freeze(dataset, output, version=release, description=description)
-    rows = tuple(
-        (
-            Cell(value=name),
-            Cell(value="private" if split.private else "public"),
-            Cell(value=len(split.references)),
-            Cell(value=int(split.references.counts.sum())),
-            Cell(value=0 if split.many is None else int(split.many.counts.sum())),
-            Cell(value=0 if split.human is None else len(split.human)),
-        )
-        for name, split in dataset.splits.items()
-    )
-    columns = ("Split", "Captions are", "Images", "References", "Of images with many", "Held out")
-    grid = Grid(columns=columns, rows=rows)
+    grid = split_table(dataset)
     render(grid, "table", None, f"Version {release}")
     # Beside the version, which is frozen: what is in it has a checksum.
     deliver(to_csv(grid), output / f"{release}.csv")

@@ -53,10 +53,11 @@ def run(
     ] = False,
     metrics: Metrics = None,
     frequencies: Annotated[
-        Frequencies, typer.Option(help="CIDEr counts documents once a rated caption, or once an image.")
+        Frequencies,
+        typer.Option(help="CIDEr counts the references once for each rated caption, or once for each image."),
     ] = Frequencies.RATINGS,
     raters: Annotated[
-        Raters, typer.Option(help="Each rating is an observation, or the mean of a caption's.")
+        Raters, typer.Option(help="Each rating is an observation, or the mean rating of each caption.")
     ] = Raters.EACH,
     against: Annotated[
         str | None,
@@ -71,30 +72,26 @@ def run(
     from capeval.cli.needs import prepare_needs
     from capeval.formats import load_references
     from capeval.formats.ratings import load_flickr8k_expert, load_ratings
-    from capeval.report.studies.correlation import correlation_table, difference_table, dots
-    from capeval.studies.correlation import correlate, score_ratings
+    from capeval.report.studies.correlation import report
+    from capeval.studies.correlation import score_ratings, study_correlation
 
-    prepare_needs(metric_names(metrics))
+    names = metric_names(metrics)
+    prepare_needs(names)
     with Steps(4) as steps:
         steps.next("Reading")
         if flickr8k:
-            given, rated = load_flickr8k_expert(ratings, references)
+            captions, rated = load_flickr8k_expert(ratings, references)
         else:
-            given, rated = load_references(references), load_ratings(ratings)
+            captions, rated = load_references(references), load_ratings(ratings)
         steps.next("Scoring")
-        scored = score_ratings(given, rated, metric_names(metrics), frequencies=frequencies.value)
-        grids, figures = {}, {}
-        for kind in ("segment", "system") if rated.systems else ("segment",):
-            steps.next(f"Resampling, {kind} level")
-            found = correlate(
-                scored, level=kind, raters=raters.value, samples=samples, confidence=level, seed=seed
-            )
-            grids[f"{kind}-level"] = correlation_table(found)
-            title = f"Correlation with ratings, {kind} level ({found.observations:,} observations)"
-            figures[f"{kind}-level"] = lambda found=found, title=title: dots(found, title)
-            if against is not None:
-                pairs = {
-                    (name, against): found.compare(name, against) for name in found.values if name != against
-                }
-                grids[f"{kind}-level-differences"] = difference_table(pairs)
-    show(grids, figures, output)
+        scored = score_ratings(captions, rated, names, frequencies=frequencies.value)
+        study = study_correlation(
+            scored,
+            against=against,
+            raters=raters.value,
+            samples=samples,
+            confidence=level,
+            seed=seed,
+            progress=steps.next,
+        )
+    show(report(study), output)

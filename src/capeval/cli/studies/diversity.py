@@ -65,7 +65,7 @@ def run(
     """Counts unique n-grams in samples of one size, lengths of captions, and objects in images."""
     from capeval.benchmarks import coco as benchmark
     from capeval.benchmarks.nocaps import load_captions
-    from capeval.report.studies.diversity import histograms, ngram_table, object_table
+    from capeval.report.studies.diversity import report
     from capeval.studies.diversity import diversity
     from capeval.tokenization import Tokenizer
 
@@ -74,16 +74,16 @@ def run(
         raise OptionError("there must be a file of captions, or --coco (got neither)")
     names = system_names(paths)
     with Steps(len(names) + coco + 1) as steps:
-        given = {}
+        captions_of = {}
         if coco:
             steps.next("Reading COCO val2014")
-            given["COCO val2014"] = benchmark.captions("val2014")
+            captions_of["COCO val2014"] = benchmark.captions("val2014")
         for name, path in zip(names, paths, strict=True):
             steps.next(f"Reading {name}")
-            given[name] = load_captions(path)
+            captions_of[name] = load_captions(path)
         steps.next("Counting n-grams")
-        found = diversity(
-            given,
+        ngrams = diversity(
+            captions_of,
             images=images,
             captions=captions,
             samples=samples,
@@ -91,20 +91,16 @@ def run(
             across_punctuation=across,
             tokenizer=None if words is Words.PAPER else Tokenizer(),
         )
-    counted = _counted(objects or [], class_names)
-    grids = {"unique-ngrams": ngram_table(found)}
-    if counted:
-        grids["objects"] = object_table(counted)
-    show(grids, {"diversity": lambda: histograms(found, counted)}, output)
+    show(report(ngrams, _object_counts(objects or [], class_names)), output)
 
 
-def _counted(paths: Sequence[Path], class_names: Path | None) -> dict[str, ObjectCounts]:
+def _object_counts(paths: Sequence[Path], class_names: Path | None) -> dict[str, ObjectCounts]:
     """The objects of each file of annotations."""
     from capeval.formats.objects import load_coco_objects
     from capeval.formats.open_images import load_boxes, load_class_names
     from capeval.studies.diversity import count_objects
 
-    counted = {}
+    counts = {}
     for name, path in zip(system_names(paths), paths, strict=True):
         if ".csv" not in path.suffixes:
             objects = load_coco_objects(path)
@@ -112,5 +108,5 @@ def _counted(paths: Sequence[Path], class_names: Path | None) -> dict[str, Objec
             raise OptionError("--class-names must be given for boxes of Open Images (got none)")
         else:
             objects = load_boxes(path, load_class_names(class_names)).by_image()
-        counted[name] = count_objects(objects)
-    return counted
+        counts[name] = count_objects(objects)
+    return counts

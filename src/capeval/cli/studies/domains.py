@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from capeval.cli.console import Steps, examples, system_names
 from capeval.cli.options import Metrics, ReferencesFile, metric_names
 from capeval.cli.studies.output import Folder, show
-from capeval.errors import MismatchError, OptionError
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from capeval.benchmarks.nocaps import Domains
-    from capeval.types import References
+from capeval.errors import OptionError
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -31,7 +24,7 @@ EXAMPLES = examples(
 
 
 class Frequencies(StrEnum):
-    """Where document frequencies of a domain's score come from."""
+    """The images that document frequencies of a domain's score are counted in."""
 
     DOMAIN = "domain"
     ALL = "all"
@@ -72,15 +65,24 @@ def run(
     ] = None,
     hierarchy: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Classes below a COCO class are COCO's too.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="Open Images hierarchy; classes below a COCO class are COCO's too.",
+            show_default=False,
+        ),
     ] = None,
     image_info: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Ids of images by their Open Images ids.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="nocaps's image information: image ids by Open Images ids.",
+            show_default=False,
+        ),
     ] = None,
     metrics: Metrics = None,
     frequencies: Annotated[
-        Frequencies, typer.Option(help="CIDEr of a domain counts documents in it, or in all images.")
+        Frequencies,
+        typer.Option(help="Document frequencies of CIDEr are those of the domain, or of all images."),
     ] = Frequencies.DOMAIN,
     layout: Annotated[Layout, typer.Option(help="Which table of the paper.")] = Layout.TABLE3,
     human: Annotated[
@@ -99,74 +101,36 @@ def run(
     output: Folder = None,
 ) -> None:
     """Scores systems in-domain, near-domain, out-of-domain and overall."""
-    from capeval.benchmarks.coco import HUMAN as COCO_HUMAN
-    from capeval.benchmarks.nocaps import HUMAN, load_captions, load_domains
+    from capeval.benchmarks.nocaps import domains_of_boxes, load_captions, load_domains
     from capeval.cli import scoring
     from capeval.cli.needs import prepare_needs
     from capeval.formats import load_candidates
-    from capeval.report.studies.domains import PEOPLE, all_scores, bars, paper_table
-    from capeval.studies.domains import DomainEvaluator
+    from capeval.report.studies.domains import report
+    from capeval.studies.domains import DomainEvaluator, study_domains
     from capeval.tokenization import Tokenizer
 
-    names = system_names(results)
-    prepare_needs(metric_names(metrics))
+    names, wanted = system_names(results), metric_names(metrics)
+    if objects is not None and (domains is not None or class_names is None):
+        raise OptionError("--objects must come with --class-names, and without --domains")
+    if (coco_references is None) != (coco_results is None) or len(coco_results or results) != len(results):
+        raise OptionError("--coco-references must come with --coco-results for each of RESULTS")
+    prepare_needs(wanted)
     with Steps(2 + len(results)) as steps:
         steps.next("Reading and preparing references")
-        given = load_captions(references)
-        if objects is None:
-            of_images = load_domains(domains or references, images=given)
-        elif domains is not None or class_names is None:
-            raise OptionError("--objects must come with --class-names, and without --domains")
-        else:
-            of_images = _assigned(given, objects, class_names, hierarchy, image_info)
-        evaluator = DomainEvaluator(given, of_images, metric_names(metrics), frequencies=frequencies.value)
-        systems = {}
-        for name, path in zip(names, results, strict=True):
-            steps.next(f"Scoring {name}")
-            try:
-                systems[name] = evaluator.evaluate(load_candidates(path))
-            except MismatchError as error:
-                raise MismatchError(f"{path}: {error}") from None
-        coco: dict[str, Mapping[str, float]] = {}
-        if coco_references is not None or coco_results:
-            steps.next("Scoring COCO")
-            if coco_references is None or len(coco_results or ()) != len(results):
-                raise OptionError("--coco-references must come with --coco-results for each of RESULTS")
-            tried = scoring.prepared(
-                coco_references, list(coco_results or ()), metric_names(metrics), Tokenizer()
+        captions = load_captions(references)
+        if objects is not None and class_names is not None:
+            of_images = domains_of_boxes(
+                captions, objects, class_names, hierarchy=hierarchy, image_info=image_info
             )
-            for name, captions in zip(names, tried[2], strict=True):
-                coco[name] = tried[1].evaluate(captions).corpus
-    people = HUMAN[human.value] if human else None
-    if coco and people:
-        coco[PEOPLE] = COCO_HUMAN
-    first = next(iter(systems.values())).corpus["overall"]
-    drawn = "CIDEr-D" if "CIDEr-D" in first else next(iter(first))
-    figures: dict[str, Callable[[], Figure]] = {"domains": lambda: bars(systems, drawn, people)}
-    grids = {
-        "paper-layout": paper_table(systems, layout=layout.value, human=people, coco=coco),
-        "domains": all_scores(systems),
-    }
-    show(grids, figures, output)
-
-
-def _assigned(
-    references: References,
-    objects: Path,
-    class_names: Path,
-    hierarchy: Path | None,
-    image_info: Path | None,
-) -> Domains:
-    """The domains of the images, from the objects in them."""
-    from capeval.benchmarks.nocaps import COCO_CLASSES, assign_domains, load_image_ids, map_classes
-    from capeval.formats.open_images import load_boxes, load_class_hierarchy, load_class_names
-
-    names = load_class_names(class_names)
-    below = load_class_hierarchy(hierarchy, names) if hierarchy else None
-    mapped = map_classes(names.values(), COCO_CLASSES, below=below)
-    found = load_boxes(objects, names).by_image()
-    if image_info is not None:
-        ids = load_image_ids(image_info)
-        found = {ids[image]: classes for image, classes in found.items() if image in ids}
-    wanted = {image: found.get(image, {}) for image in references}
-    return assign_domains(wanted, mapped, classes=set(names.values()))
+        else:
+            of_images = load_domains(domains or references, images=captions)
+        evaluator = DomainEvaluator(captions, of_images, wanted, frequencies=frequencies.value)
+        coco = None
+        if coco_references is not None:
+            _, prepared, on_coco = scoring.prepared(
+                coco_references, list(coco_results or ()), wanted, Tokenizer()
+            )
+            coco = (prepared, dict(zip(names, on_coco, strict=True)))
+        systems = {name: load_candidates(path) for name, path in zip(names, results, strict=True)}
+        study = study_domains(evaluator, systems, coco=coco, progress=steps.next)
+    show(report(study, layout=layout.value, human=human.value if human else None), output)

@@ -1,22 +1,20 @@
-"""What every study's command does with its result."""
+"""What the commands of studies share: options, and how they show and write a report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from capeval.cli.console import deliver, render
-from capeval.errors import DependencyError
+from capeval.errors import DependencyError, OptionError
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from capeval.report.studies import StudyReport
 
-    from capeval.report import Grid
-
-__all__ = ["CheckpointFile", "Folder", "show"]
+__all__ = ["CheckpointFile", "Folder", "numbers", "show"]
 
 Folder = Annotated[
     Path | None,
@@ -28,47 +26,61 @@ Folder = Annotated[
 CheckpointFile = Annotated[
     Path | None,
     typer.Option(
-        "--checkpoint", metavar="FILE", help="Keep what is done here, to stop and go on.", show_default=False
+        "--checkpoint",
+        metavar="FILE",
+        help="File that keeps what is done; the same command goes on from it.",
+        show_default=False,
     ),
 ]
 
 
+def numbers(option: str, text: str) -> tuple[int, ...]:
+    """The whole numbers of an option such as `--counts 1,5,10`.
+
+    Raises:
+        OptionError: They are something else.
+    """
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise OptionError(f"{option!r} must be whole numbers by comma (got {text!r})") from None
+
+
 def show(
-    grids: Mapping[str, Grid],
-    figures: Mapping[str, Callable[[], Figure]],
+    report: StudyReport,
     folder: Path | None = None,
     *,
-    files: Mapping[str, Callable[[], Grid]] | None = None,
+    write: Callable[[Path], Sequence[Path]] = lambda _: (),
 ) -> None:
     """Prints tables, and writes them and the figures to a folder where one is given.
 
     Args:
-        grids: The tables, by the names of their files.
-        figures: What draws each figure, by the name of its files; called only when they are written.
+        report: The tables and figures.
         folder: Where the files go; it is made where it is missing.
-        files: What makes each table that is too long for a terminal, by the name of its file.
+        write: Writes other files of the study there, and returns their paths.
 
     Raises:
         DependencyError: matplotlib is not installed.
         OSError: A file can't be written.
     """
-    if folder is not None and figures:
+    if folder is not None and report.figures:
         _require_matplotlib()
-    for name, grid in grids.items():
+    for name, grid in report.tables.items():
         render(grid, "table", None, name.replace("-", " ").capitalize())
         deliver("\n", None)
     if folder is None:
         return
     from capeval.report import to_csv
-    from capeval.report.figures import save
 
     folder.mkdir(parents=True, exist_ok=True)
-    tables = {**grids, **{name: make() for name, make in (files or {}).items()}}
+    tables = {**report.tables, **{name: make() for name, make in report.long_tables.items()}}
     for name, grid in tables.items():
         deliver(to_csv(grid), folder / f"{name}.csv")
-    for name, draw in figures.items():
+    for name, draw in report.figures.items():
+        from capeval.report.figures import save
+
         save(draw(), folder / name)
-    written = len(tables) + 2 * len(figures)
+    written = len(tables) + 2 * len(report.figures) + len(write(folder))
     deliver(f"{written} files in {folder}\n", None)
 
 

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from capeval.cli.console import examples, system_names
 from capeval.cli.options import Seed
 from capeval.cli.studies.output import show
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from capeval.report import Grid
-    from capeval.studies.protocol import Pair, Triplet
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -58,79 +52,38 @@ def run(
     system's, MM those of two systems. Triplets are in random order, their sides balanced in each pair.
     """
     from capeval.formats import load_candidates, load_references
-    from capeval.studies import protocol
+    from capeval.formats.judgements import write_plan
+    from capeval.report.studies.plan import report
+    from capeval.studies.protocol import plan_study
 
     counts = _counts(pairs)
-    candidates, references = protocol.held_out(load_references(captions), held_out, seed=seed)
+    references = load_references(captions)
     machines = {}
     for name, path in zip(system_names(results or []), results or [], strict=True):
-        found = load_candidates(path)
-        machines[name] = {image: found[image][0] for image in found}
-    planned = protocol.plan_pairs(candidates, machines, counts, seed=seed)
-    triplets = protocol.plan_triplets(
-        planned, references, per_pair=per_pair, judgements=judgements, seed=seed
+        candidates = load_candidates(path)
+        machines[name] = {image: candidates[image][0] for image in candidates}
+    plan = plan_study(
+        references,
+        machines,
+        counts,
+        held_out=held_out,
+        per_pair=per_pair,
+        judgements=judgements,
+        seed=seed,
     )
-    grids = {"plan": _summary(counts, planned, triplets)}
-    files = {"pairs": lambda: _pairs(planned), "triplets": lambda: _triplets(triplets)}
-    show(grids, {}, output, files=files)
+    show(report(plan, counts), output, write=lambda folder: write_plan(plan, folder))
 
 
-def _counts(given: str) -> dict[str, int]:
+def _counts(text: str) -> dict[str, int]:
+    """The number of pairs of each class in `--pairs`."""
     from capeval.errors import OptionError
 
     counts: dict[str, int] = {}
-    for part in given.split(","):
+    for part in text.split(","):
         kind, _, number = part.strip().partition("=")
         if not number.isdecimal() or kind in counts:
             raise OptionError(
-                f"'--pairs' must be numbers of classes, each once, such as HC=200,MM=100 (got {given!r})"
+                f"'--pairs' must be numbers of classes, each once, such as HC=200,MM=100 (got {text!r})"
             )
         counts[kind] = int(number)
     return counts
-
-
-def _summary(counts: dict[str, int], pairs: Sequence[Pair], triplets: Sequence[Triplet]) -> Grid:
-    from capeval.report import Cell, Grid
-
-    rows = []
-    for kind in counts:
-        chosen = [each for each in triplets if pairs[each.pair].kind == kind]
-        numbers = (counts[kind], len(chosen), sum(each.judgements for each in chosen))
-        rows.append((Cell(value=kind), *(Cell(value=number) for number in numbers)))
-    return Grid(columns=("Class", "Pairs", "Triplets", "Judgements"), rows=tuple(rows))
-
-
-def _pairs(pairs: Sequence[Pair]) -> Grid:
-    from capeval.report import Cell, Grid
-
-    rows = tuple(
-        tuple(
-            Cell(value=value)
-            for value in (number, str(pair.image), pair.kind, *pair.candidates, *pair.systems)
-        )
-        for number, pair in enumerate(pairs)
-    )
-    columns = ("pair", "image_id", "class", "first", "second", "first_by", "second_by")
-    return Grid(columns=columns, rows=rows)
-
-
-def _triplets(triplets: Sequence[Triplet]) -> Grid:
-    from capeval.report import Cell, Grid
-
-    rows = tuple(
-        tuple(
-            Cell(value=value)
-            for value in (
-                number,
-                each.pair,
-                each.reference,
-                each.left,
-                each.right,
-                "second" if each.swapped else "first",
-                each.judgements,
-            )
-        )
-        for number, each in enumerate(triplets)
-    )
-    columns = ("triplet", "pair", "reference", "left", "right", "on_the_left", "judgements")
-    return Grid(columns=columns, rows=rows)

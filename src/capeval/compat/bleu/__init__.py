@@ -1,1 +1,1 @@
-"""The place of `pycocoevalcap.bleu`."""
+"""Has the modules of `pycocoevalcap.bleu`."""

@@ -33,7 +33,7 @@ class Bleu:
         Args:
             gts: The references of each image: lists of tokens joined by spaces.
             res: The candidate of each image: a list of one.
-            verbose: Taken and not used; nothing is printed.
+            verbose: Accepted and ignored; nothing is printed.
 
         Returns:
             The corpus score for each order, and for each order the scores of the images of `gts`.

@@ -1,1 +1,1 @@
-"""The place of `pycocoevalcap.cider`."""
+"""Has the modules of `pycocoevalcap.cider`."""

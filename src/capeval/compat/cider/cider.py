@@ -9,11 +9,11 @@ __all__ = ["Cider"]
 
 
 class Cider(SingleScorer):
-    """CIDEr-D, with document frequencies of the references given.
+    """CIDEr-D, with the document frequencies of the references.
 
     Args:
-        test: Taken and not used, as in pycocoevalcap.
-        refs: Taken and not used, as in pycocoevalcap.
+        test: Accepted and ignored, as in pycocoevalcap.
+        refs: Accepted and ignored, as in pycocoevalcap.
         n: The longest n-grams, 1 to 4.
         sigma: The width of the penalty on the difference in length.
 

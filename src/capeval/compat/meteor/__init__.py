@@ -1,1 +1,1 @@
-"""The place of `pycocoevalcap.meteor`."""
+"""Has the modules of `pycocoevalcap.meteor`."""

@@ -1,1 +1,1 @@
-"""The place of `pycocoevalcap.rouge`."""
+"""Has the modules of `pycocoevalcap.rouge`."""

@@ -1,1 +1,1 @@
-"""The place of `pycocoevalcap.tokenizer`."""
+"""Has the modules of `pycocoevalcap.tokenizer`."""

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from capeval.report.grids import Cell, Grid
-from capeval.studies.correlation import COEFFICIENTS, Correlations
+from capeval.report.studies import StudyReport
+from capeval.studies.correlation import COEFFICIENTS, Correlations, CorrelationStudy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from capeval.significance import Comparison
 
-__all__ = ["correlation_table", "difference_table", "dots"]
+__all__ = ["correlation_table", "difference_table", "dots", "report"]
+
+
+def report(study: CorrelationStudy) -> StudyReport:
+    """A table and a figure of each level, and the differences from one score where they were asked for."""
+    tables, figures = {}, {}
+    for level, correlations in study.levels.items():
+        tables[f"{level}-level"] = correlation_table(correlations)
+        title = f"Correlation with ratings, {level} level ({correlations.observations:,} observations)"
+        figures[f"{level}-level"] = partial(dots, correlations, title)
+        if level in study.differences:
+            tables[f"{level}-level-differences"] = difference_table(study.differences[level])
+    return StudyReport(tables=tables, figures=figures)
 
 
 def correlation_table(correlations: Correlations) -> Grid:
     """A row for each score, a column for each coefficient, with intervals; the best of each marked."""
-    best = {name: max(found[name].score for found in correlations.values.values()) for name in COEFFICIENTS}
+    best = {
+        name: max(intervals[name].score for intervals in correlations.values.values())
+        for name in COEFFICIENTS
+    }
     rows = tuple(
         (
             Cell(value=metric),
@@ -30,10 +47,10 @@ def correlation_table(correlations: Correlations) -> Grid:
                     best=len(correlations.values) > 1 and each.score == best[name],
                     digits=4,
                 )
-                for name, each in found.items()
+                for name, each in intervals.items()
             ),
         )
-        for metric, found in correlations.values.items()
+        for metric, intervals in correlations.values.items()
     )
     return Grid(columns=("Metric", *COEFFICIENTS), rows=rows)
 
@@ -48,8 +65,8 @@ def difference_table(comparisons: Mapping[tuple[str, str], Mapping[str, Comparis
             Cell(value=each.difference, low=each.low, high=each.high, digits=4),
             Cell(value=each.p_value, digits=4),
         )
-        for (a, b), found in comparisons.items()
-        for coefficient, each in found.items()
+        for (a, b), by_coefficient in comparisons.items()
+        for coefficient, each in by_coefficient.items()
     )
     return Grid(columns=("A", "B", "Coefficient", "A - B", "p-value"), rows=rows)
 

@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from capeval.benchmarks.published import UNIQUE_NGRAMS
 from capeval.report.grids import Cell, Grid
-from capeval.studies.diversity import COLLECTED, ORDERS, PUBLISHED, Diversity, ObjectCounts
+from capeval.report.studies import StudyReport
+from capeval.studies.diversity import COLLECTED, ORDERS, Diversity, ObjectCounts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["histograms", "ngram_table", "object_table"]
+__all__ = ["histograms", "ngram_table", "object_table", "report"]
+
+
+def report(corpora: Mapping[str, Diversity], objects: Mapping[str, ObjectCounts]) -> StudyReport:
+    """The unique n-grams of corpora, the objects in images where there are annotations, and histograms."""
+    tables = {"unique-ngrams": ngram_table(corpora)}
+    if objects:
+        tables["objects"] = object_table(objects)
+    return StudyReport(tables=tables, figures={"diversity": lambda: histograms(corpora, objects)})
 
 
 def ngram_table(corpora: Mapping[str, Diversity]) -> Grid:
@@ -29,7 +39,7 @@ def ngram_table(corpora: Mapping[str, Diversity]) -> Grid:
         cells = (_spread(values, digits=0) for values in counts)
         rows.append((Cell(value=name), *cells, _spread(each.lengths, digits=2)))
     if all((each.images, each.captions) == COLLECTED for each in corpora.values()):
-        for name, published in PUBLISHED.items():
+        for name, published in UNIQUE_NGRAMS.values.items():
             cells = (Cell(value=float(count), digits=0) for count in published)
             rows.append((Cell(value=f"{name} (paper)"), *cells, Cell(value=None)))
     columns = ("Corpus", *(f"{order}-grams" for order in ORDERS), "Words a caption")

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
+from capeval.benchmarks.published import COCO_HUMAN, NOCAPS_HUMAN
 from capeval.checks import checked_choice
 from capeval.errors import MismatchError
 from capeval.report.grids import Cell, Grid
-from capeval.studies.domains import DomainScores
+from capeval.report.studies import StudyReport
+from capeval.studies.domains import OVERALL, DomainScores, DomainStudy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PEOPLE", "Layout", "all_scores", "bars", "paper_table"]
+__all__ = ["PEOPLE", "Layout", "all_scores", "bars", "paper_table", "report"]
 
 PEOPLE = "Human (paper)"
 """The name of the row of human scores."""
@@ -24,6 +26,31 @@ Layout = Literal["table2", "table3"]
 _OF_DOMAIN = ("CIDEr-D", "SPICE")
 _OVERALL = {"table2": _OF_DOMAIN, "table3": ("BLEU-1", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D", "SPICE")}
 _OF_COCO = ("BLEU-1", "BLEU-4", "METEOR", "CIDEr-D", "SPICE")
+
+
+def report(
+    study: DomainStudy, *, layout: Layout = "table3", human: Literal["val", "test"] | None = None
+) -> StudyReport:
+    """The table in the paper's layout, all scores, and bars of CIDEr-D or else of the first score.
+
+    Args:
+        study: The scores of systems.
+        layout: Which table of the paper.
+        human: The split whose published human scores are shown.
+    """
+    people = None if human is None else NOCAPS_HUMAN.values[human]
+    coco = dict(study.coco)
+    if coco and people:
+        coco[PEOPLE] = COCO_HUMAN.values
+    names = next(iter(study.systems.values())).corpus[OVERALL]
+    metric = "CIDEr-D" if "CIDEr-D" in names else next(iter(names))
+    return StudyReport(
+        tables={
+            "paper-layout": paper_table(study.systems, layout=layout, human=people, coco=coco),
+            "domains": all_scores(study.systems),
+        },
+        figures={"domains": lambda: bars(study.systems, metric, people)},
+    )
 
 
 def paper_table(
@@ -140,7 +167,9 @@ def _domains(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:
 
 
 def _plain(scores: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str], float]:
-    return {(domain, metric): score for domain, found in scores.items() for metric, score in found.items()}
+    return {
+        (domain, metric): score for domain, of_domain in scores.items() for metric, score in of_domain.items()
+    }
 
 
 def _times_100(score: float | None, best: float, marked: bool) -> Cell:

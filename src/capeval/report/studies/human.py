@@ -1,18 +1,65 @@
-"""The figure of human performance by number of references."""
+"""Tables and the figure of human performance by number of references."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from capeval.report.figures import COLOURS, STYLE
+from capeval.report.grids import Cell, Grid
+from capeval.report.studies import StudyReport
 from capeval.studies.human import HumanPerformance
 
-__all__ = ["human_curves"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["human_curves", "report"]
+
+
+def report(results: Sequence[HumanPerformance], published: Mapping[str, float] | None = None) -> StudyReport:
+    """The mean and the spread of each score, each draw, and curves where there are several numbers.
+
+    Args:
+        results: The scores for each number of references.
+        published: What people score with five references elsewhere, by name.
+    """
+    published = published or {}
+    several = sum(result.references is not None for result in results) > 1
+    return StudyReport(
+        tables={"human-performance": _means(results, published), "draws": _draws(results)},
+        figures={"human-performance": lambda: human_curves(results, published)} if several else {},
+    )
+
+
+def _label(result: HumanPerformance) -> str:
+    return "all others" if result.references is None else f"c{result.references}"
+
+
+def _means(results: Sequence[HumanPerformance], published: Mapping[str, float]) -> Grid:
+    rows = []
+    for result in results:
+        for name, values, digits in (("mean", result.mean, 3), ("spread", result.spread, 4)):
+            # The spread of a single draw is not a number.
+            cells = (Cell(value=None if np.isnan(v) else float(v), digits=digits) for v in values)
+            rows.append((Cell(value=_label(result)), Cell(value=name), *cells))
+    if published:
+        cells = (Cell(value=published.get(name)) for name in results[0].names)
+        rows.append((Cell(value="c5"), Cell(value="paper, test set"), *cells))
+    return Grid(columns=("References", "", *results[0].names), rows=tuple(rows))
+
+
+def _draws(results: Sequence[HumanPerformance]) -> Grid:
+    rows = tuple(
+        (
+            Cell(value=_label(result)),
+            Cell(value=number),
+            *(Cell(value=value, digits=4) for value in row.tolist()),
+        )
+        for result in results
+        for number, row in enumerate(result.draws, start=1)
+    )
+    return Grid(columns=("References", "Draw", *results[0].names), rows=rows)
 
 
 def human_curves(results: Sequence[HumanPerformance], published: Mapping[str, float]) -> Figure:
@@ -22,6 +69,12 @@ def human_curves(results: Sequence[HumanPerformance], published: Mapping[str, fl
         results: The scores for each number of references; those against all other captions have no place.
         published: What people score with five references elsewhere, by name: a cross each.
     """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    from capeval.report.figures import COLOURS, STYLE
+
     counted = [result for result in results if result.references is not None]
     x = [result.references or 0 for result in counted]
     with mpl.rc_context(STYLE):

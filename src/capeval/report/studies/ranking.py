@@ -1,16 +1,71 @@
-"""The figure of how two metrics rank the same references."""
+"""Tables and the figure of how metrics rank the references of an image."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
+from capeval.benchmarks.published import RANK_CORRELATION
+from capeval.report.grids import Cell, Grid
+from capeval.report.studies import StudyReport
+from capeval.studies.ranking import RankCorrelation, Ranking, ranked, ranks
+from capeval.types import FloatArray, ImageId
 
-from capeval.report.figures import STYLE
-from capeval.types import FloatArray
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-__all__ = ["rank_map"]
+__all__ = ["rank_map", "report"]
+
+
+def report(
+    ranking: Ranking,
+    correlations: Mapping[tuple[str, str], RankCorrelation],
+    image: ImageId,
+    top: int = 10,
+) -> StudyReport:
+    """How alike metrics rank, the best references of one image, and the ranks of all by CIDEr and CIDEr-D.
+
+    Args:
+        ranking: The ranking by `PAPER_RANKERS`.
+        correlations: How alike pairs of metrics rank.
+        image: The image whose references are shown.
+        top: How many of them.
+    """
+    return StudyReport(
+        tables={
+            "rank-correlation": _correlations(correlations),
+            "ranked-references": _best(ranking, image, top),
+        },
+        figures={"cider-and-cider-d": lambda: _figure(ranking)},
+    )
+
+
+def _correlations(correlations: Mapping[tuple[str, str], RankCorrelation]) -> Grid:
+    rows = tuple(
+        (
+            Cell(value=f"{first}, {second}"),
+            Cell(value=rho.mean, low=rho.low, high=rho.high),
+            Cell(value=rho.all_references),
+            Cell(value=RANK_CORRELATION.values.get((first, second)), digits=2),
+        )
+        for (first, second), rho in correlations.items()
+    )
+    return Grid(columns=("Metrics", "Rho, mean over images", "Rho, all references", "Paper"), rows=rows)
+
+
+def _best(ranking: Ranking, image: ImageId, top: int) -> Grid:
+    rows = tuple(
+        (Cell(value=name), Cell(value=place), Cell(value=score), Cell(value=text))
+        for name in ranking.scores
+        for place, (score, text) in enumerate(ranked(ranking, image, name)[:top], start=1)
+    )
+    return Grid(columns=("Metric", "Rank", "Score", "Reference"), rows=rows)
+
+
+def _figure(ranking: Ranking) -> Figure:
+    pairs = {"CIDEr-D": "CIDEr", "CIDEr-D-1": "CIDEr-1"}
+    scores = ranking.scores
+    return rank_map({f"{y} against {x}": (ranks(scores[x]), ranks(scores[y])) for y, x in pairs.items()})
 
 
 def rank_map(pairs: Mapping[str, tuple[FloatArray, FloatArray]]) -> Figure:
@@ -20,6 +75,11 @@ def rank_map(pairs: Mapping[str, tuple[FloatArray, FloatArray]]) -> Figure:
         pairs: The ranks of all references by two metrics, 0 for the best of an image and 1 for the worst,
             by the title of the panel.
     """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from capeval.report.figures import STYLE
+
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.6 * len(pairs), 3.6), layout="constrained")
         panels = figure.subplots(1, len(pairs), squeeze=False)[0]

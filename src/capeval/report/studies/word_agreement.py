@@ -1,24 +1,102 @@
-"""The figure of word prediction agreement, after Figure 3 of Chen et al. 2015."""
+"""Tables and the figure of word prediction agreement, after Figure 3 of Chen et al. 2015."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.figure import Figure
 
-from capeval.report.figures import COLOURS, STYLE
-from capeval.studies.word_agreement import WordAgreement, model_precision
+from capeval.report.grids import Cell, Grid
+from capeval.report.studies import StudyReport
+from capeval.studies.word_agreement import (
+    SystemAgreement,
+    WordAgreement,
+    WordStudy,
+    class_means,
+    model_precision,
+    system_means,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-__all__ = ["word_agreement"]
+__all__ = ["report", "word_agreement"]
 
 # The words with their names in a panel of one class.
 _NAMED = 16
+
+
+def report(study: WordStudy) -> StudyReport:
+    """The means by class, the numbers of each word, and the figure; and a system's where there is one."""
+    tables = {"agreement": _agreement(study)}
+    if study.system is not None:
+        people = study.people[-1]
+        tables["words-with-scores"] = _scored(study.system, len(people.words))
+        tables["precision-at-human-recall"] = _system(study.system, people, study.classes)
+    return StudyReport(
+        tables=tables,
+        long_tables={"words": lambda: _words(study)},
+        figures={"word-agreement": lambda: word_agreement(study.people, study.classes)},
+    )
+
+
+def _agreement(study: WordStudy) -> Grid:
+    rows = tuple(
+        (
+            Cell(value=people.references),
+            Cell(value=name),
+            Cell(value=means.words, digits=0),
+            Cell(value=means.recall),
+            Cell(value=means.precision),
+            Cell(value=means.model_precision),
+            Cell(value=means.distance),
+        )
+        for people in study.people
+        for name, means in class_means(people, study.classes).items()
+    )
+    columns = ("References", "Class", "Words", "Recall", "Precision", "Model's precision", "Off by")
+    return Grid(columns=columns, rows=rows)
+
+
+def _words(study: WordStudy) -> Grid:
+    precision = {} if study.system is None else study.system.precision
+    last = study.people[-1]
+    rows = tuple(
+        (
+            Cell(value=word),
+            Cell(value=study.classes.get(word, "")),
+            Cell(value=float(last.recall[row]), digits=4),
+            *(Cell(value=float(people.precision[row]), digits=4) for people in study.people),
+            *([Cell(value=precision.get(word), digits=4)] if precision else []),
+        )
+        for row, word in enumerate(last.words)
+    )
+    precisions = (f"Precision (k={people.references})" for people in study.people)
+    system = ("System's precision",) if precision else ()
+    return Grid(columns=("Word", "Class", "Recall", *precisions, *system), rows=rows)
+
+
+def _scored(system: SystemAgreement, counted: int) -> Grid:
+    """How many words are compared, and why others are not."""
+    compared, ignored = len(system.precision), len(system.ignored)
+    values = (compared + ignored, compared, ignored, counted - compared)
+    columns = ("Scored", "Compared", "Too rare: ignored", "Counted, but not scored")
+    return Grid(columns=columns, rows=(tuple(Cell(value=value) for value in values),))
+
+
+def _system(system: SystemAgreement, people: WordAgreement, classes: Mapping[str, str]) -> Grid:
+    rows = tuple(
+        (
+            Cell(value=name),
+            Cell(value=means.words, digits=0),
+            Cell(value=means.system),
+            Cell(value=means.people),
+        )
+        for name, means in system_means(system, people, classes).items()
+    )
+    return Grid(columns=("Class", "Words", "System's precision", "People's precision"), rows=rows)
 
 
 def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, str]) -> Figure:
@@ -28,6 +106,11 @@ def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, st
         agreements: People's agreement for each number of references, the largest last.
         classes: The class of each word that has one.
     """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from capeval.report.figures import COLOURS, STYLE
+
     full = agreements[-1]
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(7.2, 4.9), layout="constrained")

@@ -1,4 +1,4 @@
-"""The classes of words, from WordNet's own dictionary files, and lists of them."""
+"""The classes of words, from WordNet's own dictionary files."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from capeval.errors import FormatError, ResourceError
+from capeval.errors import ResourceError
+from capeval.formats.word_classes import WORD_CLASSES
 
-__all__ = ["WORD_CLASSES", "load_word_classes", "wordnet_classes"]
-
-WORD_CLASSES = ("noun", "verb", "adjective")
-"""The classes that words are put in; a word may be in none."""
+__all__ = ["wordnet_classes"]
 
 # Words of closed classes: WordNet has none of these classes, yet lists some of the words as rare nouns
 # ("as" is arsenic there).
@@ -103,36 +101,6 @@ def wordnet_classes(words: Iterable[str], folder: str | Path) -> dict[str, str]:
                 ranked.append((tagged, sum(senses[name][base] for base in bases), -place, name))
         if ranked and max(ranked)[-1] in WORD_CLASSES:
             classes[word] = max(ranked)[-1]
-    return classes
-
-
-def load_word_classes(path: str | Path) -> dict[str, str]:
-    """A list of words and their classes: a word, a tab and its class on each line; `#` starts a comment.
-
-    Raises:
-        FormatError: A line is something else, or a word is there twice.
-        OSError: The file can't be read.
-    """
-    classes: dict[str, str] = {}
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise FormatError("a list of words must be UTF-8", kind="NotUtf8", path=path) from None
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        word, _, name = line.partition("\t")
-        if name not in WORD_CLASSES:
-            message = f"must be a word, a tab and one of {', '.join(WORD_CLASSES)} (got {line!r})"
-            raise FormatError(f"line {number} {message}", kind="WrongType", line=number, path=path)
-        if word in classes:
-            raise FormatError(
-                f"line {number}: the word {word!r} must be there once (got it again)",
-                kind="Duplicate",
-                line=number,
-                path=path,
-            )
-        classes[word] = name
     return classes
 
 

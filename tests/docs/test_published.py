@@ -1,0 +1,48 @@
+"""The published numbers in the documents are those of `capeval.benchmarks.published`."""
+
+from pathlib import Path
+
+import pytest
+
+from capeval.benchmarks.published import (
+    ABSTRACT50S_ACCURACY,
+    COCO_HUMAN,
+    NOCAPS_HUMAN,
+    RANK_CORRELATION,
+    UNIQUE_NGRAMS,
+)
+
+STUDIES = Path(__file__).parents[2] / "docs" / "studies"
+
+
+def row(document: str, label: str, *, place: int = 0) -> list[str]:
+    """The cells after the first of a row of a table: of the rows with this label, the one at a place."""
+    lines = (STUDIES / document).read_text(encoding="utf-8").splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith(f"| {label} |")]
+    return rows[place][1:]
+
+
+def test_what_people_score_on_coco() -> None:
+    assert row("human.md", "paper, test set, c5") == [f"{score:.3f}" for score in COCO_HUMAN.values.values()]
+
+
+@pytest.mark.parametrize("metric", ABSTRACT50S_ACCURACY.values)
+def test_the_accuracy_of_metrics(metric: str) -> None:
+    cells, published = row("consensus.md", metric), ABSTRACT50S_ACCURACY.values[metric]
+    assert (cells[1], cells[3]) == (str(published["HC"]), str(published["HI"]))
+
+
+@pytest.mark.parametrize("dataset", UNIQUE_NGRAMS.values)
+def test_unique_ngrams(dataset: str) -> None:
+    counts = UNIQUE_NGRAMS.values[dataset]
+    assert row("diversity.md", f"{dataset}, paper") == [f"{count:,}" for count in counts]
+
+
+def test_how_alike_metrics_rank() -> None:
+    assert row("ranking.md", "CIDEr and CIDEr-D")[2] == str(RANK_CORRELATION.values["CIDEr", "CIDEr-D"])
+
+
+def test_every_number_has_a_source() -> None:
+    for published in (ABSTRACT50S_ACCURACY, COCO_HUMAN, NOCAPS_HUMAN, RANK_CORRELATION, UNIQUE_NGRAMS):
+        assert published.values
+        assert any(word in published.source for word in ("Table", "section"))

@@ -1,0 +1,23 @@
+"""Random generators are made in `capeval.sampling` alone."""
+
+import ast
+from pathlib import Path
+
+SOURCES = Path(__file__).parents[2] / "src"
+MAKERS = {"default_rng", "Random", "RandomState", "seed"}
+
+
+def makers(text: str) -> list[str]:
+    """What a module calls to make a random generator, or to seed a shared one."""
+    calls = (node.func for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
+    return [call.attr for call in calls if isinstance(call, ast.Attribute) and call.attr in MAKERS]
+
+
+def test_only_sampling_makes_generators() -> None:
+    modules = sorted(SOURCES.rglob("*.py"))
+    made = {path for path in modules if makers(path.read_text(encoding="utf-8"))}
+    assert made == {SOURCES / "capeval" / "sampling.py"}
+
+
+def test_the_guard_sees_generators() -> None:
+    assert makers("np.random.default_rng(0)\nrandom.Random(1)\n") == ["default_rng", "Random"]
