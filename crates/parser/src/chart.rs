@@ -3,6 +3,10 @@
 //! A cell (a span of words) keeps, for the cells above it, a small table of its plain states and
 //! lists of its heads (see [`crate::layout`]); the scores stand in one long list that grows from
 //! cell to cell. The table of all states is needed for the cell that is being built only.
+//!
+//! Tried and left: leaving out heads that no neighbouring word can go with (by the tags with which
+//! phrases begin and end) costs more than it saves, 20 % in all, since the lists are made anew for
+//! every batch.
 
 use crate::lanes::{Lanes, Mask};
 use crate::layout::{KINDS, Kind, Layout, ListedRule};
@@ -27,7 +31,7 @@ struct Places {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
     first_rule: u32,
-    rules: u16,
+    rules: u32,
     mask: Mask,
     slot: u16,
 }
@@ -74,7 +78,7 @@ impl<L: Lanes> Current<'_, L> {
         for head in heads.heads {
             let head_score = &heads.scores[usize::from(head.slot)];
             let first = head.first_rule as usize;
-            for rule in &rules[first..first + usize::from(head.rules)] {
+            for rule in &rules[first..first + head.rules as usize] {
                 let other = others.plain[usize::from(rule.other)];
                 let mask = head.mask & other.mask;
                 if mask != 0 {
@@ -256,7 +260,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
                 let (first_rule, end) = (list.starts[state], list.starts[state + 1]);
                 if first_rule < end {
                     let Entry { mask, slot } = self.entries[state];
-                    let rules = (end - first_rule) as u16;
+                    let rules = end - first_rule;
                     self.heads.push(Head { first_rule, rules, mask, slot });
                 }
             }

@@ -98,8 +98,6 @@ pub(crate) struct Layout {
     /// The states below this number are plain.
     pub(crate) plain: usize,
     pub(crate) lists: [RuleList; 4],
-    /// Which kinds of list a state has, one bit each.
-    pub(crate) kinds: Vec<u8>,
     /// In the order in which unary rules are applied.
     pub(crate) children: Vec<Child>,
     pub(crate) binary: Lists<ParentRule>,
@@ -143,10 +141,6 @@ impl Layout {
         rules.tags.iter().for_each(|&tag| is_tag[usize::from(new(tag))] = true);
         let kinds_of_rules: Vec<Kind> = rules.binary.iter().map(|&(rule, _)| order.kind(rule)).collect();
         let lists = KINDS.map(|kind| rule_list(rules, order, &kinds_of_rules, kind));
-        let kinds = (0..states).map(|state| {
-            let has_rules = |list: &RuleList| list.starts[state] < list.starts[state + 1];
-            (0..4).filter(|&kind| has_rules(&lists[kind])).map(|kind| 1 << kind).sum()
-        });
         let binary =
             rules.binary.iter().zip(&kinds_of_rules).map(|(&([parent, left, right], score), &kind)| {
                 (new(parent), ParentRule { left: new(left), right: new(right), kind, score })
@@ -156,7 +150,6 @@ impl Layout {
         Self {
             states,
             plain: order.plain,
-            kinds: kinds.collect(),
             lists,
             children: children(rules, order),
             binary: Lists::new(states, binary.collect()),

@@ -165,11 +165,6 @@ impl Lexicon {
         })
     }
 
-    /// The states that are tags.
-    pub(crate) fn states(&self) -> &[u16] {
-        &self.states
-    }
-
     pub(crate) fn class<B: AsRef<[u8]>>(
         &self,
         file: &TableFile<B>,

@@ -77,3 +77,29 @@ fn lower(letter: char) -> char {
         _ => letter,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::signature;
+
+    #[test]
+    fn a_signature_tells_capitals_dashes_digits_and_the_last_letter() {
+        let cases = [
+            ("skateborder", "UNK-LCr"),
+            ("Zorbing", "UNK-UCg"),
+            ("ZORB", "UNK-ALLCb"),
+            ("sk8er", "UNK-LC-DIG"),
+            ("12", "UNK-NUM"),
+            ("12-34", "UNK-DASH-DIG"),
+            ("x-y", "UNK-LC-DASH"),
+            ("@@@@", "UNK@"),
+            ("日本日本", "UNK本"),
+            ("İİİİ", "UNK-ALLCi"),
+            ("", "UNK"),
+        ];
+        for (word, expected) in cases {
+            assert_eq!(signature(word, false), expected, "{word}");
+        }
+        assert_eq!(signature("Zorbing", true), "UNK-INITg");
+    }
+}

@@ -45,3 +45,28 @@ pub(crate) fn respell(word: &str, is_american_our: impl FnOnce() -> bool) -> Str
 fn is_british_our(start: &str) -> bool {
     start.len() >= 3 && start.bytes().all(|letter| letter.is_ascii_lowercase())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::respell;
+
+    #[test]
+    fn british_spellings_become_american() {
+        let cases = [
+            ("haemoglobin", "hemoglobin"),
+            ("haematology", "hematology"),
+            ("anaemia", "anemia"),
+            ("Leukaemic", "Leukemic"),
+            ("programmes", "programs"),
+            ("favours", "favors"),
+            ("Favours", "Favours"),
+            ("honour", "honor"),
+            ("hours", "hours"),
+            ("flour", "flour"),
+        ];
+        for (word, expected) in cases {
+            assert_eq!(respell(word, || false), expected, "{word}");
+        }
+        assert_eq!(respell("contours", || true), "contours");
+    }
+}

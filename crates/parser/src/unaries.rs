@@ -77,3 +77,39 @@ impl Closure {
         self.chains.push(chain);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::close;
+    use crate::source::UnaryRule;
+
+    fn rule(parent: u32, child: u32, score: f32) -> UnaryRule {
+        UnaryRule { parent, child, score }
+    }
+
+    #[test]
+    fn the_best_chain_between_two_states_is_one_rule() {
+        let chains = close(&[rule(0, 1, -1.0), rule(1, 2, -2.0), rule(0, 2, -4.0), rule(2, 0, -1.0)], 3);
+        let score = |parent, child| {
+            let chain = chains.iter().find(|chain| (chain.parent, chain.child) == (parent, child));
+            chain.map(|chain| chain.score)
+        };
+        assert_eq!(score(0, 2), Some(-3.0));
+        assert_eq!(score(1, 0), Some(-3.0));
+        assert_eq!(score(2, 1), Some(-2.0));
+        assert_eq!(score(0, 0), None);
+        assert_eq!(chains.len(), 6);
+    }
+
+    #[test]
+    fn sums_are_made_in_the_rules_order() {
+        let (large, small) = (-16_777_216.0, -1.0);
+        // (small + small) + large differs from (small + large) + small in floats.
+        let chains = close(&[rule(1, 2, small), rule(2, 3, small), rule(0, 1, large)], 4);
+        let chain = chains.iter().find(|chain| (chain.parent, chain.child) == (0, 3)).unwrap();
+        assert_eq!(chain.score, -16_777_218.0);
+        let chains = close(&[rule(0, 1, large), rule(1, 2, small), rule(2, 3, small)], 4);
+        let chain = chains.iter().find(|chain| (chain.parent, chain.child) == (0, 3)).unwrap();
+        assert_eq!(chain.score, -16_777_216.0);
+    }
+}

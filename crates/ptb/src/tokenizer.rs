@@ -322,6 +322,30 @@ mod tests {
         assert_eq!(spans, expected, "for {text:?}");
     }
 
+    /// As CoreNLP 3.6.0 with the annotators `tokenize,ssplit` gives them.
+    #[test]
+    fn release_3_6_0_differs() {
+        let cases: [(&str, &[&str]); 10] = [
+            ("Wait.... A dog", &["Wait", "...", ".", "A", "dog"]),
+            (". . . . A", &["...", ".", "A"]),
+            ("E! is OK! magazine", &["E!", "is", "OK!", "magazine"]),
+            ("f*cking sh*tty", &["f*cking", "sh*tty"]),
+            ("my_file-name.mp4 x.3gp, too", &["my_file-name.mp4", "x.3gp", ",", "too"]),
+            ("<STORYID cat=w pri=u>", &["<STORYID\u{a0}cat=w\u{a0}pri=u>"]),
+            ("U.S. Did it", &["U.S.", ".", "Did", "it"]),
+            ("O\u{2019}Malley", &["O'Malley"]),
+            ("a == b v. the", &["a", "==", "b", "v.", "the"]),
+            ("\u{95} \u{99} \u{2043}", &["\u{2022}", "\u{2122}", "\u{2043}"]),
+        ];
+        let options = Options { lowercase: false, punctuation: Punctuation::Keep };
+        let mut tokenizer = Tokenizer::with_release(Release::V3_6_0);
+        for (text, expected) in cases {
+            let mut tokens = Vec::new();
+            tokenizer.tokenize_into(text, &options, |token| tokens.push(token.to_owned()));
+            assert_eq!(tokens, expected, "{text}");
+        }
+    }
+
     proptest! {
         #[test]
         fn short_cuts_change_nothing(text in any::<String>()) {

@@ -158,3 +158,28 @@ impl Tree {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::order;
+
+    /// OpenJDK 17: keys with these hash codes, put in this order into `new HashSet<>(64)` and printed
+    /// in the order of its iterator. 18 of them are in one bucket.
+    #[test]
+    fn a_long_bucket_has_javas_order() {
+        let put = [
+            29957, 20485, 26885, 10373, 16389, 25861, 6277, 8197, 58757, 59013, 10885, 48901, 35461, 14597,
+            61573, 39173, 9733, 17541, 886, 99, 911, 92, 385, 795,
+        ];
+        let walked = [
+            385, 16389, 26885, 29957, 48901, 39173, 35461, 20485, 17541, 10373, 9733, 10885, 14597, 25861,
+            6277, 8197, 58757, 59013, 61573, 911, 795, 92, 99, 886,
+        ];
+        assert_eq!(order(put.to_vec(), 64, |&hash| hash), walked);
+    }
+
+    #[test]
+    fn short_buckets_keep_the_order_of_insertion() {
+        assert_eq!(order(vec![128, 64, 1, 0, 65], 64, |&hash| hash), [128, 64, 0, 1, 65]);
+    }
+}

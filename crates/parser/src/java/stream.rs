@@ -107,12 +107,17 @@ impl<'a> Reader<'a> {
         known.ok_or_else(|| self.wrong("a reference to an earlier object", format!("{handle:#x}")))
     }
 
-    /// One object with all that belongs to it.
-    fn value(&mut self) -> Result<Value, ModelError> {
+    fn go_deeper(&mut self) -> Result<(), ModelError> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(self.wrong("at most 100 objects inside of each other", "more".into()));
+            return Err(self.wrong("at most 100 objects and classes inside of each other", "more".into()));
         }
+        Ok(())
+    }
+
+    /// One object with all that belongs to it.
+    fn value(&mut self) -> Result<Value, ModelError> {
+        self.go_deeper()?;
         let code = self.u8()?;
         let value = self.coded_value(code)?;
         self.depth -= 1;
@@ -158,10 +163,7 @@ impl<'a> Reader<'a> {
     }
 
     fn new_class(&mut self) -> Result<usize, ModelError> {
-        self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(self.wrong("at most 100 classes above each other", "more".into()));
-        }
+        self.go_deeper()?;
         let name = self.short_text()?;
         self.take(8)?;
         let number = self.add(Object::Pending);
