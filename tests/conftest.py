@@ -1,5 +1,9 @@
-"""Settings of all tests."""
+"""What all tests stand on: settings of Hypothesis, and the same surroundings however they are started."""
 
+import os
+import signal
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Shared machines are slow at times, and a slow example is no failure.
@@ -16,3 +20,16 @@ settings.register_profile(
     "thorough", parent=settings.get_profile("capeval"), max_examples=100, derandomize=False
 )
 settings.load_profile("capeval")
+
+# Variables that change what programs print, or where they look.
+FOREIGN = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PYTHONWARNINGS", "RAYON_NUM_THREADS")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Gives the tests, and the programs that they start, the same signals and environment everywhere."""
+    # A shell makes a job in the background ignore interrupts, and programs inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in FOREIGN:
+        os.environ.pop(name, None)
+    os.environ["LC_ALL"] = "C.UTF-8"
+    os.environ["TZ"] = "UTC"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import fcntl
 import io
 import json
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
-import time
+import termios
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,7 @@ import pytest
 import capeval
 from capeval.cli.console import system_names
 from capeval.metrics import METRICS
+from tests.waiting import wait_until
 
 REFERENCES = [
     {"image_id": image, "caption": caption}
@@ -433,16 +437,37 @@ def test_a_reader_that_leaves_is_no_error(files: Path) -> None:
         assert process.stderr.read() == b""
 
 
+def _waits_for_input(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a process has read all there is, and sleeps until there is more."""
+    assert process.stdin is not None
+    (unread,) = struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, b"\0" * 4))
+    state = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return unread == 0 and state == "S"
+
+
 def test_an_interrupt_is_quiet() -> None:
     command = [sys.executable, "-m", "capeval", "tokenize", "-"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        time.sleep(3)
+        assert process.stdin is not None
+        process.stdin.write(b"a man on a horse\n")
+        process.stdin.flush()
+        # Python looks at signals when a call of the system is interrupted, not just before it.
+        wait_until(lambda: _waits_for_input(process), lambda: "the command does not read")
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
+        assert process.wait() == 130
         assert process.stderr is not None
         assert process.stderr.read() == b""
+
+
+def _everything(terminal: int) -> bytes:
+    """What programs write to a terminal until the last of them closes it."""
+    parts = []
+    with contextlib.suppress(OSError):
+        while part := os.read(terminal, 100_000):
+            parts.append(part)
+    return b"".join(parts)
 
 
 def test_progress_shows_on_a_terminal_alone(files: Path) -> None:
@@ -452,11 +477,12 @@ def test_progress_shows_on_a_terminal_alone(files: Path) -> None:
         "    steps.next('Reading [x]'); time.sleep(1.6); steps.next('Scoring'); time.sleep(0.4)\n"
     )
     ours, theirs = pty.openpty()
-    subprocess.run(
-        [sys.executable, "-c", code], stderr=theirs, check=True, env={**os.environ, "TERM": "xterm"}
-    )
-    os.close(theirs)
-    assert b"Reading [x]" in os.read(ours, 100_000)
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stderr=theirs, env={**os.environ, "TERM": "xterm"}) as process:
+        os.close(theirs)
+        shown = _everything(ours)
+    assert process.returncode == 0
+    assert b"Reading [x]" in shown
     os.close(ours)
     silent = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert (silent.stdout, silent.stderr) == (b"", b"")

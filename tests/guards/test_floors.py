@@ -152,6 +152,10 @@ CRATES = {
     "tokens": {"capeval-ptb"},
     "metrics": {"capeval-tokens"},
     "meteor": {"capeval-tables", "capeval-tokens"},
+    "dependencies": {"capeval-ptb"},
+    "lemmas": {"capeval-tables"},
+    "spice": {"capeval-dependencies", "capeval-meteor", "capeval-ptb", "capeval-tables"},
+    "classfiles": {"capeval-dependencies", "capeval-lemmas", "capeval-spice", "capeval-tables"},
     "python": {
         "capeval-ptb",
         "capeval-formats",

@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::error::{HeadError, RulesError};
+use crate::error::{ConversionError, RulesError};
 use crate::labels::{Label, Labels};
 use crate::pattern::{LabelTests, Matcher, Name, Pattern, Scratch, TestId};
 use crate::rules::HeadRules;
@@ -25,7 +25,7 @@ enum Direction {
 }
 
 impl Direction {
-    fn from_left(self) -> bool {
+    fn starts_left(self) -> bool {
         matches!(self, Direction::Left | Direction::LeftAny | Direction::LeftExcept)
     }
 }
@@ -204,7 +204,7 @@ impl HeadFinder {
     }
 
     /// The heads of all nodes of a tree.
-    pub fn find(&self, tree: &Tree, labels: &Labels, heads: &mut Heads) -> Result<(), HeadError> {
+    pub fn find(&self, tree: &Tree, labels: &Labels, heads: &mut Heads) -> Result<(), ConversionError> {
         let nodes = tree.size();
         for list in [&mut heads.child, &mut heads.child_without_parent, &mut heads.word] {
             list.clear();
@@ -262,7 +262,7 @@ struct Finding<'a> {
 }
 
 impl Finding<'_> {
-    fn head(&mut self, node: NodeId, parent: Option<NodeId>) -> Result<NodeId, HeadError> {
+    fn head(&mut self, node: NodeId, parent: Option<NodeId>) -> Result<NodeId, ConversionError> {
         if let Some(only) = self.tree.only_child(node) {
             return Ok(only);
         }
@@ -434,14 +434,14 @@ impl Finding<'_> {
             })
     }
 
-    fn by_table(&self, node: NodeId) -> Result<NodeId, HeadError> {
+    fn by_table(&self, node: NodeId) -> Result<NodeId, ConversionError> {
         let category = self.category(node);
         let Some(searches) = self.finder.table.get(&category).filter(|searches| !searches.is_empty()) else {
-            return Err(HeadError::NoRule { category: self.labels.text(category).to_owned() });
+            return Err(ConversionError::NoHeadRule { category: self.labels.text(category).to_owned() });
         };
         let kids = &self.kids;
         let found = searches.iter().find_map(|search| self.search(kids, search));
-        let from_left = searches[searches.len() - 1].direction.from_left();
+        let from_left = searches[searches.len() - 1].direction.starts_left();
         let default = if from_left { &self.finder.default_left } else { &self.finder.default_right };
         Ok(match found.or_else(|| self.search(kids, default)) {
             Some(at) => kids[self.first_member(kids, at)],
@@ -509,5 +509,134 @@ impl Finding<'_> {
         let tag = self.labels.passes(label, self.finder.tests.punctuation_tag)
             || !interjections && label == named.uh;
         tag && self.tree.is_preterminal(node) || label == named.intj && !interjections
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn small_rules() -> HeadRules {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let table = [
+            ("ROOT", "left S SBARQ"),
+            ("S", "left VP NP"),
+            ("SQ", "left VP SQ VBZ"),
+            ("SBARQ", "left SQ"),
+            ("SBAR", "left S"),
+            ("NP", "rightdis NN NNS;left NP;right DT"),
+            ("VP", "left VBD VBZ VBN VBG VP"),
+            ("PP", "right IN"),
+            ("ADJP", "leftdis JJ NN"),
+            ("X", "leftexcept JJ"),
+            ("CONJP", "left CC"),
+        ];
+        HeadRules {
+            table: table
+                .map(|(category, lists)| (category.to_owned(), lists.split(';').map(words).collect()))
+                .to_vec(),
+            punctuation_tags: words(", : . -LRB-"),
+            auxiliaries: words("has will"),
+            copulas: words("is was"),
+            passive_auxiliaries: words("is was got"),
+            verb_tags: words("VBZ VBD MD"),
+            auxiliary_tags: words("MD"),
+            conjunction_phrases: vec!["CONJP < (CC $+ RB=head)".to_owned()],
+            copular_questions: vec!["SBARQ < (WHNP $++ ADJP=head)".to_owned()],
+            temporal_verb_phrase: "/^VP/ < NP-TMP !< /^V/".to_owned(),
+        }
+    }
+
+    /// The label of the head child of the topmost node of a category, and of the same as patterns see it.
+    fn heads(tree: &str, category: &str) -> [String; 2] {
+        let mut tests = LabelTests::default();
+        let rules = small_rules();
+        let head_tests = HeadTests::new(&rules, &mut tests).unwrap();
+        let mut labels = Labels::new(std::sync::Arc::new(tests));
+        let finder = HeadFinder::new(&rules, head_tests, &mut labels).unwrap();
+        let tree = Tree::read(tree, &mut labels).unwrap();
+        let mut heads = Heads::default();
+        finder.find(&tree, &labels, &mut heads).unwrap();
+        let category = labels.intern(category);
+        let node = tree.preorder().find(|&node| tree.label(node) == category).unwrap();
+        [&heads.child, &heads.child_without_parent]
+            .map(|children| tree.child_text(children[node.index()], &labels))
+    }
+
+    impl Tree {
+        fn child_text(&self, node: NodeId, labels: &Labels) -> String {
+            let mut text = labels.text(self.label(node)).to_owned();
+            for leaf in self.subtree(node).filter(|&node| self.is_leaf(node)) {
+                text.push(' ');
+                text.push_str(labels.text(self.label(leaf)));
+            }
+            text
+        }
+    }
+
+    fn head(tree: &str, category: &str) -> String {
+        let [head, _] = heads(tree, category);
+        head
+    }
+
+    #[test]
+    fn lists_are_searched_in_their_direction() {
+        assert_eq!(head("(NP (NN a) (NNS b) (DT c))", "NP"), "NNS b");
+        assert_eq!(head("(NP (DT a) (DT b))", "NP"), "DT b");
+        assert_eq!(head("(NP (DT a) (NP (NN b)) (DT c))", "NP"), "NP b");
+        assert_eq!(head("(ADJP (NN a) (JJ b))", "ADJP"), "NN a");
+        assert_eq!(head("(X (JJ a) (NN b) (NN c))", "X"), "NN b");
+        assert_eq!(head("(NP-TMP (JJ a) (NN b))", "NP-TMP"), "NN b");
+    }
+
+    #[test]
+    fn punctuation_is_a_head_only_where_there_is_nothing_else() {
+        assert_eq!(head("(PP (FW a) (JJ b) (. .))", "PP"), "JJ b");
+        assert_eq!(head("(VP (, ,) (JJ b) (. .))", "VP"), "JJ b");
+        assert_eq!(head("(PP (, ,) (. .))", "PP"), ". .");
+    }
+
+    #[test]
+    fn the_first_member_of_a_coordination_is_the_head() {
+        assert_eq!(head("(NP (NN a) (CC and) (NN b))", "NP"), "NN a");
+        assert_eq!(head("(NP (NN a) (, ,) (NN b) (, ,) (CC and) (NN c))", "NP"), "NN a");
+        assert_eq!(head("(NP (NN a) (NN b) (, ,) (CC and) (NN c))", "NP"), "NN b");
+        assert_eq!(head("(NP (UH oh) (CC and) (NN b))", "NP"), "NN b");
+        assert_eq!(head("(NP (CC and) (NN b))", "NP"), "NN b");
+    }
+
+    #[test]
+    fn the_complement_of_an_auxiliary_is_the_head() {
+        assert_eq!(head("(VP (VBZ has) (VP (VBN run)))", "VP"), "VP run");
+        assert_eq!(head("(VP (VBD got) (VP (VBN hit)))", "VP"), "VP hit");
+        assert_eq!(head("(VP (VBD got) (NP (NN wet)))", "VP"), "VBD got");
+        assert_eq!(head("(VP (VBZ Is) (NP (NN wet)))", "VP"), "NP wet");
+        assert_eq!(head("(VP (VBZ is) (NP-TMP (NN now)))", "VP"), "VBZ is");
+        assert_eq!(head("(SQ (VBZ is) (NP (NN it)))", "SQ"), "VBZ is");
+        assert_eq!(head("(SQ (NP (NN it)) (VBZ is) (NP (NN x)))", "SQ"), "NP x");
+    }
+
+    #[test]
+    fn there_beside_a_copula_keeps_it_the_head_but_patterns_do_not_see_that() {
+        let tree = "(S (NP (EX there)) (VP (VBZ is) (NP (NN x))))";
+        assert_eq!(heads(tree, "VP"), ["VBZ is", "NP x"]);
+    }
+
+    #[test]
+    fn patterns_decide_for_conjunctions_and_questions() {
+        assert_eq!(head("(CONJP (CC but) (RB also))", "CONJP"), "RB also");
+        assert_eq!(head("(CONJP (CC but) (FW also))", "CONJP"), "CC but");
+        assert_eq!(head("(SBARQ (WHNP what) (VBZ is) (ADJP (JJ wrong)))", "SBARQ"), "ADJP wrong");
+    }
+
+    #[test]
+    fn a_category_without_rule_is_told() {
+        let mut tests = LabelTests::default();
+        let head_tests = HeadTests::new(&small_rules(), &mut tests).unwrap();
+        let mut labels = Labels::new(std::sync::Arc::new(tests));
+        let finder = HeadFinder::new(&small_rules(), head_tests, &mut labels).unwrap();
+        let tree = Tree::read("(S (ZZ (A a) (B b)))", &mut labels).unwrap();
+        let error = finder.find(&tree, &labels, &mut Heads::default()).unwrap_err();
+        assert!(error.to_string().contains("ZZ"));
     }
 }

@@ -12,6 +12,7 @@ pub struct Label(u32);
 
 impl Label {
     /// The label's number: small for labels that rules name, growing in the order of interning.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -32,13 +33,15 @@ pub struct Labels {
     known: FxHashMap<Arc<str>, Label>,
     entries: Vec<Entry>,
     rows: Vec<u64>,
+    words: usize,
     fixed: usize,
 }
 
 impl Labels {
     /// No labels yet; `tests` are those of all patterns that will be matched.
     pub fn new(tests: Arc<LabelTests>) -> Self {
-        Labels { tests, known: FxHashMap::default(), entries: Vec::new(), rows: Vec::new(), fixed: 0 }
+        let words = tests.words();
+        Labels { tests, known: FxHashMap::default(), entries: Vec::new(), rows: Vec::new(), words, fixed: 0 }
     }
 
     /// The number that stands for `text`.
@@ -49,8 +52,8 @@ impl Labels {
         let label = Label(u32::try_from(self.entries.len()).expect("fewer than 2^32 labels"));
         let text: Arc<str> = text.into();
         let category = basic_category(&text);
-        self.rows.resize(self.rows.len() + self.tests.words(), 0);
-        let from = self.rows.len() - self.tests.words();
+        let from = self.rows.len();
+        self.rows.resize(from + self.words, 0);
         self.tests.evaluate(&text, category, &mut self.rows[from..]);
         self.known.insert(text.clone(), label);
         self.entries.push(Entry { text: text.clone(), category: label });
@@ -67,19 +70,21 @@ impl Labels {
     }
 
     /// The label without its annotations: `NP` for `NP-TMP`.
+    #[inline]
     pub fn category(&self, label: Label) -> Label {
         self.entries[label.index()].category
     }
 
     /// Whether the label passes a test.
+    #[inline]
     pub fn passes(&self, label: Label, test: TestId) -> bool {
-        self.row(label)[test.word()] & test.bit() != 0
+        self.rows[label.index() * self.words + test.word()] & test.bit() != 0
     }
 
     /// One bit for each test.
+    #[inline]
     pub(crate) fn row(&self, label: Label) -> &[u64] {
-        let words = self.tests.words();
-        &self.rows[label.index() * words..(label.index() + 1) * words]
+        &self.rows[label.index() * self.words..][..self.words]
     }
 
     pub(crate) fn tests(&self) -> &LabelTests {
@@ -107,7 +112,7 @@ impl Labels {
         for entry in self.entries.drain(self.fixed..) {
             self.known.remove(&entry.text);
         }
-        self.rows.truncate(self.fixed * self.tests.words());
+        self.rows.truncate(self.fixed * self.words);
     }
 }
 

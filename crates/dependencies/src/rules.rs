@@ -1,8 +1,14 @@
 //! The rules that a model brings: relations with their tree patterns, and head rules, as plain data.
 
+use serde::{Deserialize, Serialize};
+
+use crate::rewriting::RewritingRule;
+
 /// All that the conversion needs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
+    /// The steps that rewrite a tree before relations are read from it.
+    pub rewriting: Vec<RewritingRule>,
     /// The relations, in the order in which they are tried.
     pub relations: Vec<RelationRule>,
     /// How heads are found.
@@ -12,7 +18,7 @@ pub struct Rules {
 }
 
 /// A grammatical relation.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RelationRule {
     /// Its name, such as `nmod:poss`.
     pub name: String,
@@ -25,7 +31,7 @@ pub struct RelationRule {
 }
 
 /// How the head of a node is found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadRules {
     /// For each category lists that begin with a search direction (`left`, `leftdis`, `leftexcept`,
     /// `right`, ...) and go on with categories; the first list that finds a child decides. If

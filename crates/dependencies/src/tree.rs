@@ -12,10 +12,12 @@ impl NodeId {
     pub(crate) const NONE: NodeId = NodeId(u32::MAX);
 
     /// The node's place in vectors with one entry a node.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
+    #[inline]
     pub(crate) fn get(self) -> Option<NodeId> {
         (self != NodeId::NONE).then_some(self)
     }
@@ -92,6 +94,7 @@ impl Tree {
     }
 
     /// A node's label.
+    #[inline]
     pub fn label(&self, node: NodeId) -> Label {
         self.nodes[node.index()].label
     }
@@ -102,37 +105,44 @@ impl Tree {
     }
 
     /// The parent, unless the node is the root or detached.
+    #[inline]
     pub fn parent(&self, node: NodeId) -> Option<NodeId> {
         self.nodes[node.index()].parent.get()
     }
 
     /// The first child.
+    #[inline]
     pub fn first_child(&self, node: NodeId) -> Option<NodeId> {
         self.nodes[node.index()].first.get()
     }
 
     /// The last child.
+    #[inline]
     pub fn last_child(&self, node: NodeId) -> Option<NodeId> {
         self.nodes[node.index()].last.get()
     }
 
     /// The sister to the right.
+    #[inline]
     pub fn next_sibling(&self, node: NodeId) -> Option<NodeId> {
         self.nodes[node.index()].next.get()
     }
 
     /// The sister to the left.
+    #[inline]
     pub fn previous_sibling(&self, node: NodeId) -> Option<NodeId> {
         self.nodes[node.index()].previous.get()
     }
 
     /// The only child, if there is one alone.
+    #[inline]
     pub fn only_child(&self, node: NodeId) -> Option<NodeId> {
         let Node { first, last, .. } = self.nodes[node.index()];
         (first == last).then_some(first).and_then(NodeId::get)
     }
 
     /// The children, from left to right.
+    #[inline]
     pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::successors(self.first_child(node), |&child| self.next_sibling(child))
     }
@@ -148,26 +158,31 @@ impl Tree {
     }
 
     /// Whether a node has no children.
+    #[inline]
     pub fn is_leaf(&self, node: NodeId) -> bool {
         self.first_child(node).is_none()
     }
 
     /// Whether a node is a tag: its only child is a leaf.
+    #[inline]
     pub fn is_preterminal(&self, node: NodeId) -> bool {
         self.only_child(node).is_some_and(|child| self.is_leaf(child))
     }
 
     /// Whether a node is neither leaf nor tag.
+    #[inline]
     pub fn is_phrase(&self, node: NodeId) -> bool {
         !self.is_leaf(node) && !self.is_preterminal(node)
     }
 
     /// The node that follows in pre-order inside of the subtree of `top`.
+    #[inline]
     pub fn next_in_subtree(&self, node: NodeId, top: NodeId) -> Option<NodeId> {
         self.first_child(node).or_else(|| self.next_outside(node, top))
     }
 
     /// The node that follows in pre-order after the whole subtree of `node`, inside of that of `top`.
+    #[inline]
     pub fn next_outside(&self, mut node: NodeId, top: NodeId) -> Option<NodeId> {
         while node != top {
             if let Some(next) = self.next_sibling(node) {
@@ -179,11 +194,13 @@ impl Tree {
     }
 
     /// A node and all below it, in pre-order.
+    #[inline]
     pub fn subtree(&self, top: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::successors(Some(top), move |&node| self.next_in_subtree(node, top))
     }
 
     /// All nodes, in pre-order.
+    #[inline]
     pub fn preorder(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.subtree(self.root)
     }

@@ -11,6 +11,7 @@ mod matching;
 mod pronouns;
 mod quantifiers;
 mod rewriting;
+mod rules;
 mod scene_graph;
 #[cfg(test)]
 mod tests;
@@ -21,5 +22,6 @@ pub use error::ReadError;
 pub use lists::{ListError, Lists, WordLists};
 pub use matching::{Category, Comparison, Counts, GraphTuples, Scores, compare};
 pub use rewriting::rewrite;
+pub use rules::{Rules, RulesError};
 pub use scene_graph::{Object, Relation, SceneGraph, SceneTuple};
 pub use tuples::{ParsedSentence, Tuple, read_tuples, tuples};

@@ -2,9 +2,10 @@
 
 use capeval_dependencies::processed::MultiwordPrepositions;
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 /// The reference's word lists as they stand there.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WordLists {
     /// Prepositions of two words, joined by `_`.
     pub two_word_prepositions: Vec<String>,

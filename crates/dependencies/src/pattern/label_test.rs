@@ -8,10 +8,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub struct TestId(u16);
 
 impl TestId {
+    #[inline]
     pub(crate) fn word(self) -> usize {
         usize::from(self.0) / 64
     }
 
+    #[inline]
     pub(crate) fn bit(self) -> u64 {
         1 << (self.0 % 64)
     }
@@ -89,6 +91,7 @@ impl LabelTests {
     }
 
     /// Machine words a row of bits takes.
+    #[inline]
     pub(crate) fn words(&self) -> usize {
         self.tests.len().div_ceil(64)
     }

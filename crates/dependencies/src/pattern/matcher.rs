@@ -322,3 +322,112 @@ impl Run<'_> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::pattern::LabelTests;
+
+    /// The words below the nodes of a name, for each match in order. Each node's head is its last child.
+    fn found(pattern: &str, name: &str, tree: &str) -> Vec<String> {
+        let mut tests = LabelTests::default();
+        let pattern = Pattern::compile(pattern, &mut tests).unwrap();
+        let name = pattern.name(name).unwrap();
+        let mut labels = Labels::new(Arc::new(tests));
+        let tree = Tree::read(tree, &mut labels).unwrap();
+        let mut heads = vec![NodeId::NONE; tree.size()];
+        tree.preorder().for_each(|node| heads[node.index()] = tree.last_child(node).unwrap_or(NodeId::NONE));
+        let matcher = Matcher::new(&tree, &labels, &heads);
+        let words = |node: NodeId| {
+            let leaves = tree.subtree(node).filter(|&node| tree.is_leaf(node));
+            leaves.map(|leaf| labels.text(tree.label(leaf))).collect::<Vec<_>>().join(" ")
+        };
+        let mut all = Vec::new();
+        for node in tree.preorder() {
+            matcher.each(&pattern, node, &mut Scratch::default(), &mut |matched| {
+                all.push(matched.node(name).map_or_else(|| "-".to_owned(), words));
+                false
+            });
+        }
+        all
+    }
+
+    const TREE: &str = "(S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (NP (DT a) (NN cat)) (PP (IN on) (NP (NN mats))))) (. .))";
+
+    #[test]
+    fn each_relation_has_its_candidates_in_order() {
+        let cases: [(&str, &[&str]); 26] = [
+            ("S < __=x", &["the dog", "sees a cat on mats", "."]),
+            ("S <2 __=x", &["sees a cat on mats"]),
+            ("S <- __=x", &["."]),
+            ("S <-3 NP=x", &["the dog"]),
+            ("S << NN=x", &["dog", "cat", "mats"]),
+            ("S <= /^S|VP/=x", &["the dog sees a cat on mats .", "sees a cat on mats"]),
+            ("NN=x > NP", &["dog", "cat", "mats"]),
+            ("NN=x >1 NP", &["mats"]),
+            ("NN=x >: NP", &["mats"]),
+            ("NP=x <: NN", &["mats"]),
+            ("cat >> NP=x", &["a cat", "a cat on mats"]),
+            ("mats >>, NP=x", &["mats"]),
+            ("mats >>- VP=x", &["sees a cat on mats"]),
+            ("VP <<, __=x", &["sees", "sees"]),
+            ("VP <<- NP=x", &["a cat on mats", "mats"]),
+            ("NP=x <<: mats", &["mats"]),
+            ("NP $++ __=x > S", &[".", "sees a cat on mats"]),
+            ("/[.]/ $-- __=x", &["the dog", "sees a cat on mats"]),
+            ("VP $+ __=x", &["."]),
+            ("VP $- __=x", &["the dog"]),
+            ("VP $ __=x", &["the dog", "."]),
+            ("S <<# __=x", &[".", "."]),
+            ("VP <# NP=x", &["a cat on mats"]),
+            ("mats >># /^[VN]P/=x", &["mats", "a cat on mats", "sees a cat on mats"]),
+            ("S <+(VP) NP=x", &["the dog", "a cat on mats"]),
+            ("DT . NN=x", &["dog", "cat"]),
+        ];
+        for (pattern, expected) in cases {
+            assert_eq!(found(pattern, "x", TREE), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn the_last_relation_varies_fastest_and_ways_are_counted() {
+        let tree = "(S (A a) (A b) (B c) (B d))";
+        assert_eq!(found("S < A=x < B", "x", tree), ["a", "a", "b", "b"]);
+        assert_eq!(found("S < A < B=x", "x", tree), ["c", "d", "c", "d"]);
+        assert_eq!(found("S [ < A=x | < B=x ]", "x", tree), ["a", "b", "c", "d"]);
+        assert_eq!(found("A=x !$+ A", "x", tree), ["b"]);
+        assert_eq!(found("S=s < (A=x !$++ (A > =s))", "x", tree), ["b"]);
+    }
+
+    #[test]
+    fn optional_parts_name_their_first_match_or_nothing() {
+        let tree = "(S (A a) (A b) (B c))";
+        assert_eq!(found("S ?< A=x < B", "x", tree), ["a"]);
+        assert_eq!(found("S ?< C=x < B", "x", tree), ["-"]);
+    }
+
+    #[test]
+    fn names_links_and_groups_compare_nodes() {
+        let tree = "(S (NP-1 a) (CC and) (NP-2 a))";
+        assert_eq!(found("S < (NP-1=x $++ ~x=y)", "y", tree), Vec::<String>::new());
+        assert_eq!(found("S < (@NP=x $++ @~x=y)", "y", tree), ["a"]);
+        assert_eq!(found("S < (/^NP-(.)$/#1%n=x $++ /^NP-(.)$/#1%n)", "x", tree), Vec::<String>::new());
+        assert_eq!(found("S < (/^(N.)-.$/#1%n=x $++ /^(N.)-.$/#1%n)", "x", tree), ["a"]);
+        assert_eq!(found("S < (NP-1=x !== =x)", "x", tree), Vec::<String>::new());
+        assert_eq!(found("S < NP-1=x : (=x $+ CC)", "x", tree), ["a"]);
+    }
+
+    #[test]
+    fn below_a_node_its_own_sisters_are_out_of_sight() {
+        let mut tests = LabelTests::default();
+        let pattern = Pattern::compile("A $+ B", &mut tests).unwrap();
+        let mut labels = Labels::new(Arc::new(tests));
+        let tree = Tree::read("(S (A a) (B b))", &mut labels).unwrap();
+        let a = tree.first_child(tree.root()).unwrap();
+        let matcher = Matcher::new(&tree, &labels, &[]);
+        assert!(matcher.matches(&pattern, a, &mut Scratch::default()));
+        assert!(!matcher.below(a).matches(&pattern, a, &mut Scratch::default()));
+    }
+}

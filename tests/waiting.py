@@ -1,0 +1,20 @@
+"""Waiting for a state, never for a time: on a slow machine a test takes longer, and does not fail."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+# So long that only what never comes is given up: a machine with both cores busy may be ten times slower.
+PATIENCE = 300.0
+
+
+def wait_until(state: Callable[[], T], missing: Callable[[], object]) -> T:
+    """Waits until `state()` is true, and returns it; fails with `missing()` when that never comes."""
+    end = time.monotonic() + PATIENCE
+    while not (reached := state()):
+        assert time.monotonic() < end, missing()
+        time.sleep(0.02)
+    return reached
