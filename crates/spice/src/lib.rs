@@ -6,6 +6,7 @@
 
 mod concept;
 mod error;
+mod images;
 mod lists;
 mod matching;
 mod pronouns;
@@ -19,6 +20,7 @@ mod tuples;
 
 pub use concept::{Concept, Concepts};
 pub use error::ReadError;
+pub use images::image_graphs;
 pub use lists::{ListError, Lists, WordLists};
 pub use matching::{Category, Comparison, Counts, GraphTuples, Scores, compare};
 pub use rewriting::rewrite;

@@ -209,6 +209,22 @@ fn tuples_match_part_by_part() {
 }
 
 #[test]
+fn a_row_has_three_counts_a_category() {
+    let row = compared(&["dog, red"], &["hound, red", "man"]).row();
+    assert_eq!(row[..6], [2, 3, 2, 1, 2, 1]);
+    assert_eq!(row[12..15], [1, 1, 1]);
+}
+
+#[test]
+fn captions_of_an_image_are_one_graph() {
+    let captions = [all(&["dog"]), all(&["hound", "man"]), all(&["man"])];
+    let graphs = image_graphs(&captions, &[0, 2, 2, 3], &synonyms(), &lists()).expect("a complete table");
+    let words: Vec<_> = graphs.iter().map(|tuples| object_words(tuples.graph())).collect();
+    let expected: [&[&[&str]]; 3] = [&[&["dog", "hound"], &["man"]], &[], &[&["man"]]];
+    assert_eq!(words, expected);
+}
+
+#[test]
 fn merged_attributes_are_no_colors() {
     let comparison = compared(&["dog, gray"], &["dog, gray", "dog, grey"]);
     assert_eq!(counts(&comparison, Category::Attribute), (1, 1, 1));
