@@ -8,6 +8,7 @@
 mod analysis;
 mod concept;
 mod error;
+mod images;
 mod lists;
 mod matching;
 mod model;
@@ -24,6 +25,7 @@ mod tuples;
 pub use analysis::{AnalysisError, NamedEdge, Stages};
 pub use concept::{Concept, Concepts};
 pub use error::ReadError;
+pub use images::image_graphs;
 pub use lists::{ListError, Lists, WordLists};
 pub use matching::{Category, Comparison, Counts, GraphTuples, Scores, compare};
 pub use model::{KIND, Model, ModelError, Shared};

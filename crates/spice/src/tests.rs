@@ -119,6 +119,24 @@ fn nouns_take_the_place_of_pronouns() {
 }
 
 #[test]
+fn a_cycle_without_nouns_ends_the_search_for_a_noun() {
+    // The reference searches on for ever here: "runs" and "falls" govern each other.
+    let tuples = read(
+        "she/PRP/she runs/VBZ/run and/CC/and falls/VBZ/fall it/PRP/it",
+        "nsubj 2 1, root 0 2, acl 2 4, cc 4 3, dobj 4 5, conj 4 2",
+    );
+    assert!(tuples.iter().all(|tuple| !matches!(tuple, Tuple::Object(_))), "{tuples:?}");
+}
+
+#[test]
+fn of_equally_similar_objects_the_first_one_merges() {
+    // "person" shares one of two synsets with "man" as well as with "human".
+    let graph = graph(&["human", "man", "person"]);
+    let expected: [&[&str]; 2] = [&["human", "person"], &["man"]];
+    assert_eq!(object_words(&graph), expected);
+}
+
+#[test]
 fn input_must_fit() {
     let sentence = Sentence { number: 0, words: &["dog"], tags: &["NN"] };
     let error = read_tuples(&ParsedSentence { sentence, lemmas: &[] }, &[], &lists()).unwrap_err();
@@ -206,6 +224,22 @@ fn tuples_match_part_by_part() {
     assert_eq!(counts(&comparison, Category::Cardinality), (0, 1, 0));
     assert_eq!(comparison.candidate_matches.iter().filter(|found| found.is_none()).count(), 1);
     assert_eq!(comparison.reference_matched.iter().filter(|&&matched| matched).count(), 4);
+}
+
+#[test]
+fn a_row_has_three_counts_a_category() {
+    let row = compared(&["dog, red"], &["hound, red", "man"]).row();
+    assert_eq!(row[..6], [2, 3, 2, 1, 2, 1]);
+    assert_eq!(row[12..15], [1, 1, 1]);
+}
+
+#[test]
+fn captions_of_an_image_are_one_graph() {
+    let captions = [all(&["dog"]), all(&["hound", "man"]), all(&["man"])];
+    let graphs = image_graphs(&captions, &[0, 2, 2, 3], &synonyms(), &lists()).expect("a complete table");
+    let words: Vec<_> = graphs.iter().map(|tuples| object_words(tuples.graph())).collect();
+    let expected: [&[&[&str]]; 3] = [&[&["dog", "hound"], &["man"]], &[], &[&["man"]]];
+    assert_eq!(words, expected);
 }
 
 #[test]
