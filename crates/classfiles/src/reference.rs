@@ -69,11 +69,12 @@ impl Reference {
         let mut spellings = pairs(evaluator, "timexMapping")?;
         spellings.extend(pairs(evaluator, "mapping")?);
         let dependencies = capeval_dependencies::Rules {
+            rewriting: rewriting(evaluator)?,
             relations: relations(evaluator)?,
             heads: heads(evaluator)?,
             verbs_without_object: text(evaluator, WORD_PATTERNS, "NP_V_S_INF_VERBS_REGEX")?,
         };
-        let rules = Rules { dependencies, rewriting: rewriting(evaluator)?, lists: lists(evaluator)? };
+        let rules = Rules { dependencies, lists: lists(evaluator)? };
         Ok(Self { rules, lemmas: morphology::read(evaluator)?, spellings, our_words: our_words(evaluator)? })
     }
 }

@@ -139,7 +139,7 @@ fn compare_rewriting(rules: &Rules, classes: &Value) {
             other => other.as_str().map(str::to_owned).into_iter().collect(),
         })
         .collect();
-    for step in &rules.rewriting {
+    for step in &rules.dependencies.rewriting {
         match step {
             RewritingRule::Coordination => {}
             RewritingRule::Date { pattern } => assert!(values.contains(&vec![pattern.clone()]), "{pattern}"),
@@ -219,7 +219,7 @@ fn lemmas_equal_the_reference() -> Outcome {
 
 fn rewriter(rules: &Rules) -> Result<(Rewriter, Labels), Box<dyn Error>> {
     let mut tests = LabelTests::default();
-    let rewriter = Rewriter::new(&rules.rewriting, &mut tests)?;
+    let rewriter = Rewriter::new(&rules.dependencies.rewriting, &mut tests)?;
     Ok((rewriter, Labels::new(Arc::new(tests))))
 }
 

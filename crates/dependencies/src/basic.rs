@@ -1,10 +1,12 @@
 //! Basic dependencies: one governor for each word.
 
-use crate::error::{HeadError, RulesError};
+use crate::error::{ConversionError, RulesError};
 use crate::heads::{HeadFinder, HeadTests, Heads};
 use crate::labels::Labels;
-use crate::pattern::LabelTests;
+use crate::pattern::{LabelTests, TestId};
+use crate::processed::HashOrder;
 use crate::relations::{Relation, RelationScratch, Relations};
+use crate::rewriting::{Rewriter, RewritingScratch};
 use crate::rules::Rules;
 use crate::tree::{NodeId, Tree};
 
@@ -19,19 +21,21 @@ pub struct Edge {
     pub dependent: u32,
 }
 
-/// Compiled rules: heads and relations. Shared by all threads.
+/// Compiled rules: rewriting, heads and relations. Shared by all threads.
 #[derive(Debug)]
 pub struct Converter {
+    rewriter: Rewriter,
     relations: Relations,
     heads: HeadFinder,
     labels: Labels,
     verbs_without_object: regex::Regex,
-    wh_tag: crate::pattern::TestId,
+    wh_tag: TestId,
 }
 
 /// What one thread needs besides the rules: room that is used for one sentence after the other.
 #[derive(Debug, Default)]
 pub struct ConverterScratch {
+    rewriting: RewritingScratch,
     relations: RelationScratch,
     heads: Heads,
     words: Words,
@@ -51,9 +55,13 @@ impl ConverterScratch {
 }
 
 impl Converter {
-    /// Compiles rules. `tests` may hold the label tests of other patterns, such as those that rewrite
-    /// trees; all patterns that work on the same labels must be compiled before.
-    pub fn new(rules: &Rules, mut tests: LabelTests) -> Result<Self, RulesError> {
+    /// Compiles rules.
+    ///
+    /// # Errors
+    /// When a tree pattern, an operation or a regular expression can't be read, or a relation is missing.
+    pub fn new(rules: &Rules) -> Result<Self, RulesError> {
+        let mut tests = LabelTests::default();
+        let rewriter = Rewriter::new(&rules.rewriting, &mut tests)?;
         let mut relations = Relations::new(&rules.relations, &mut tests)?;
         let head_tests = HeadTests::new(&rules.heads, &mut tests)?;
         let wh_tag = tests.described("/^W/", false).map_err(RulesError::Expression)?;
@@ -64,7 +72,7 @@ impl Converter {
         let expression = rules.verbs_without_object.replace("(?i:", "(?i-u:");
         let verbs_without_object = regex::Regex::new(&format!("^(?:{expression})$"))
             .map_err(|error| RulesError::Expression(error.to_string()))?;
-        Ok(Converter { relations, heads, labels, verbs_without_object, wh_tag })
+        Ok(Converter { rewriter, relations, heads, labels, verbs_without_object, wh_tag })
     }
 
     /// A set of labels for trees that this converter is to read. Each thread has its own.
@@ -82,19 +90,24 @@ impl Converter {
         &self.heads
     }
 
-    /// The basic dependencies of a (rewritten) tree: the root first, then by dependent.
+    /// The basic dependencies of a tree, which is rewritten: the root first, then by dependent.
     ///
     /// `lemma` gives the lemma of a word with a tag; it is needed only for some questions. `sentence` is
     /// the number of the sentence in its text, from 0: where several words could be moved, the reference
     /// goes by the order of a hash table, and the number is part of the hash.
+    ///
+    /// # Errors
+    /// When a rewriting rule can't be carried out on this tree, or a category has no head rule.
     pub fn convert(
         &self,
-        tree: &Tree,
-        labels: &Labels,
+        tree: &mut Tree,
+        labels: &mut Labels,
         sentence: u32,
         lemma: &dyn Fn(&str, &str) -> String,
         scratch: &mut ConverterScratch,
-    ) -> Result<Vec<Edge>, HeadError> {
+    ) -> Result<Vec<Edge>, ConversionError> {
+        self.rewriter.rewrite(tree, labels, &mut scratch.rewriting)?;
+        let (tree, labels) = (&*tree, &*labels);
         self.heads.find(tree, labels, &mut scratch.heads)?;
         let mut edges = self.edges(tree, labels, scratch);
         let mut correction =
@@ -111,7 +124,7 @@ impl Converter {
     }
 
     fn edges(&self, tree: &Tree, labels: &Labels, scratch: &mut ConverterScratch) -> Vec<Edge> {
-        let ConverterScratch { relations, heads, words, found } = scratch;
+        let ConverterScratch { relations, heads, words, found, .. } = scratch;
         words.read(tree);
         found.clear();
         self.relations.each(tree, labels, heads.for_patterns(), relations, |node, relation, target| {
@@ -249,17 +262,14 @@ impl Correction<'_> {
         relations.contains(&edge.relation)
     }
 
-    /// The words that govern something, or the dependents of one word, in the reference's order.
+    /// Words in the reference's order.
     fn in_hash_order(&self, mut words: Vec<u32>) -> Vec<u32> {
         words.sort_unstable();
-        words.dedup();
-        let mut buckets = 16;
-        while words.len() > buckets / 4 * 3 {
-            buckets *= 2;
+        let mut order = HashOrder::default();
+        for word in words {
+            order.insert(word, self.sentence.wrapping_mul(29).wrapping_add(word) as i32, ());
         }
-        let hash = |word: u32| self.sentence.wrapping_mul(29).wrapping_add(word);
-        words.sort_by_key(|&word| (hash(word) ^ hash(word) >> 16) & (buckets as u32 - 1));
-        words
+        order.keys().collect()
     }
 
     fn governors(&self) -> Vec<u32> {
@@ -318,6 +328,9 @@ impl Correction<'_> {
     /// `prep` and `rel` are steps on the way: "that he fought for", "who you love".
     fn settle_relatives(&mut self) {
         let special = self.converter.relations.special;
+        if !self.edges.iter().any(|edge| self.has(edge, &[special.prep, special.rel])) {
+            return;
+        }
         for governor in self.governors() {
             let dependents = self.dependents(governor);
             for prep in dependents
@@ -360,9 +373,14 @@ impl Correction<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rewriting::RewritingRule;
 
     fn rules() -> Rules {
         Rules {
+            rewriting: vec![RewritingRule::Operations {
+                patterns: vec!["NP=outer <: NP=inner".to_owned()],
+                operations: "excise inner inner".to_owned(),
+            }],
             relations: crate::relations::tests::small_rules(),
             heads: crate::heads::tests::small_rules(),
             verbs_without_object: "(?i:seem|try)".to_owned(),
@@ -370,11 +388,12 @@ mod tests {
     }
 
     fn converted(text: &str) -> String {
-        let converter = Converter::new(&rules(), LabelTests::default()).unwrap();
+        let converter = Converter::new(&rules()).unwrap();
         let mut labels = converter.labels();
-        let tree = Tree::read(text, &mut labels).unwrap();
+        let mut tree = Tree::read(text, &mut labels).unwrap();
         let lemma = |word: &str, _: &str| word.trim_end_matches('s').to_owned();
-        let edges = converter.convert(&tree, &labels, 0, &lemma, &mut ConverterScratch::default()).unwrap();
+        let edges =
+            converter.convert(&mut tree, &mut labels, 0, &lemma, &mut ConverterScratch::default()).unwrap();
         let edge =
             |e: &Edge| format!("{} {} {}", converter.relations().name(e.relation), e.governor, e.dependent);
         edges.iter().map(edge).collect::<Vec<_>>().join("; ")
@@ -422,6 +441,12 @@ mod tests {
         assert_eq!(converted(tree), "root 0 1; nmod 1 2");
         let tree = "(ROOT (S (NP (NP (NN man)) (SBAR (WHNP (WP whom)) (S (VP (VBZ sees)))))))";
         assert_eq!(converted(tree), "root 0 1; dobj 3 2; acl 1 3");
+    }
+
+    #[test]
+    fn trees_are_rewritten_first() {
+        let tree = "(ROOT (S (VP (VBZ sees) (NP (NP (DT the) (NN dog))))))";
+        assert_eq!(converted(tree), "root 0 1; det 3 2; dobj 1 3");
     }
 
     #[test]

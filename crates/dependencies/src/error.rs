@@ -1,5 +1,7 @@
 use thiserror::Error;
 
+use crate::rewriting::RewritingError;
+
 /// Why a bracketed tree was not read.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[error("a bracketed tree was expected, but at byte {at} {found} ({text:?})")]
@@ -30,6 +32,9 @@ pub enum RulesError {
     /// A tree pattern of a relation or of the head rules.
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    /// A rule that rewrites trees.
+    #[error(transparent)]
+    Rewriting(#[from] RewritingError),
     /// A pattern of a relation names no node `target`.
     #[error("a tree pattern of relation {relation:?} has no node named \"target\": {pattern:?}")]
     NoTarget {
@@ -69,10 +74,13 @@ pub enum RulesError {
 
 /// Why a tree has no dependencies.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
-pub enum HeadError {
-    /// No head rule for a category.
+pub enum ConversionError {
+    /// The tree was not rewritten.
+    #[error(transparent)]
+    Rewriting(#[from] RewritingError),
+    /// A category has no head rule.
     #[error("no head rule is known for the category {category:?}")]
-    NoRule {
+    NoHeadRule {
         /// The category.
         category: String,
     },

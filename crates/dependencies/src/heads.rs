@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::error::{HeadError, RulesError};
+use crate::error::{ConversionError, RulesError};
 use crate::labels::{Label, Labels};
 use crate::pattern::{LabelTests, Matcher, Name, Pattern, Scratch, TestId};
 use crate::rules::HeadRules;
@@ -204,7 +204,7 @@ impl HeadFinder {
     }
 
     /// The heads of all nodes of a tree.
-    pub fn find(&self, tree: &Tree, labels: &Labels, heads: &mut Heads) -> Result<(), HeadError> {
+    pub fn find(&self, tree: &Tree, labels: &Labels, heads: &mut Heads) -> Result<(), ConversionError> {
         let nodes = tree.size();
         for list in [&mut heads.child, &mut heads.child_without_parent, &mut heads.word] {
             list.clear();
@@ -262,7 +262,7 @@ struct Finding<'a> {
 }
 
 impl Finding<'_> {
-    fn head(&mut self, node: NodeId, parent: Option<NodeId>) -> Result<NodeId, HeadError> {
+    fn head(&mut self, node: NodeId, parent: Option<NodeId>) -> Result<NodeId, ConversionError> {
         if let Some(only) = self.tree.only_child(node) {
             return Ok(only);
         }
@@ -434,10 +434,10 @@ impl Finding<'_> {
             })
     }
 
-    fn by_table(&self, node: NodeId) -> Result<NodeId, HeadError> {
+    fn by_table(&self, node: NodeId) -> Result<NodeId, ConversionError> {
         let category = self.category(node);
         let Some(searches) = self.finder.table.get(&category).filter(|searches| !searches.is_empty()) else {
-            return Err(HeadError::NoRule { category: self.labels.text(category).to_owned() });
+            return Err(ConversionError::NoHeadRule { category: self.labels.text(category).to_owned() });
         };
         let kids = &self.kids;
         let found = searches.iter().find_map(|search| self.search(kids, search));

@@ -2,8 +2,8 @@
 //!
 //! The rules themselves (tree patterns of the relations, head tables, lists of words) are data: see
 //! [`Rules`]. This crate has what they run on: trees that can be rewritten ([`Tree`]), tree patterns
-//! ([`Pattern`]), heads ([`HeadFinder`]) and the conversion ([`Converter`]). What becomes of the
-//! relations afterwards is in [`processed`].
+//! ([`Pattern`]), rewriting ([`Rewriter`]), heads ([`HeadFinder`]) and all of it in a row ([`Converter`]).
+//! What becomes of the relations afterwards is in [`processed`].
 
 mod basic;
 mod error;
@@ -17,7 +17,7 @@ mod rules;
 mod tree;
 
 pub use basic::{Converter, ConverterScratch, Edge};
-pub use error::{HeadError, PatternError, RulesError, TreeError};
+pub use error::{ConversionError, PatternError, RulesError, TreeError};
 pub use heads::{HeadFinder, Heads};
 pub use labels::{Label, Labels, basic_category};
 pub use pattern::{LabelTests, Match, Matcher, Name, Pattern, Scratch, TestId};

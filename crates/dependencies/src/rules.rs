@@ -2,9 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::rewriting::RewritingRule;
+
 /// All that the conversion needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
+    /// The steps that rewrite a tree before relations are read from it.
+    pub rewriting: Vec<RewritingRule>,
     /// The relations, in the order in which they are tried.
     pub relations: Vec<RelationRule>,
     /// How heads are found.

@@ -1,16 +1,13 @@
 //! Against CoreNLP 3.6.0. Nothing of it is in this repository, so the paths come from the environment:
 //!
-//! - `CAPEVAL_SPICE_RULES`: the rules, read from CoreNLP's jar, as JSON;
-//! - `CAPEVAL_SPICE_GOLDENS`: files (with `:` between them) of JSON lines, a caption each, perhaps
-//!   gzipped: `s` has the sentences, each with `t` tokens, `p` tags, `l` lemmas, `tree` and `b`, the basic
-//!   dependencies as CoreNLP's pipeline gives them;
-//! - `CAPEVAL_SPICE_MATCHES`: files that `tests/reference/DepsDump.java` wrote: for rewritten trees the
-//!   heads, all matches of all patterns in order, and the dependencies.
+//! - `CAPEVAL_SPICE_RULES`: relations and head rules, printed by Java reflection, as JSON;
+//! - `CAPEVAL_SPICE_MATCHES`: files (with `:` between them) that `tests/reference/DepsDump.java` wrote: for
+//!   rewritten trees the heads, all matches of all patterns in order, and the dependencies.
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::time::Instant;
+use std::io::{BufRead, BufReader};
+use std::sync::Arc;
 
 use capeval_dependencies::{
     Converter, ConverterScratch, Edge, HeadRules, LabelTests, Labels, Matcher, NodeId, Pattern, RelationRule,
@@ -30,12 +27,7 @@ fn paths(variable: &str) -> Vec<String> {
 
 fn lines(path: &str) -> impl Iterator<Item = Value> {
     let file = File::open(path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let reader: Box<dyn Read> = if path.ends_with(".gz") {
-        Box::new(flate2::read::MultiGzDecoder::new(file))
-    } else {
-        Box::new(file)
-    };
-    BufReader::new(reader).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+    BufReader::new(file).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap())
 }
 
 fn strings(value: &Value) -> Vec<String> {
@@ -53,6 +45,8 @@ fn rules() -> Option<Rules> {
     let lists = |lists: &Value| lists.as_array().unwrap().iter().map(strings).collect();
     let table = heads["rules"].as_object().unwrap();
     Some(Rules {
+        // The trees are rewritten already.
+        rewriting: Vec::new(),
         relations: all["relations"].as_array().unwrap().iter().map(relation).collect(),
         heads: HeadRules {
             table: table.iter().map(|(category, rules)| (category.clone(), lists(rules))).collect(),
@@ -100,17 +94,49 @@ fn read(record: &Value, labels: &mut Labels) -> Tree {
     tree
 }
 
+struct Comparison {
+    converter: Converter,
+    labels: Labels,
+    patterns: BTreeMap<(usize, usize), Pattern>,
+    pattern_labels: Labels,
+}
+
+impl Comparison {
+    fn new(rules: &Rules) -> Self {
+        let mut tests = LabelTests::default();
+        let patterns = (rules.relations.iter().enumerate())
+            .flat_map(|(at, rule)| {
+                rule.patterns.iter().enumerate().map(move |(place, text)| ((at, place), text))
+            })
+            .map(|(key, text)| (key, Pattern::compile(text, &mut tests).unwrap()))
+            .collect();
+        let converter = Converter::new(rules).unwrap();
+        let labels = converter.labels();
+        Comparison { converter, labels, patterns, pattern_labels: Labels::new(Arc::new(tests)) }
+    }
+
+    /// Whether heads, matches and edges are those of a record.
+    fn compare(&mut self, record: &Value) -> [bool; 3] {
+        let mut tree = read(record, &mut self.labels);
+        let mut scratch = ConverterScratch::default();
+        let lemma = |word: &str, _: &str| word.to_owned();
+        let edges = self.converter.convert(&mut tree, &mut self.labels, 0, &lemma, &mut scratch).unwrap();
+        // The same tree with labels that know the patterns; its nodes have the same numbers.
+        let tree = read(record, &mut self.pattern_labels);
+        let order: Vec<NodeId> = tree.preorder().collect();
+        [
+            heads_agree(&tree, &order, &scratch, record),
+            matches_agree(&tree, &order, &self.pattern_labels, &scratch, &self.patterns, record),
+            sorted(listed(&edges, &self.converter)) == sorted(expected(&record["deps"])),
+        ]
+    }
+}
+
 #[test]
 fn heads_matches_and_edges_of_rewritten_trees() {
     let files = paths("CAPEVAL_SPICE_MATCHES");
     let Some(rules) = rules().filter(|_| !files.is_empty()) else { return };
-    let mut tests = LabelTests::default();
-    let patterns: BTreeMap<(usize, usize), Pattern> = (rules.relations.iter().enumerate())
-        .flat_map(|(at, rule)| rule.patterns.iter().enumerate().map(move |(place, text)| ((at, place), text)))
-        .map(|(key, text)| (key, Pattern::compile(text, &mut tests).unwrap()))
-        .collect();
-    let converter = Converter::new(&rules, tests).unwrap();
-    let mut labels = converter.labels();
+    let mut comparison = Comparison::new(&rules);
     let (mut trees, mut matches, mut wrong) = (0, 0, [0; 3]);
     for (number, record) in files.iter().flat_map(|path| lines(path)).enumerate() {
         if record["error"].is_string() {
@@ -119,16 +145,7 @@ fn heads_matches_and_edges_of_rewritten_trees() {
         }
         trees += 1;
         matches += record["m"].as_array().unwrap().len();
-        let tree = read(&record, &mut labels);
-        let mut scratch = ConverterScratch::default();
-        let lemma = |word: &str, _: &str| word.to_owned();
-        let edges = converter.convert(&tree, &labels, 0, &lemma, &mut scratch).unwrap();
-        let order: Vec<NodeId> = tree.preorder().collect();
-        let same = [
-            heads_agree(&tree, &order, &scratch, &record),
-            matches_agree(&tree, &order, &labels, &scratch, &patterns, &record),
-            sorted(listed(&edges, &converter)) == sorted(expected(&record["deps"])),
-        ];
+        let same = comparison.compare(&record);
         for (wrong, same) in wrong.iter_mut().zip(same) {
             *wrong += usize::from(!same);
         }
@@ -136,9 +153,9 @@ fn heads_matches_and_edges_of_rewritten_trees() {
             println!("{number}: heads, matches, edges equal: {same:?}: {}", record["tree"]);
         }
     }
+    let [heads, patterns, edges] = wrong;
     println!(
-        "{trees} trees, {matches} nodes with matches of a pattern; trees that differ in heads {}, matches {}, edges {}",
-        wrong[0], wrong[1], wrong[2]
+        "{trees} trees, {matches} nodes where a pattern matches; trees that differ in heads: {heads}, in matches: {patterns}, in edges: {edges}"
     );
     assert!(trees > 0);
     assert_eq!(wrong, [0; 3]);
@@ -201,56 +218,4 @@ fn count(
         .map(|&node| patterns.values().filter(|pattern| matcher.matches(pattern, node, &mut room)).count())
         .sum();
     found == record["m"].as_array().unwrap().len()
-}
-
-struct Sentence {
-    tree: String,
-    lemmas: BTreeMap<(String, String), String>,
-    edges: Vec<(String, u64, u64)>,
-    number: u32,
-}
-
-fn sentences(caption: &Value) -> impl Iterator<Item = Sentence> + '_ {
-    caption["s"].as_array().unwrap().iter().zip(0..).map(|(sentence, number)| {
-        let [tokens, tags, lemmas] = ["t", "p", "l"].map(|key| strings(&sentence[key]));
-        Sentence {
-            tree: text(&sentence["tree"]).unwrap(),
-            lemmas: tokens.into_iter().zip(tags).zip(lemmas).collect(),
-            edges: expected(&sentence["b"]),
-            number,
-        }
-    })
-}
-
-#[test]
-fn edges_of_the_parsers_trees() {
-    let files = paths("CAPEVAL_SPICE_GOLDENS");
-    let Some(rules) = rules().filter(|_| !files.is_empty()) else { return };
-    let converter = Converter::new(&rules, LabelTests::default()).unwrap();
-    let mut labels = converter.labels();
-    let mut scratch = ConverterScratch::default();
-    let captions: Vec<Value> = files.iter().flat_map(|path| lines(path)).collect();
-    let sentences: Vec<Sentence> = captions.iter().flat_map(sentences).collect();
-    let trees: Vec<Tree> = sentences.iter().map(|s| Tree::read(&s.tree, &mut labels).unwrap()).collect();
-    let mut convert = |sentence: &Sentence, tree: &Tree| {
-        let lemma = |word: &str, tag: &str| sentence.lemmas[&(word.to_owned(), tag.to_owned())].clone();
-        converter.convert(tree, &labels, sentence.number, &lemma, &mut scratch).unwrap()
-    };
-    let mut different = 0;
-    for (sentence, tree) in sentences.iter().zip(&trees) {
-        let found = listed(&convert(sentence, tree), &converter);
-        different += usize::from(found != sentence.edges);
-        if found != sentence.edges && different < 20 {
-            let more: Vec<_> = found.iter().filter(|edge| !sentence.edges.contains(edge)).collect();
-            let less: Vec<_> = sentence.edges.iter().filter(|edge| !found.contains(edge)).collect();
-            println!("{}\n  too many {more:?}\n  missing {less:?}", sentence.tree);
-        }
-    }
-    let start = Instant::now();
-    sentences.iter().zip(&trees).for_each(|(sentence, tree)| drop(convert(sentence, tree)));
-    let each = start.elapsed().as_secs_f64() * 1e6 / trees.len() as f64;
-    let equal = trees.len() - different;
-    println!("basic dependencies: {equal} of {} sentences equal, {each:.1} us each", trees.len());
-    assert!(!trees.is_empty());
-    assert_eq!(different, 0);
 }

@@ -1,6 +1,5 @@
 //! The reference's rules and word lists in a table file.
 
-use capeval_dependencies::RewritingRule;
 use capeval_tables::{Contents, TableError, TableFile};
 use serde::{Deserialize, Serialize};
 
@@ -11,10 +10,8 @@ const SECTION: &str = "spice.rules";
 /// What the reference's code holds besides its grammar, and besides its lemma tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
-    /// Relations and heads.
+    /// How trees are rewritten, relations and heads.
     pub dependencies: capeval_dependencies::Rules,
-    /// How trees are rewritten before.
-    pub rewriting: Vec<RewritingRule>,
     /// Word lists.
     pub lists: WordLists,
 }
@@ -56,6 +53,7 @@ impl Rules {
 
 #[cfg(test)]
 mod tests {
+    use capeval_dependencies::RewritingRule;
     use capeval_tables::{Kind, write};
 
     use super::*;
@@ -66,13 +64,13 @@ mod tests {
     fn rules_are_read_as_they_were_written() {
         let rules = Rules {
             dependencies: capeval_dependencies::Rules {
+                rewriting: vec![
+                    RewritingRule::Coordination,
+                    RewritingRule::Date { pattern: "NP=root".to_owned() },
+                ],
                 verbs_without_object: "(?i:sing|hum)".to_owned(),
                 ..Default::default()
             },
-            rewriting: vec![
-                RewritingRule::Coordination,
-                RewritingRule::Date { pattern: "NP=root".to_owned() },
-            ],
             lists: WordLists { colors: vec!["grün".to_owned()], ..Default::default() },
         };
         let bytes = rules.to_bytes().unwrap();
