@@ -6,6 +6,8 @@
 //   java -cp "classes:$JARS" edu.stanford.nlp.trees.ReferenceDump lemmas IN OUT
 //   java -cp "classes:$JARS" edu.stanford.nlp.trees.ReferenceDump trees IN OUT
 //
+// made_up.py makes hard input for the last two.
+//
 // `rules` writes by reflection the relations, head rules, patterns of tree rewriting, word lists and
 // spellings as one JSON object. `lemmas` reads a JSON list [word, tag] a line and adds the lemma to it.
 // `trees` reads a bracketed tree a line and writes, separated by tabs, the tree, the rewritten tree and
