@@ -1,40 +1,39 @@
-"""Image caption metrics, exact and fast."""
+"""Image caption metrics, exact and fast.
+
+The metrics are those of the registry (`capeval.metrics.CLASSES`), each under the name of its class.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from capeval._native import __version__
-    from capeval.evaluation import Evaluator, Report, evaluate
-    from capeval.formats import load_candidates, load_references
-    from capeval.metrics import Bleu, Cider, CiderD, Meteor, RougeL, RougeN, RougeS, align
-    from capeval.resources import DocumentFrequencies
-    from capeval.tokenization import Tokenizer, tokenize
-    from capeval.types import Candidates, References, Scores, Signature
+    from collections.abc import Mapping
 
-__all__ = [
-    "Bleu",
-    "Candidates",
-    "Cider",
-    "CiderD",
-    "DocumentFrequencies",
-    "Evaluator",
-    "Meteor",
-    "References",
-    "Report",
-    "RougeL",
-    "RougeN",
-    "RougeS",
-    "Scores",
-    "Signature",
-    "Tokenizer",
-    "__version__",
-    "align",
-    "evaluate",
-    "load_candidates",
-    "load_references",
-    "tokenize",
-]
+    # For type checkers, which read these lines and don't run `__getattr__`.
+    from capeval._native import __version__ as __version__
+    from capeval.evaluation import Evaluator as Evaluator
+    from capeval.evaluation import Report as Report
+    from capeval.evaluation import evaluate as evaluate
+    from capeval.formats import load_candidates as load_candidates
+    from capeval.formats import load_references as load_references
+    from capeval.metrics import Metric
+    from capeval.metrics.bleu import Bleu as Bleu
+    from capeval.metrics.cider import Cider as Cider
+    from capeval.metrics.cider import CiderD as CiderD
+    from capeval.metrics.meteor import Meteor as Meteor
+    from capeval.metrics.meteor import align as align
+    from capeval.metrics.rouge import RougeL as RougeL
+    from capeval.metrics.rouge import RougeN as RougeN
+    from capeval.metrics.rouge import RougeS as RougeS
+    from capeval.resources import DocumentFrequencies as DocumentFrequencies
+    from capeval.tokenization import Tokenizer as Tokenizer
+    from capeval.tokenization import tokenize as tokenize
+    from capeval.types import Candidates as Candidates
+    from capeval.types import References as References
+    from capeval.types import Scores as Scores
+    from capeval.types import Signature as Signature
+
+    __all__: list[str]
 
 # The module of each name, which is imported when the name is first used: numpy alone takes longer to
 # import than `capeval --help` may take in all.
@@ -42,7 +41,7 @@ _MODULES = {
     "_native": ("__version__",),
     "evaluation": ("Evaluator", "Report", "evaluate"),
     "formats": ("load_candidates", "load_references"),
-    "metrics": ("Bleu", "Cider", "CiderD", "Meteor", "RougeL", "RougeN", "RougeS", "align"),
+    "metrics.meteor": ("align",),
     "resources": ("DocumentFrequencies",),
     "tokenization": ("Tokenizer", "tokenize"),
     "types": ("Candidates", "References", "Scores", "Signature"),
@@ -53,12 +52,23 @@ _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 if not TYPE_CHECKING:
     # Hidden from type checkers, which would take any name at all for one of ours.
     def __getattr__(name: str) -> object:
-        if name not in _PLACES:
+        if name in _PLACES:
+            value = getattr(import_module(f"capeval.{_PLACES[name]}"), name)
+        elif name == "__all__":
+            return sorted({*_PLACES, *_metrics()}, key=lambda each: (each[0].islower(), each))
+        elif name[0].isupper() and name in _metrics():
+            value = _metrics()[name]
+        else:
             raise AttributeError(f"module 'capeval' has no attribute {name!r}")
-        value = getattr(import_module(f"capeval.{_PLACES[name]}"), name)
         globals()[name] = value
         return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_PLACES, *_metrics()})
+
+
+def _metrics() -> "Mapping[str, type[Metric]]":
+    from capeval.metrics import CLASSES
+
+    return CLASSES

@@ -12,9 +12,10 @@ import numpy as np
 
 from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError
 from capeval.files import written_whole
+from capeval.messages import first_few
 from capeval.metrics.base import Metric, Prepared, make_scores
-from capeval.metrics.registry import DEFAULT, resolve
-from capeval.tokenization import TokenizedReferences, Tokenizer, first_few, unknown_images
+from capeval.metrics.registry import DEFAULT, metric_keys, resolve
+from capeval.tokenization import TokenizedReferences, Tokenizer, unknown_images
 from capeval.types import (
     Candidates,
     CandidatesLike,
@@ -44,8 +45,7 @@ class Report:
         corpus: The corpus score by name, such as `{"BLEU-4": 0.3, "CIDEr-D": 1.1}`.
         per_image: The score of each image by name; arrays in the order of `image_ids`.
         subsets: The corpus scores of each subset of the images, by subset and name.
-        signatures: What the scores of each metric depend on, by the metric's name; by the names of its
-            scores, joined by commas, where there are two metrics of that name.
+        signatures: What the scores of each metric depend on, by the metric's key (`metric_keys`).
         scores: The `Scores` of each metric, with the statistics that they are made of.
     """
 
@@ -160,7 +160,10 @@ class Evaluator:
             corpus={name: score for _, part in scores for name, score in part.corpus.items()},
             per_image={name: values for _, part in scores for name, values in part.per_image.items()},
             subsets={name: _subset(scores, part) for name, part in rows.items()},
-            signatures=dict(zip(_keys(scores), (part.signature for _, part in scores), strict=True)),
+            signatures={
+                key: part.signature
+                for key, (_, part) in zip(metric_keys([metric for metric, _ in scores]), scores, strict=True)
+            },
             scores=scores,
         )
 
@@ -259,17 +262,6 @@ def _subset(scores: Sequence[tuple[Metric, Scores]], rows: list[int]) -> dict[st
         sums = part.statistics[rows].sum(axis=0)
         subset.update(zip(metric.names, metric.aggregate(sums).tolist(), strict=True))
     return subset
-
-
-def _keys(scores: Sequence[tuple[Metric, Scores]]) -> list[str]:
-    """A metric's key: its family, or its scores where it has one or the family is there twice."""
-    families = [metric.family for metric, _ in scores]
-    return [
-        ",".join(metric.names)
-        if len(metric.names) == 1 or families.count(metric.family) > 1
-        else metric.family
-        for metric, _ in scores
-    ]
 
 
 def _plain(signature: Signature) -> dict[str, Any]:

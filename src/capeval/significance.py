@@ -14,8 +14,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from capeval.checks import checked_choice, checked_integer, checked_level
 from capeval.errors import MismatchError, OptionError
 from capeval.evaluation import Report
+from capeval.messages import first_few
 from capeval.metrics.base import Metric
 from capeval.types import FloatArray, ImageId
 
@@ -118,7 +120,7 @@ class Resampled:
         Raises:
             OptionError: `level` is no number between 0 and 1.
         """
-        _check_level(level)
+        checked_level("level", level)
         low, high = _interval(self.values.astype(np.float64, copy=False), level)
         return Interval(
             score=self.score,
@@ -227,7 +229,7 @@ def bootstrap(
         MismatchError: The report has no scores of one of the images.
         OptionError: An option has a value that it can't have.
     """
-    _check_level(level)
+    checked_level("level", level)
     resampled = resample(report, samples=samples, seed=seed, images=images)
     return {name: one.interval(level=level) for name, one in resampled.items()}
 
@@ -269,10 +271,9 @@ def compare(
         MismatchError: The two are not of the same images, references, metrics and options.
         OptionError: An option has a value that it can't have.
     """
-    if method not in get_args(Method):
-        raise OptionError(f"'method' must be one of {', '.join(get_args(Method))} (got {method!r})")
+    checked_choice("method", method, get_args(Method))
     _check(samples, seed)
-    _check_level(level)
+    checked_level("level", level)
     metrics, first, second = _paired(a, b)
     images, count = len(a.image_ids), len(metrics)
     values = _values([*metrics, *metrics], [*first, *second], _resamples(images, samples, seed))
@@ -306,7 +307,7 @@ def difference(a: Resampled, b: Resampled, *, level: float = 0.95) -> Comparison
         MismatchError: The two are not of the same score, number of resamples and seed.
         OptionError: `level` is no number between 0 and 1.
     """
-    _check_level(level)
+    checked_level("level", level)
     if (a.name, len(a.values), a.seed) != (b.name, len(b.values), b.seed):
         told = " and ".join(f"{one.name}, {len(one.values):,} samples, seed {one.seed}" for one in (a, b))
         raise MismatchError(f"resampled scores must be of the same score, samples and seed (got {told})")
@@ -330,15 +331,8 @@ def difference(a: Resampled, b: Resampled, *, level: float = 0.95) -> Comparison
 
 
 def _check(samples: object, seed: object) -> None:
-    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
-        raise OptionError(f"'samples' must be an integer of at least 1 (got {samples!r})")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise OptionError(f"'seed' must be an integer of at least 0 (got {seed!r})")
-
-
-def _check_level(level: object) -> None:
-    if not isinstance(level, float) or not 0 < level < 1:
-        raise OptionError(f"'level' must be a number between 0 and 1 (got {level!r})")
+    checked_integer("samples", samples, 1)
+    checked_integer("seed", seed, 0)
 
 
 def _resampled(
@@ -372,7 +366,7 @@ def _rows(report: Report, images: Iterable[ImageId]) -> list[int]:
         raise OptionError("'images' must be at least one image (got none)")
     if len(rows) < len(wanted):
         unknown = sorted(wanted - set(report.image_ids), key=str)
-        raise MismatchError(f"the images must be among the report's (got {unknown[0]!r})")
+        raise MismatchError(f"{first_few(unknown)} not among those of the report")
     return rows
 
 

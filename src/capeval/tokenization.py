@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from capeval import _native
+from capeval.checks import checked_choice, checked_flag
 from capeval.errors import CaptionError, MismatchError, OptionError
+from capeval.messages import first_few, id_types
 from capeval.types import Candidates, Digest, ImageId, References, ReferencesLike
 
 __all__ = ["TokenizedCandidates", "TokenizedReferences", "Tokenizer", "tokenize", "tokenized"]
 
 Kind = Literal["ptb", "none"]
 Punctuation = Literal["reference", "paper", "keep"]
-
-_LONGEST_ID = 80
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,14 +42,9 @@ class Tokenizer:
     punctuation: Punctuation = "reference"
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise OptionError(f"'kind' must be one of {', '.join(get_args(Kind))} (got {self.kind!r})")
-        if self.punctuation not in get_args(Punctuation):
-            raise OptionError(
-                f"'punctuation' must be one of {', '.join(get_args(Punctuation))} (got {self.punctuation!r})"
-            )
-        if not isinstance(self.lowercase, bool):
-            raise OptionError(f"'lowercase' must be True or False (got {self.lowercase!r})")
+        checked_choice("kind", self.kind, get_args(Kind))
+        checked_choice("punctuation", self.punctuation, get_args(Punctuation))
+        checked_flag("lowercase", self.lowercase)
 
     @property
     def native(self) -> _native.TokenizerOptions:
@@ -138,7 +134,7 @@ class TokenizedReferences:
         return type(self), (self.references, self.tokenizer)
 
     def texts(self, image: ImageId) -> list[str]:
-        """The references of an image as tokens joined by single spaces.
+        """The references of an image as tokens joined by single spaces; `references` has them as written.
 
         Raises:
             CaptionError: There is no such image.
@@ -182,32 +178,23 @@ class TokenizedCandidates:
             return ids
         return tuple(image for image, count in zip(ids, counts, strict=True) for _ in range(count))
 
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        """The position of each row's image among the references."""
+        positions = self.candidates.native.positions_in(self.references.references.native)
+        return np.repeat(positions, self.candidates.counts)
+
     def texts(self) -> list[str]:
         """The candidates as tokens joined by single spaces."""
         return self.native.texts()
+
+    def captions(self) -> list[str]:
+        """The candidates as they were written."""
+        return [caption for captions in self.candidates.values() for caption in captions]
 
 
 def unknown_images(candidates: Candidates, references: References, positions: list[int]) -> str:
     """A message about candidates' images, at `positions`, that have no references."""
     named = [candidates.image_ids[position] for position in positions]
-    hint = ""
-    ours, theirs = type(candidates.image_ids[0]), type(references.image_ids[0])
-    if ours is not theirs:
-        kinds = {int: "integers", str: "strings"}
-        hint = f"; the candidates' image ids are {kinds[ours]}, the references' are {kinds[theirs]}"
-    return f"{first_few(named)} among the candidates but not among the references{hint}"
-
-
-def first_few(images: Sequence[ImageId]) -> str:
-    """`image 7 is`, or `12 images are`, with the first few named."""
-    if len(images) == 1:
-        return f"image {_short(images[0])} is"
-    named = ", ".join(_short(image) for image in images[:5])
-    more = ", ..." if len(images) > 5 else ""
-    return f"{len(images):,} images ({named}{more}) are"
-
-
-def _short(image: ImageId) -> str:
-    # Ids come from files, where they can be of any length.
-    shown = repr(image)
-    return shown if len(shown) <= _LONGEST_ID else f"{shown[: _LONGEST_ID - 3]}..."
+    types = id_types(named[0], references.image_ids[0])
+    return f"{first_few(named)} among the candidates but not among the references{types}"

@@ -306,7 +306,7 @@ WRONG_RESULTS: dict[str, tuple[str, str]] = {
     "twice": (json.dumps([*A, A[0]]), "entries[6].image_id must be different"),
     "text ids": (
         json.dumps([{**entry, "image_id": str(entry["image_id"])} for entry in A]),
-        "the candidates' image ids are strings, the references' are integers",
+        "image ids must be integers (got strings)",
     ),
     "unknown images": (json.dumps([*A, {"image_id": 9, "caption": ""}]), "image 9 is among the candidates"),
     "missing images": (json.dumps(A[:2]), "4 images (3, 4, 5, 6) are among the references but without"),

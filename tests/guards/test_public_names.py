@@ -68,7 +68,7 @@ def _as_ruff_sorts(name: str) -> tuple[int, str]:
 # Modules that share helpers with their neighbours on purpose, and do not export them.
 SHARED = {
     "capeval.evaluation": {"matched"},
-    "capeval.tokenization": {"first_few", "unknown_images"},
+    "capeval.tokenization": {"unknown_images"},
     "capeval.metrics.base": {"make_scores"},
 }
 

@@ -1,43 +1,64 @@
-"""Every registered metric is documented and compared with something else."""
+"""Every registered metric is documented, compared with something else, and open to type checkers."""
 
+import ast
 from pathlib import Path
 
 import pytest
 
-from capeval.metrics import DEFAULT, METRICS
+import capeval
+from capeval.errors import OptionError
+from capeval.metrics import CLASSES, DEFAULT, METRICS, Metric, register
 
 PROJECT = Path(__file__).parents[2]
-# The page and the folder of tests of each family of metrics.
-HOMES = {
-    "BLEU": "bleu",
-    "METEOR": "meteor",
-    "ROUGE-L": "rouge",
-    "ROUGE-N": "rouge",
-    "ROUGE-S": "rouge",
-    "CIDEr": "cider",
-    "CIDEr-D": "cider",
-}
-FAMILIES = sorted({make().family for make in METRICS.values()})
+EVERY_CLASS = pytest.mark.parametrize("metric", CLASSES.values(), ids=list(CLASSES))
 
 
-def test_every_family_has_a_home() -> None:
-    assert FAMILIES, "no metric is registered"
-    assert set(FAMILIES) == set(HOMES)
+def test_metrics_are_registered() -> None:
+    assert CLASSES, "no metric is registered"
+    assert {type(make()) for make in METRICS.values()} == set(CLASSES.values())
     assert set(DEFAULT) <= set(METRICS)
 
 
-@pytest.mark.parametrize("home", sorted(set(HOMES.values())))
-def test_every_metric_is_documented(home: str) -> None:
-    page = PROJECT / "docs" / "metrics" / f"{home}.md"
-    text = page.read_text(encoding="utf-8")
+@EVERY_CLASS
+def test_every_metric_is_documented(metric: type[Metric]) -> None:
+    text = (PROJECT / "docs" / "metrics" / f"{metric.page}.md").read_text(encoding="utf-8")
     assert text.startswith("# ")
-    for family, other in HOMES.items():
-        if other == home:
-            assert family in text, f"{page.name} does not speak of {family}"
+    assert metric.family in text
+    assert f"metrics/{metric.page}.md" in (PROJECT / "mkdocs.yml").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("home", sorted(set(HOMES.values())))
-def test_every_metric_has_conformance_tests(home: str) -> None:
-    tests = list((PROJECT / "tests" / "conformance" / home).glob("test_*.py"))
+@EVERY_CLASS
+def test_every_metric_has_conformance_tests(metric: type[Metric]) -> None:
+    tests = list((PROJECT / "tests" / "conformance" / metric.page).glob("test_*.py"))
     assert tests
     assert all("def test_" in test.read_text(encoding="utf-8") for test in tests)
+
+
+@EVERY_CLASS
+def test_every_metric_is_a_name_of_the_package(metric: type[Metric]) -> None:
+    assert metric.__name__ in capeval.__all__
+    assert getattr(capeval, metric.__name__) is metric
+    # Type checkers don't run code: what they see is an import in the face of the package.
+    face = ast.parse((PROJECT / "src" / "capeval" / "__init__.py").read_text(encoding="utf-8"))
+    seen = {
+        f"{node.module}.{alias.asname}"
+        for node in ast.walk(face)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert f"{metric.__module__}.{metric.__name__}" in seen
+
+
+@EVERY_CLASS
+def test_every_resource_says_what_it_takes(metric: type[Metric]) -> None:
+    for name, make in METRICS.items():
+        if isinstance(made := make(), metric):
+            for resource in made.needs:
+                assert "" not in (resource.name, resource.install), name
+                assert min(resource.steps, resource.memory) > 0, name
+
+
+def test_a_name_is_registered_once() -> None:
+    for metric in CLASSES.values():
+        with pytest.raises(OptionError, match="a metric's name must be new"):
+            register(metric)

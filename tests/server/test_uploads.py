@@ -97,7 +97,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "a long id": (
         lambda: json.dumps([{"image_id": "x" * 100_000, "caption": "b"}]).encode(),
-        r"image 'x{59}\.\.\. is not of split 'val'",
+        r"image 'x{76}\.\.\. is not of split 'val'",
     ),
     "NaN": (lambda: b'[{"image_id": NaN, "caption": "a"}]', f"'{RESULTS}': "),
 }

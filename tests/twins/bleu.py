@@ -2,7 +2,12 @@
 
 import math
 from collections.abc import Sequence
+from typing import get_args
 
+from capeval import Bleu
+from capeval.metrics import Metric
+from capeval.metrics.bleu import Brevity, Level
+from tests.twins.scoring import Scored, means
 from tests.twins.text import ngrams, words
 
 TINY, SMALL = 1e-15, 1e-9
@@ -41,3 +46,22 @@ def score(counts: Sequence[float], order: int, brevity: str) -> list[float]:
     if brevity != "none" and ratio < 1:
         scores = [score * math.exp(1 - 1 / ratio) for score in scores]
     return scores
+
+
+def _bleu(metric: Metric, references: Sequence[Sequence[str]], candidates: Sequence[str]) -> Scored:
+    assert isinstance(metric, Bleu)
+    order, brevity = max(metric.orders), metric.brevity
+    counts = [statistics(c, r, order, brevity) for c, r in zip(candidates, references, strict=True)]
+    rows = [score(count, order, brevity) for count in counts]
+    each = means([[row[n - 1] for n in metric.orders] for row in rows])
+    if metric.level == "sentence":
+        return each
+    whole = score([sum(column) for column in zip(*counts, strict=True)], order, brevity)
+    return Scored([whole[n - 1] for n in metric.orders], each.per_image)
+
+
+TWINS = {Bleu: _bleu}
+CASES = [
+    *(Bleu(brevity=brevity, level=level) for brevity in get_args(Brevity) for level in get_args(Level)),
+    Bleu(orders=(4, 2)),
+]

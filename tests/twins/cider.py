@@ -2,12 +2,24 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from capeval import Cider, CiderD, DocumentFrequencies, References, Tokenizer
+from capeval.metrics import Metric
+from tests.twins.scoring import Scored, means
 from tests.twins.text import Ngram, ngrams, words
 
 Stem = Callable[[str], str]
+# Stems of the words that tests use, for the twin; the others are their own stems.
+STEMS = {
+    "running": "run",
+    "runs": "run",
+    "dogs": "dog",
+    "horses": "hors",
+    "fishes": "fish",
+    "fishing": "fish",
+}
 
 
 def as_is(word: str) -> str:
@@ -108,3 +120,61 @@ def combined(similarities: Sequence[float], order: int | None, weights: str = "u
         return similarities[order - 1]
     factors = [math.exp(k) if weights == "exponential" else 1.0 for k in range(len(similarities))]
     return sum(f * s for f, s in zip(factors, similarities, strict=True)) / sum(factors)
+
+
+def _weights(metric: CiderD | Cider, references: Sequence[Sequence[str]], stem: Stem) -> Weights:
+    if metric.frequencies == "uniform":
+        return Weights(None)
+    if metric.frequencies == "references":
+        return Weights(document_frequencies(references, metric.n, stem), len(references))
+    return Weights(metric.frequencies.counts(), metric.frequencies.images)
+
+
+def _cider_d(metric: Metric, references: Sequence[Sequence[str]], candidates: Sequence[str]) -> Scored:
+    assert isinstance(metric, CiderD)
+    weights = _weights(metric, references, as_is)
+    rows = [
+        cider_d(c, r, weights, n=metric.n, sigma=metric.sigma, form=metric.form)
+        for c, r in zip(candidates, references, strict=True)
+    ]
+    return means([[10 * combined(row, metric.order)] for row in rows])
+
+
+def _stem(word: str) -> str:
+    return STEMS.get(word, word)
+
+
+def _cider(metric: Metric, references: Sequence[Sequence[str]], candidates: Sequence[str]) -> Scored:
+    assert isinstance(metric, Cider)
+    stem = _stem if metric.stem else as_is
+    weights = _weights(metric, references, stem)
+    rows = [
+        cider(c, r, weights, n=metric.n, pooling=metric.pooling, stem=stem)
+        for c, r in zip(candidates, references, strict=True)
+    ]
+    return means([[combined(row, metric.order, metric.weights)] for row in rows])
+
+
+def _other_corpus() -> DocumentFrequencies:
+    corpus = {0: ["a dog runs", "the dog"], 1: ["a dog runs", "a a café"], 2: ["the dogs on the 25\u00a01/2"]}
+    return DocumentFrequencies.of(References(corpus), tokenizer=Tokenizer(kind="none"))
+
+
+def _cases() -> Iterator[Metric]:
+    for frequencies in ("references", "uniform", _other_corpus()):
+        for form in ("code", "paper"):
+            yield CiderD(form=form, frequencies=frequencies)
+        yield Cider(frequencies=frequencies, stem=False)
+        yield Cider(pooling="max", frequencies=frequencies, stem=False)
+    for n in range(1, 5):
+        yield CiderD(n=n, sigma=2.0)
+        yield CiderD(order=n, form="paper")
+        yield Cider(n=n)
+        yield Cider(order=n)
+    yield Cider(weights="exponential")
+    yield Cider(pooling="max", weights="exponential")
+    yield Cider(frequencies="uniform")
+
+
+TWINS = {CiderD: _cider_d, Cider: _cider}
+CASES = list(_cases())

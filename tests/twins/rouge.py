@@ -1,8 +1,11 @@
 """ROUGE from equations 4 to 10 of the COCO Captions paper."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from capeval import RougeL, RougeN, RougeS
+from capeval.metrics import Metric
+from tests.twins.scoring import Score, Scored, means
 from tests.twins.text import ngrams, spaced, words
 
 
@@ -55,3 +58,34 @@ def rouge_s(candidate: str, references: Sequence[str], distance: int | None, bet
     precision = max(match / max(1, counts.total()) for match in matched)
     recall = max(match / max(1, other.total()) for match, other in zip(matched, known, strict=True))
     return f_measure(precision, recall, beta)
+
+
+def _rouge(score: Callable[[Metric, str, Sequence[str]], float]) -> Score:
+    def scored(metric: Metric, references: Sequence[Sequence[str]], candidates: Sequence[str]) -> Scored:
+        return means([[score(metric, c, r)] for c, r in zip(candidates, references, strict=True)])
+
+    return scored
+
+
+def _rouge_l(metric: Metric, candidate: str, references: Sequence[str]) -> float:
+    assert isinstance(metric, RougeL)
+    return rouge_l(candidate, references, metric.beta)
+
+
+def _rouge_n(metric: Metric, candidate: str, references: Sequence[str]) -> float:
+    assert isinstance(metric, RougeN)
+    return rouge_n(candidate, references, metric.n)
+
+
+def _rouge_s(metric: Metric, candidate: str, references: Sequence[str]) -> float:
+    assert isinstance(metric, RougeS)
+    return rouge_s(candidate, references, metric.distance, metric.beta)
+
+
+TWINS = {RougeL: _rouge(_rouge_l), RougeN: _rouge(_rouge_n), RougeS: _rouge(_rouge_s)}
+CASES = [
+    *(RougeL(beta=beta) for beta in (0.5, 1.2, 3.0)),
+    *(RougeN(n=n) for n in range(1, 5)),
+    *(RougeS(distance=distance) for distance in (1, 4, None)),
+    RougeS(beta=2.0),
+]

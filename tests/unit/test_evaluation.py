@@ -98,7 +98,7 @@ def test_an_evaluator_scores_system_after_system() -> None:
         ({7: "a"}, r"2 images \(3, 5\) are among the references but without a candidate"),
         (CANDIDATES | {9: "a"}, "image 9 is among the candidates but not among the references"),
         (CANDIDATES | {5: ["a", "b"]}, r"every image must have one candidate \(got 2 for image 5\)"),
-        ({"7": "a", "3": "b", "5": "c"}, "the candidates' image ids are strings"),
+        ({"7": "a", "3": "b", "5": "c"}, r"image ids must be integers \(got strings\)"),
     ],
 )
 def test_images_must_be_the_same(candidates: Any, message: str) -> None:

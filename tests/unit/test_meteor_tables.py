@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from capeval import _native
+from capeval import Meteor, _native
 from capeval.errors import ResourceError
 from capeval.resources import installed, meteor
 
@@ -68,6 +68,12 @@ def test_sound_tables_in_a_folder_that_is_read_only_will_do(
     # Permissions would not stop root.
     monkeypatch.setattr(meteor, "written_whole", refuse)
     assert meteor.compiled_tables(tmp_path, lambda _: pytest.fail("compiled again")) == path
+
+
+def test_the_metric_says_what_the_tables_take(sound: bytes) -> None:
+    (resource,) = Meteor().needs
+    assert len(sound) < resource.memory < 2 * len(sound)
+    assert resource.prepare(lambda _: pytest.fail("compiled again")) == meteor.compiled_tables()
 
 
 @pytest.mark.parametrize("kept", [0, 7, 40, 100_000])

@@ -206,7 +206,7 @@ def test_alpha_says_what_it_can_not_do() -> None:
         krippendorff_alpha([[1, 1], [1, 1]])
     with pytest.raises(MismatchError, match="must have two ratings"):
         krippendorff_alpha([[1, np.nan], [np.nan, 2]])
-    with pytest.raises(OptionError, match="nominal or interval"):
+    with pytest.raises(OptionError, match="must be one of nominal, interval"):
         krippendorff_alpha([[1, 1]], difference="ratio")  # type: ignore[arg-type]
 
 
@@ -219,7 +219,7 @@ def test_accuracy_and_its_ties() -> None:
     wide = accuracy(np.array([1.0] * 15 + [-1.0] * 5), np.ones(20))
     assert wide.low == pytest.approx(0.5313, abs=1e-4)
     assert wide.high == pytest.approx(0.8881, abs=1e-4)
-    with pytest.raises(OptionError, match="first or half"):
+    with pytest.raises(OptionError, match="must be one of first, half"):
         accuracy(predicted, truth, ties="none")  # type: ignore[arg-type]
     with pytest.raises(MismatchError, match="same pairs"):
         accuracy(predicted, truth[:2])

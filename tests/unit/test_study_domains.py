@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from capeval import CiderD, References, evaluate
+from capeval import Cider, CiderD, References, evaluate
 from capeval.benchmarks import karpathy, nocaps
 from capeval.errors import FormatError, MismatchError, OptionError
-from capeval.metrics import Cider
 from capeval.report.studies.domains import all_scores, bars, paper_table
 from capeval.resources import DocumentFrequencies
 from capeval.studies.domains import OVERALL, DomainEvaluator

@@ -129,9 +129,9 @@ def test_too_few_references() -> None:
     [
         ({"references": []}, "different numbers of references, at least one"),
         ({"references": [2, 2]}, "different numbers of references"),
-        ({"references": [0]}, "'references' must be an integer of 1 or more"),
-        ({"draws": 0}, "'draws' must be an integer of 1 or more"),
-        ({"seed": -1}, "'seed' must be an integer of 0 or more"),
+        ({"references": [0]}, "'references' must be an integer of at least 1"),
+        ({"draws": 0}, "'draws' must be an integer of at least 1"),
+        ({"seed": -1}, "'seed' must be an integer of at least 0"),
     ],
 )
 def test_options_out_of_range(options: dict[str, object], message: str) -> None:

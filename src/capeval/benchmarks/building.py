@@ -10,15 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from capeval.checks import checked_integer
 from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.files import written_whole
-from capeval.tokenization import first_few
+from capeval.messages import first_few
 from capeval.types import Candidates, ImageId, References, ReferencesLike
 
 __all__ = [
@@ -110,8 +111,9 @@ def random_splits(
         OptionError: A size is below 1, or an image is there twice.
         MismatchError: The sizes don't add up to the number of images.
     """
-    if any(size < 1 for size in sizes.values()) or seed < 0:
-        raise OptionError("sizes of splits must be 1 or more, and the seed not negative")
+    for split, size in sizes.items():
+        checked_integer(split, size, 1)
+    checked_integer("seed", seed, 0)
     if len(set(images)) < len(images):
         raise OptionError("every image must be there once")
     if sum(sizes.values()) != len(images):
@@ -419,10 +421,9 @@ def _check_plan(name: str, plan: SplitPlan) -> None:
         raise OptionError(
             f"a split's name must be letters, digits, '-' and '_', and not end in '_many' (got {name!r})"
         )
-    values = asdict(plan)
-    for field, least in (("references", 1), ("many", 1)):
-        if values[field] is not None and values[field] < least:
-            raise OptionError(f"split {name!r}: {field!r} must be {least} or more (got {values[field]})")
+    for field, value in (("references", plan.references), ("many", plan.many)):
+        if value is not None:
+            checked_integer(field, value, 1, error=lambda message: OptionError(f"split {name!r}: {message}"))
     if not plan.images:
         raise OptionError(f"split {name!r} must have at least one image (got none)")
     if (plan.many is None) != (plan.many_images == 0) or not 0 <= plan.many_images <= len(plan.images):

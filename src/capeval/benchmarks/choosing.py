@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval.errors import MismatchError, OptionError
+from capeval.checks import checked_integer
+from capeval.errors import MismatchError
 from capeval.formats.open_images import ObjectAnnotations
 from capeval.types import FloatArray
 
@@ -233,5 +234,4 @@ class _Pool:
 
 def _check(wanted: object, sample: object, seed: object) -> None:
     for name, value, least in (("wanted", wanted, 1), ("sample", sample, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise OptionError(f"{name!r} must be an integer of {least} or more (got {value!r})")
+        checked_integer(name, value, least)

@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from capeval import _native
-from capeval.errors import FormatError, MismatchError, OptionError, ResourceError
+from capeval.checks import checked_choice
+from capeval.errors import FormatError, MismatchError, ResourceError
 from capeval.resources.installed import INSTALL, installed_file
 from capeval.types import Candidates, ImageId, References
 
@@ -46,8 +47,7 @@ def captions(split: Split = "val2014") -> References:
         OptionError: There is no such split.
         ResourceError: `pycocoevalcap` is not installed, or its file is damaged.
     """
-    if split not in get_args(Split):
-        raise OptionError(f"'split' must be one of {', '.join(get_args(Split))} (got {split!r})")
+    checked_choice("split", split, get_args(Split))
     path = installed_file(_ARCHIVE, "the captions of COCO")
     member = f"coco/annotations/captions_{split}.json"
     try:

@@ -12,7 +12,7 @@ from capeval.cli.console import deliver, examples, render
 from capeval.cli.options import Format, FormatOption
 
 if TYPE_CHECKING:
-    from capeval.metrics import Alignment, Match
+    from capeval.metrics.meteor import Alignment, Match
     from capeval.report import Grid
 
 __all__ = ["EXAMPLES", "NAME", "run"]
@@ -30,10 +30,10 @@ def run(
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Shows METEOR's alignment of two captions: matches, stages, chunks, and the score that follows."""
-    from capeval.cli.tables import with_meteor_tables
-    from capeval.metrics import align
+    from capeval.cli.needs import prepare_needs
+    from capeval.metrics.meteor import align
 
-    with_meteor_tables(["METEOR"])
+    prepare_needs(["METEOR"])
     aligned = align(candidate, reference)
     if form is Format.JSON:
         deliver(json.dumps(_plain(aligned), indent=2, ensure_ascii=False) + "\n", None)

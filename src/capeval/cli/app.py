@@ -104,14 +104,14 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Gives what the caller closed, such as with `>&-`, an end that takes everything and holds nothing."""
+    """Opens the standard streams that the caller closed, such as with `>&-`, on the null device."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _drop_output() -> None:
-    """Sends what standard output did not take nowhere, so that Python does not try again at its end."""
+    """Points standard output at nothing: Python would otherwise fail again when it flushes at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -58,7 +58,8 @@ def _refuse(problems: list[str]) -> None:
 
 
 def _wordless(candidates: Candidates) -> str:
-    from capeval.tokenization import first_few, tokenize
+    from capeval.messages import first_few
+    from capeval.tokenization import tokenize
 
     tokens = tokenize([caption for caption, *_ in candidates.values()])
     wordless = [image for image, words in zip(candidates, tokens, strict=True) if not words]

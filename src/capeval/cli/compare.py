@@ -31,7 +31,7 @@ EXAMPLES = examples(
 
 
 class Method(StrEnum):
-    """How chance is measured."""
+    """The paired tests."""
 
     BOOTSTRAP = "bootstrap"
     RANDOMIZATION = "randomization"

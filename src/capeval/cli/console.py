@@ -44,7 +44,7 @@ def deliver(text: str | bytes, output: Path | None) -> None:
 
 
 def check_outputs(inputs: Sequence[Path], outputs: Sequence[Path | None]) -> None:
-    """Looks whether results can be written where they shall go, before the work on them starts.
+    """Checks that results can be written to their files, before the work on them starts.
 
     Raises:
         OptionError: A file to write is also one to read, or there are two results for it.

@@ -29,13 +29,13 @@ def run(
     One caption of each image, chosen by the seed, is scored against the others.
     """
     from capeval.benchmarks import coco
-    from capeval.cli.tables import with_meteor_tables
+    from capeval.cli.needs import prepare_needs
     from capeval.evaluation import Evaluator
     from capeval.metrics import DEFAULT
     from capeval.report import System, scores, to_html
 
     # What is compiled on its first use on a machine is not part of the seconds shown.
-    with_meteor_tables(DEFAULT)
+    prepare_needs(DEFAULT)
     with Steps(4) as steps:
         seconds = [time.perf_counter()]
         steps.next("Reading the captions of COCO val2014")

@@ -12,7 +12,7 @@ EXAMPLES = examples("capeval metrics", "capeval metrics --format markdown")
 
 
 def run(form: FormatOption = Format.TABLE) -> None:
-    """Lists the metrics: the names for --metrics, the scores that each gives, and its options."""
+    """Lists the metrics: the names for --metrics, the scores of each, its options, and what it needs."""
     from capeval.metrics import METRICS
     from capeval.report import Cell, Grid
 
@@ -23,13 +23,20 @@ def run(form: FormatOption = Format.TABLE) -> None:
         from capeval.cli.console import deliver
 
         listed = [
-            {"name": name, "scores": metric.names, "options": metric.options()}
+            {
+                "name": name,
+                "scores": metric.names,
+                "options": metric.options(),
+                "reads": metric.reads,
+                "needs": [{"name": each.name, "install": each.install} for each in metric.needs],
+            }
             for name, metric in metrics.items()
         ]
         deliver(json.dumps(listed, indent=2) + "\n", None)
         return
-    rows = tuple(
-        tuple(Cell(value=text) for text in (name, ", ".join(metric.names), ", ".join(metric.options())))
-        for name, metric in metrics.items()
-    )
-    render(Grid(columns=("Name", "Scores", "Options"), rows=rows), form, None)
+    rows = []
+    for name, metric in metrics.items():
+        needs = ", ".join(f"{each.name} ({each.install})" for each in metric.needs)
+        texts = (name, ", ".join(metric.names), ", ".join(metric.options()), needs)
+        rows.append(tuple(Cell(value=text) for text in texts))
+    render(Grid(columns=("Name", "Scores", "Options", "Needs"), rows=tuple(rows)), form, None)

@@ -33,7 +33,7 @@ class Format(StrEnum):
 
 
 def _inside(level: float) -> float:
-    # Typer's own limits take their ends in, but no interval holds all values, and one of none says nothing.
+    # Typer's own limits include both ends; a level of 0 or 1 has no interval.
     if not 0 < level < 1:
         raise typer.BadParameter(f"{level} is not between 0 and 1.")
     return level

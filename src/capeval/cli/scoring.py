@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from capeval.cli.console import Steps, deliver
-from capeval.cli.tables import needs_tables, with_meteor_tables
-from capeval.errors import MismatchError, ResourceError
+from capeval.cli.needs import prepare_needs
+from capeval.errors import MismatchError
 from capeval.evaluation import Evaluator, problems
 from capeval.formats import load_candidates, load_references, load_subsets
+from capeval.messages import first_few
 from capeval.report import System, to_html
-from capeval.tokenization import Tokenizer, first_few
+from capeval.tokenization import Tokenizer
 from capeval.types import Candidates, ImageId, References
 
 __all__ = ["evaluator_of", "loaded", "prepared", "subsets_of", "with_intervals", "write_report"]
@@ -46,14 +47,9 @@ def evaluator_of(references: References, metrics: tuple[str, ...], tokenizer: To
     """The references prepared for metrics.
 
     Raises:
-        ResourceError: Tables that a metric needs are missing or damaged.
+        ResourceError: A resource that a metric needs is missing or damaged.
     """
-    try:
-        with_meteor_tables(metrics)
-    except ResourceError as error:
-        others = ",".join(name for name in metrics if not needs_tables(name))
-        hint = f"; to score without METEOR: --metrics {others}" if others else ""
-        raise ResourceError(f"{error}{hint}") from None
+    prepare_needs(metrics)
     with Steps(1) as steps:
         steps.next("Preparing references")
         return Evaluator(references, metrics, tokenizer=tokenizer)

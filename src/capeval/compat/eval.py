@@ -9,7 +9,11 @@ import numpy as np
 
 from capeval.compat.tokenizer.ptbtokenizer import captions_of
 from capeval.evaluation import evaluate
-from capeval.metrics import Bleu, CiderD, Meteor, Metric, RougeL
+from capeval.metrics import Metric
+from capeval.metrics.bleu import Bleu
+from capeval.metrics.cider import CiderD
+from capeval.metrics.meteor import Meteor
+from capeval.metrics.rouge import RougeL
 from capeval.types import Candidates, ImageId, References
 
 __all__ = ["COCOEvalCap"]

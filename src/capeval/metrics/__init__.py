@@ -1,25 +1,16 @@
-"""The metrics: each is prepared with references once, then scores any number of candidates."""
+"""The metrics: each is prepared with references once, then scores any number of candidates.
 
-from capeval.metrics.base import Metric, Prepared
-from capeval.metrics.bleu import Bleu
-from capeval.metrics.cider import Cider, CiderD
-from capeval.metrics.meteor import Alignment, Match, Meteor, align
-from capeval.metrics.registry import DEFAULT, METRICS
-from capeval.metrics.rouge import RougeL, RougeN, RougeS
+Each is a module here, and registers its class where it defines it.
+"""
 
-__all__ = [
-    "DEFAULT",
-    "METRICS",
-    "Alignment",
-    "Bleu",
-    "Cider",
-    "CiderD",
-    "Match",
-    "Meteor",
-    "Metric",
-    "Prepared",
-    "RougeL",
-    "RougeN",
-    "RougeS",
-    "align",
-]
+import pkgutil
+from importlib import import_module
+
+from capeval.metrics.base import Metric, Prepared, Resource
+from capeval.metrics.registry import CLASSES, DEFAULT, METRICS, metric_keys, register
+
+__all__ = ["CLASSES", "DEFAULT", "METRICS", "Metric", "Prepared", "Resource", "metric_keys", "register"]
+
+for module in pkgutil.iter_modules(__path__):
+    import_module(f"{__name__}.{module.name}")
+del module

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import fields
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from capeval import _native
-from capeval.errors import MismatchError, OptionError
+from capeval.errors import MismatchError
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized
 from capeval.types import (
     Candidates,
@@ -22,39 +21,79 @@ from capeval.types import (
     Signature,
 )
 
-__all__ = [
-    "Kernel",
-    "MeanMetric",
-    "Metric",
-    "Prepared",
-    "checked_choice",
-    "checked_flag",
-    "checked_number",
-    "checked_order",
-    "checked_positive",
-    "means",
-]
+__all__ = ["NOT_AN_OPTION", "Kernel", "MeanMetric", "Metric", "Prepared", "Resource", "means"]
 
-Kernel = Callable[[_native.TokenizedCandidates], FloatArray]
+Kernel = Callable[[TokenizedCandidates], FloatArray]
+"""Turns candidates into statistics: a row a candidate, in the order of the candidates."""
+
+NOT_AN_OPTION: Mapping[str, bool] = {"option": False}
+"""The metadata of a metric's field that is no option."""
+
+Reads = Literal["tokens", "captions"]
+Counted = Literal["words", "stems"]
+Progress = Callable[[int], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resource:
+    """Data that a metric needs besides captions, such as word tables or a model.
+
+    Attributes:
+        name: What it is, such as `METEOR's word tables`.
+        prepare: Makes it where it is not there yet, and calls its argument now and then with the number
+            of steps done. Raises `ResourceError`, which says what to run, where what it is made from is
+            missing.
+        steps: The number of steps that making it takes.
+        memory: How many bytes of address space it takes in a process that scores with it.
+        install: What to run when it is missing, in one line.
+    """
+
+    name: str
+    prepare: Callable[[Progress], object]
+    steps: int
+    memory: int
+    install: str
 
 
 class Metric(ABC):
     """A way to score captions; its options are the fields of a frozen dataclass.
 
+    A field with `metadata=NOT_AN_OPTION` is none: it is data that the metric is handed, such as document
+    frequencies, and the signature shows it otherwise or not at all.
+
+    Everything that the command line, the server, signatures and tests know of a metric, they read here.
+
     Attributes:
-        family: The metric's name in signatures and in the registry.
+        family: The metric's name in signatures.
+        page: Its page under `docs/metrics`, and its folder under `tests/conformance`.
+        variants: The options of each name that it has in the registry; by default its family's name, with
+            the default options.
+        first_reference_counts: Whether the statistics of an image are those of the first of equally good
+            references. Its score is the same for each of them, the sums of statistics need not be.
     """
 
     family: ClassVar[str]
+    page: ClassVar[str]
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    first_reference_counts: ClassVar[bool] = False
 
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
         """The names of the scores that it gives."""
 
+    @property
+    @abstractmethod
+    def statistics(self) -> tuple[str, ...]:
+        """The names of the statistics, one for each column of a row."""
+
     @abstractmethod
     def kernel(self, references: TokenizedReferences) -> Kernel:
-        """Does all that depends on the references alone; the result turns candidates into statistics."""
+        """Does all that depends on the references alone; the result turns candidates into statistics.
+
+        Both arguments hold the interned tokens (`native`), the tokens as text (`texts`) and the captions
+        as they were written.
+        """
 
     @abstractmethod
     def aggregate(self, statistics: FloatArray) -> FloatArray:
@@ -68,14 +107,70 @@ class Metric(ABC):
         """
 
     @property
+    def reads(self) -> Reads:
+        """Whether it reads the tokenizer's tokens, or captions as they were written."""
+        return "tokens"
+
+    @property
+    def needs(self) -> tuple[Resource, ...]:
+        """The resources that it needs."""
+        return ()
+
+    @property
     def document_frequencies(self) -> str | None:
         """Where document frequencies come from, for the signature."""
         return None
 
+    @property
+    def counts(self) -> Counted | None:
+        """Of what it counts document frequencies on the references; None where it counts none there."""
+        return None
+
+    def counted_on(self, corpus: TokenizedReferences, name: str) -> Metric:  # noqa: ARG002
+        """The metric with document frequencies of a corpus in the place of those of the references.
+
+        Args:
+            corpus: The captions whose n-grams are counted.
+            name: What to call the corpus in signatures.
+
+        Returns:
+            The metric itself where `counts` is None.
+        """
+        return self
+
     def options(self) -> tuple[str, ...]:
         """The options as `name=value`, for the signature."""
-        shown = (f for f in fields(self) if f.name != "frequencies")  # type: ignore[arg-type]
+        shown = (f for f in fields(self) if f.metadata.get("option", True))  # type: ignore[arg-type]
         return tuple(f"{f.name}={_shown(getattr(self, f.name))}" for f in shown)
+
+    def signature(
+        self,
+        references: TokenizedReferences,
+        *,
+        counts: tuple[int, int] | None = None,
+        seed: int | None = None,
+    ) -> Signature:
+        """What scores against these references depend on.
+
+        Args:
+            references: The references.
+            counts: The smallest and the largest number of references of an image, where fewer are used.
+            seed: The seed, for scores that depend on chance.
+        """
+        if counts is None:
+            numbers = references.references.counts
+            counts = int(numbers.min()), int(numbers.max())
+        few, many = counts
+        return Signature(
+            metric=self.family,
+            options=self.options(),
+            tokenizer=str(references.tokenizer) if self.reads == "tokens" else "none",
+            images=len(references),
+            references=str(few) if few == many else f"{few}-{many}",
+            digest=references.digest,
+            document_frequencies=self.document_frequencies,
+            seed=seed,
+        )
 
     def prepare(
         self,
@@ -103,6 +198,11 @@ class MeanMetric(Metric):
     def names(self) -> tuple[str, ...]:
         """The family's name."""
         return (self.family,)
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """The score of an image, and 1, whose sum is the number of images."""
+        return (*self.names, "images")
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
         """The mean of scores: their sum over their number."""
@@ -137,21 +237,11 @@ class Prepared:
                 "candidates must be tokenised with these references, by the `candidates` of the"
                 " `references` of what scores them (got candidates of other references)"
             )
-        return self._kernel(candidates.native)
+        return self._kernel(candidates)
 
     def signature(self) -> Signature:
         """What scores against these references depend on."""
-        counts = self.references.references.counts
-        few, many = int(counts.min()), int(counts.max())
-        return Signature(
-            metric=self.metric.family,
-            options=self.metric.options(),
-            tokenizer=str(self.references.tokenizer),
-            images=len(self.references),
-            references=str(few) if few == many else f"{few}-{many}",
-            digest=self.references.digest,
-            document_frequencies=self.metric.document_frequencies,
-        )
+        return self.metric.signature(self.references)
 
     def score(
         self,
@@ -197,59 +287,6 @@ def make_scores(prepared: Prepared, statistics: FloatArray, image_ids: tuple[Ima
         statistics=statistics,
         signature=prepared.signature(),
     )
-
-
-def checked_order(name: str, value: object) -> int:
-    """An n-gram order.
-
-    Raises:
-        OptionError: It is not an integer from 1 to 4.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 4:
-        raise OptionError(f"{name!r} must be an integer from 1 to 4 (got {value!r})")
-    return value
-
-
-def checked_positive(name: str, value: object) -> float:
-    """A number above 0, whose square is one too.
-
-    Raises:
-        OptionError: It is not, or it is below 1e-100 or above 1e100.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-100 <= value <= 1e100:
-        raise OptionError(f"{name!r} must be a number above 0, from 1e-100 to 1e100 (got {value!r})")
-    return float(value)
-
-
-def checked_number(name: str, value: object, low: float, high: float) -> float:
-    """A number between two others, or one of them.
-
-    Raises:
-        OptionError: It is not.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise OptionError(f"{name!r} must be a number from {low:g} to {high:g} (got {value!r})")
-    return float(value)
-
-
-def checked_flag(name: str, value: object) -> None:
-    """Makes sure that an option is True or False.
-
-    Raises:
-        OptionError: It is not.
-    """
-    if not isinstance(value, bool):
-        raise OptionError(f"{name!r} must be True or False (got {value!r})")
-
-
-def checked_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Makes sure that an option is one of some words.
-
-    Raises:
-        OptionError: It is not.
-    """
-    if value not in choices:
-        raise OptionError(f"{name!r} must be one of {', '.join(choices)} (got {value!r})")
 
 
 def _shown(value: object) -> str:

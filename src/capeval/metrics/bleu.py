@@ -8,9 +8,11 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from capeval import _native
+from capeval.checks import checked_choice, checked_order
 from capeval.errors import OptionError
-from capeval.metrics.base import Kernel, Metric, checked_choice, checked_order, means
-from capeval.tokenization import TokenizedReferences
+from capeval.metrics.base import Kernel, Metric, means
+from capeval.metrics.registry import register
+from capeval.tokenization import TokenizedCandidates, TokenizedReferences
 from capeval.types import FloatArray
 
 __all__ = ["Bleu"]
@@ -22,6 +24,7 @@ Level = Literal["corpus", "sentence"]
 _TINY, _SMALL = 1e-15, 1e-9
 
 
+@register
 @dataclass(frozen=True, kw_only=True)
 class Bleu(Metric):
     """Clipped n-gram precision with a brevity penalty.
@@ -38,6 +41,8 @@ class Bleu(Metric):
     """
 
     family: ClassVar[str] = "BLEU"
+    page: ClassVar[str] = "bleu"
+    variants: ClassVar = {"BLEU": {}, **{f"BLEU-{n}": {"orders": (n,)} for n in range(1, 5)}}
 
     orders: tuple[int, ...] = (1, 2, 3, 4)
     brevity: Brevity = "closest"
@@ -58,13 +63,22 @@ class Bleu(Metric):
         """`BLEU-n` for each order."""
         return tuple(f"BLEU-{order}" for order in self.orders)
 
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """Counts at corpus level; the score of each order and 1 at sentence level."""
+        if self.level == "sentence":
+            return (*self.names, "images")
+        orders = range(1, max(self.orders) + 1)
+        counted = [f"{what} {n}-grams" for what in ("matched", "candidate") for n in orders]
+        return ("candidate length", "reference length", *counted)
+
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
         """Counts; nothing is prepared, since a candidate decides which n-grams matter."""
         length = "closest" if self.brevity == "none" else self.brevity
         order = max(self.orders)
 
-        def statistics(candidates: _native.TokenizedCandidates) -> FloatArray:
-            counts = _native.bleu_statistics(candidates, order, length)
+        def statistics(candidates: TokenizedCandidates) -> FloatArray:
+            counts = _native.bleu_statistics(candidates.native, order, length)
             if self.level == "corpus":
                 return counts
             return np.column_stack([self._score(counts), np.ones(len(counts))])

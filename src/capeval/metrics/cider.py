@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 
 from capeval import _native
+from capeval.checks import checked_choice, checked_flag, checked_order, checked_positive
 from capeval.errors import OptionError
-from capeval.metrics.base import (
-    Kernel,
-    MeanMetric,
-    checked_choice,
-    checked_flag,
-    checked_order,
-    checked_positive,
-    means,
-)
+from capeval.metrics.base import NOT_AN_OPTION, Counted, Kernel, MeanMetric, means
+from capeval.metrics.registry import register
 from capeval.resources import DocumentFrequencies
 from capeval.tokenization import TokenizedReferences
 from capeval.types import FloatArray
@@ -30,13 +24,20 @@ Pooling = Literal["mean", "max"]
 Weights = Literal["uniform", "exponential"]
 
 
+def _variants(family: str) -> dict[str, dict[str, int]]:
+    """All orders, and each order alone."""
+    return {family: {}, **{f"{family}-{n}": {"n": n, "order": n} for n in range(1, 5)}}
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Cider(MeanMetric):
     """What the two have in common: statistics are the similarities for each n-gram order, and 1."""
 
+    page: ClassVar[str] = "cider"
+
     n: int = 4
     order: int | None = None
-    frequencies: Source = "references"
+    frequencies: Source = field(default="references", metadata=NOT_AN_OPTION)
 
     def __post_init__(self) -> None:
         checked_order("n", self.n)
@@ -51,17 +52,40 @@ class _Cider(MeanMetric):
         return (self.family if self.order is None else f"{self.family}-{self.order}",)
 
     @property
+    def statistics(self) -> tuple[str, ...]:
+        """The similarity for each order, and 1, whose sum is the number of images."""
+        return (*(f"{n}-gram similarity" for n in range(1, self.n + 1)), "images")
+
+    @property
+    def _stems(self) -> bool:
+        """Whether it compares stems of words."""
+        return False
+
+    @property
+    def counts(self) -> Counted | None:
+        """Words or stems of the references, where document frequencies come from these."""
+        if self.frequencies != "references":
+            return None
+        return "stems" if self._stems else "words"
+
+    def counted_on(self, corpus: TokenizedReferences, name: str) -> Self:
+        """The metric with document frequencies of a corpus; itself where it has others already."""
+        if self.counts is None:
+            return self
+        return replace(self, frequencies=DocumentFrequencies.of(corpus, stem=self._stems, name=name))
+
+    @property
     def document_frequencies(self) -> str:
         """`references`, `uniform`, or the name of the corpus and the fingerprint of its frequencies."""
         given = self.frequencies
         return f"{given.name}:{given.digest}" if isinstance(given, DocumentFrequencies) else given
 
-    def _source(self, *, stem: bool) -> _native.DocumentFrequencies | Literal["references", "uniform"]:
+    def _source(self) -> _native.DocumentFrequencies | Literal["references", "uniform"]:
         if isinstance(self.frequencies, DocumentFrequencies):
-            if self.frequencies.stem is not stem:
+            if self.frequencies.stem is not self._stems:
                 kinds = {True: "stems", False: "words as they are"}
                 raise OptionError(
-                    f"'frequencies' of {self.family} must count {kinds[stem]}"
+                    f"'frequencies' of {self.family} must count {kinds[self._stems]}"
                     f" (got {kinds[self.frequencies.stem]})"
                 )
             return self.frequencies.native
@@ -76,6 +100,7 @@ class _Cider(MeanMetric):
         return combined
 
 
+@register
 @dataclass(frozen=True, kw_only=True)
 class CiderD(_Cider):
     """CIDEr-D (equations 4 and 5): what papers on COCO report as CIDEr.
@@ -94,6 +119,7 @@ class CiderD(_Cider):
     """
 
     family: ClassVar[str] = "CIDEr-D"
+    variants: ClassVar = _variants("CIDEr-D")
 
     sigma: float = 6.0
     form: Form = "code"
@@ -107,7 +133,7 @@ class CiderD(_Cider):
         """Counts document frequencies and measures the references' vectors."""
         prepared = _native.CiderReferences(
             references.native,
-            self._source(stem=False),
+            self._source(),
             max_order=self.n,
             sigma=float(self.sigma),
             clip=True,
@@ -115,13 +141,14 @@ class CiderD(_Cider):
             relative=self.form == "paper",
             stem=False,
         )
-        return prepared.statistics
+        return lambda candidates: prepared.statistics(candidates.native)
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
         """The mean over images and orders, times 10."""
         return self._combined(statistics, np.ones(self.n), 10.0)
 
 
+@register
 @dataclass(frozen=True, kw_only=True)
 class Cider(_Cider):
     """CIDEr as its paper defines it (equations 1 to 3): stems, no clipping, no length penalty.
@@ -141,6 +168,7 @@ class Cider(_Cider):
     """
 
     family: ClassVar[str] = "CIDEr"
+    variants: ClassVar = _variants("CIDEr")
 
     pooling: Pooling = "mean"
     weights: Weights = "uniform"
@@ -152,11 +180,15 @@ class Cider(_Cider):
         checked_choice("weights", self.weights, get_args(Weights))
         checked_flag("stem", self.stem)
 
+    @property
+    def _stems(self) -> bool:
+        return self.stem
+
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Stems the references, counts document frequencies and measures the references' vectors."""
         prepared = _native.CiderReferences(
             references.native,
-            self._source(stem=self.stem),
+            self._source(),
             max_order=self.n,
             sigma=None,
             clip=False,
@@ -164,7 +196,7 @@ class Cider(_Cider):
             relative=False,
             stem=self.stem,
         )
-        return prepared.statistics
+        return lambda candidates: prepared.statistics(candidates.native)
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
         """The mean over images of the weighted sum over orders."""

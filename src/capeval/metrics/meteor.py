@@ -9,16 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from capeval import _native
+from capeval.checks import checked_choice, checked_flag, checked_number, checked_positive
 from capeval.errors import OptionError
-from capeval.metrics.base import (
-    Kernel,
-    Metric,
-    checked_choice,
-    checked_flag,
-    checked_number,
-    checked_positive,
-)
-from capeval.resources.meteor import meteor_tables
+from capeval.metrics.base import Kernel, Metric, Resource
+from capeval.metrics.registry import register
+from capeval.resources.installed import INSTALL
+from capeval.resources.meteor import PARAPHRASES, compiled_tables, meteor_tables
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
 from capeval.types import FloatArray
 
@@ -27,7 +23,16 @@ __all__ = ["STAGES", "Alignment", "Match", "Meteor", "align"]
 STAGES = ("exact", "stem", "synonym", "paraphrase")
 """How words can match, in the order in which METEOR tries."""
 
+_TABLES = Resource(
+    name="METEOR's word tables",
+    prepare=lambda progress: compiled_tables(progress=progress),
+    steps=PARAPHRASES,
+    memory=80 * 2**20,
+    install=INSTALL,
+)
 
+
+@register
 @dataclass(frozen=True, kw_only=True)
 class Meteor(Metric):
     """Precision and recall of matched words, lowered where the matches are scattered.
@@ -50,6 +55,8 @@ class Meteor(Metric):
     """
 
     family: ClassVar[str] = "METEOR"
+    page: ClassVar[str] = "meteor"
+    first_reference_counts: ClassVar[bool] = True
 
     stages: tuple[str, ...] = STAGES
     weights: tuple[float, ...] = (1.0, 0.6, 0.8, 0.6)
@@ -95,6 +102,24 @@ class Meteor(Metric):
         """`METEOR`."""
         return ("METEOR",)
 
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """METEOR's statistics line."""
+        sides = ("candidate", "reference")
+        matched = [
+            f"{stage} matches of {kind} words in {side}"
+            for stage in STAGES
+            for kind in ("content", "function")
+            for side in sides
+        ]
+        lengths = [f"{side} {length}" for length in ("length", "function words") for side in sides]
+        return (*lengths, *matched, "chunks", *(f"matches in {side}" for side in sides))
+
+    @property
+    def needs(self) -> tuple[Resource, ...]:
+        """The word tables."""
+        return (_TABLES,)
+
     def native_options(self) -> _native.MeteorOptions:
         """The options as the kernels take them."""
         return _native.MeteorOptions(
@@ -114,7 +139,8 @@ class Meteor(Metric):
         Raises:
             ResourceError: The word tables are missing or damaged.
         """
-        return _native.MeteorReferences(references.native, meteor_tables(), self.native_options()).statistics
+        prepared = _native.MeteorReferences(references.native, meteor_tables(), self.native_options())
+        return lambda candidates: prepared.statistics(candidates.native)
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
         """METEOR of summed counts."""

@@ -1,57 +1,59 @@
-"""Metrics by name: what the command line, signatures and tests list."""
+"""Metrics by name: what the command line, the server, signatures and tests list."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
+from typing import TypeVar
 
+from capeval.checks import checked_choice
 from capeval.errors import OptionError
 from capeval.metrics.base import Metric
-from capeval.metrics.bleu import Bleu
-from capeval.metrics.cider import Cider, CiderD
-from capeval.metrics.meteor import Meteor
-from capeval.metrics.rouge import RougeL, RougeN, RougeS
 
-__all__ = ["DEFAULT", "METRICS", "named", "resolve"]
+__all__ = ["CLASSES", "DEFAULT", "METRICS", "metric_keys", "named", "register", "resolve"]
 
-_ORDERS = (1, 2, 3, 4)
+_Class = TypeVar("_Class", bound=type[Metric])
 
+_classes: dict[str, type[Metric]] = {}
+_metrics: dict[str, Callable[[], Metric]] = {}
 
-def _registered() -> dict[str, Callable[[], Metric]]:
-    metrics: dict[str, Callable[[], Metric]] = {"BLEU": Bleu}
-    for n in _ORDERS:
-        metrics[f"BLEU-{n}"] = lambda n=n: Bleu(orders=(n,))  # type: ignore[misc]
-    metrics["METEOR"] = Meteor
-    metrics["ROUGE-L"] = RougeL
-    for n in _ORDERS:
-        metrics[f"ROUGE-{n}"] = lambda n=n: RougeN(n=n)  # type: ignore[misc]
-    metrics["ROUGE-S"] = RougeS
-    metrics["CIDEr-D"] = CiderD
-    for n in _ORDERS:
-        metrics[f"CIDEr-D-{n}"] = lambda n=n: CiderD(n=n, order=n)  # type: ignore[misc]
-    metrics["CIDEr"] = Cider
-    for n in _ORDERS:
-        metrics[f"CIDEr-{n}"] = lambda n=n: Cider(n=n, order=n)  # type: ignore[misc]
-    return metrics
+CLASSES: Mapping[str, type[Metric]] = MappingProxyType(_classes)
+"""The registered classes, by the name of the class."""
 
-
-METRICS: Mapping[str, Callable[[], Metric]] = MappingProxyType(_registered())
-"""What makes each metric with its default options, by name."""
+METRICS: Mapping[str, Callable[[], Metric]] = MappingProxyType(_metrics)
+"""What makes each metric, by its name."""
 
 DEFAULT = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
 """The metrics of the COCO Captions server."""
 
 
+def register(metric: _Class) -> _Class:
+    """Adds a metric's class to the registry: a decorator.
+
+    Raises:
+        OptionError: Its name, or one of its variants', is another metric's.
+    """
+    variants = metric.variants or {metric.family: {}}
+    taken = {name.lower() for name in METRICS}
+    for name in variants:
+        if name.lower() in taken:
+            raise OptionError(f"a metric's name must be new (got {name!r} again)")
+    if metric.__name__ in CLASSES:
+        raise OptionError(f"a metric's class must have a new name (got {metric.__name__!r} again)")
+    _classes[metric.__name__] = metric
+    _metrics.update({name: partial(metric, **options) for name, options in variants.items()})
+    return metric
+
+
 def named(name: str) -> Metric:
-    """The metric of that name (upper or lower case), with its default options.
+    """The metric of that name (upper or lower case).
 
     Raises:
         OptionError: There is none.
     """
-    for known, make in METRICS.items():
-        if known.lower() == name.lower():
-            return make()
-    raise OptionError(f"'metrics' must be among {', '.join(METRICS)} (got {name!r})")
+    known = {each.lower(): each for each in METRICS}
+    return METRICS[checked_choice("metrics", known.get(name.lower(), name), tuple(METRICS))]()
 
 
 def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
@@ -72,6 +74,21 @@ def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
         if names.count(name) > 1:
             raise OptionError(f"'metrics' must give different scores (got {name} twice)")
     return resolved
+
+
+def metric_keys(metrics: Sequence[Metric]) -> tuple[str, ...]:
+    """What each of some metrics is called where results are kept by metric.
+
+    It is the name of its score, where it gives one; else its family; and the names of its scores, joined
+    by commas, where others are of that family.
+    """
+    families = [metric.family for metric in metrics]
+    return tuple(
+        ",".join(metric.names)
+        if len(metric.names) == 1 or families.count(metric.family) > 1
+        else metric.family
+        for metric in metrics
+    )
 
 
 def _resolved(metric: object) -> Metric:

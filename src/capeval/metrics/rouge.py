@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from capeval import _native
-from capeval.errors import OptionError
-from capeval.metrics.base import Kernel, MeanMetric, checked_order, checked_positive
+from capeval.checks import checked_integer, checked_order, checked_positive
+from capeval.metrics.base import Kernel, MeanMetric
+from capeval.metrics.registry import register
 from capeval.tokenization import TokenizedReferences
 
 __all__ = ["RougeL", "RougeN", "RougeS"]
 
-# No caption is as long.
+# Longer than any caption, and the largest number that the kernel takes.
 _FARTHEST = 2**31 - 1
 
 
+@register
 @dataclass(frozen=True, kw_only=True)
 class RougeL(MeanMetric):
     """F-measure of the longest common subsequence, with the best precision and the best recall.
@@ -28,6 +30,7 @@ class RougeL(MeanMetric):
     """
 
     family: ClassVar[str] = "ROUGE-L"
+    page: ClassVar[str] = "rouge"
 
     beta: float = 1.2
 
@@ -36,9 +39,10 @@ class RougeL(MeanMetric):
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
         """Scores; nothing is prepared."""
-        return lambda candidates: _native.rouge_l_statistics(candidates, float(self.beta))
+        return lambda candidates: _native.rouge_l_statistics(candidates.native, float(self.beta))
 
 
+@register
 @dataclass(frozen=True, kw_only=True)
 class RougeN(MeanMetric):
     """N-gram recall over all references of an image.
@@ -51,6 +55,8 @@ class RougeN(MeanMetric):
     """
 
     family: ClassVar[str] = "ROUGE-N"
+    page: ClassVar[str] = "rouge"
+    variants: ClassVar = {f"ROUGE-{n}": {"n": n} for n in range(1, 5)}
 
     n: int = 1
 
@@ -64,9 +70,10 @@ class RougeN(MeanMetric):
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
         """Scores; nothing is prepared."""
-        return lambda candidates: _native.rouge_n_statistics(candidates, self.n)
+        return lambda candidates: _native.rouge_n_statistics(candidates.native, self.n)
 
 
+@register
 @dataclass(frozen=True, kw_only=True)
 class RougeS(MeanMetric):
     """F-measure of skip bigrams: pairs of words in order, not too far apart.
@@ -80,18 +87,18 @@ class RougeS(MeanMetric):
     """
 
     family: ClassVar[str] = "ROUGE-S"
+    page: ClassVar[str] = "rouge"
 
     distance: int | None = 4
     beta: float = 1.2
 
     def __post_init__(self) -> None:
-        given = self.distance
-        if given is not None and (
-            isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= _FARTHEST
-        ):
-            raise OptionError(f"'distance' must be an integer from 1 to {_FARTHEST}, or None (got {given!r})")
+        if self.distance is not None:
+            checked_integer("distance", self.distance, 1, _FARTHEST, or_none=True)
         checked_positive("beta", self.beta)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
         """Scores; nothing is prepared."""
-        return lambda candidates: _native.rouge_s_statistics(candidates, self.distance, float(self.beta))
+        return lambda candidates: _native.rouge_s_statistics(
+            candidates.native, self.distance, float(self.beta)
+        )

@@ -8,7 +8,8 @@ from importlib.resources import files
 
 import numpy as np
 
-from capeval.errors import DependencyError, OptionError
+from capeval.checks import checked_choice
+from capeval.errors import DependencyError
 from capeval.report.grids import System, scores
 from capeval.report.texts import parts
 from capeval.types import Candidates, ImageId, References
@@ -61,9 +62,7 @@ def to_html(
         raise DependencyError(message) from None
     grid = scores(systems, published)
     names = tuple(systems[0].report.corpus)
-    by = examples_by or names[-1]
-    if by not in names:
-        raise OptionError(f"'examples_by' must be one of {', '.join(names)} (got {by!r})")
+    by = checked_choice("examples_by", examples_by or names[-1], names)
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval import _native
+from capeval.checks import checked_flag, checked_text
 from capeval.errors import FormatError, OptionError
 from capeval.files import written_whole
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenized
@@ -66,10 +67,8 @@ class DocumentFrequencies:
             OptionError: `tokenizer` is no `Tokenizer`, or not the one of tokenised references; `stem` is
                 not True or False, or `name` no string.
         """
-        if not isinstance(stem, bool):
-            raise OptionError(f"'stem' must be True or False (got {stem!r})")
-        if not isinstance(name, str):
-            raise OptionError(f"'name' must be a string (got {name!r})")
+        checked_flag("stem", stem)
+        checked_text("name", name)
         tokens = tokenized(references, tokenizer).native
         native = _native.DocumentFrequencies.of_references(tokens, max(_ORDERS), stem)
         return cls(native, name=name, stem=stem)

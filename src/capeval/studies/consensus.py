@@ -11,6 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from capeval.checks import checked_choice
 from capeval.errors import MismatchError, OptionError
 from capeval.formats.judgements import JudgedPair
 from capeval.metrics.bleu import Bleu
@@ -18,6 +19,7 @@ from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.meteor import Meteor
 from capeval.metrics.rouge import RougeL, RougeN
 from capeval.studies.checkpoints import Checkpoint
+from capeval.studies.correlation import pearson_of_table
 from capeval.studies.protocol import split_votes, winners
 from capeval.studies.words import WORDS, Contender, contender_names, stems_of, with_frequencies, words_of
 from capeval.tokenization import Tokenizer
@@ -92,8 +94,7 @@ def accuracy(predicted: NDArray[np.generic], truth: NDArray[np.generic], *, ties
         OptionError: `ties` is something else.
         MismatchError: The two are not of the same pairs, or there is none.
     """
-    if ties not in get_args(Ties):
-        raise OptionError(f"'ties' must be first or half (got {ties!r})")
+    checked_choice("ties", ties, get_args(Ties))
     if predicted.shape != truth.shape or predicted.ndim != 1 or not predicted.size:
         raise MismatchError(
             "predictions and truth must be of the same pairs, at least one"
@@ -371,7 +372,7 @@ def pearson(a: Mapping[int, float], b: Mapping[int, float]) -> float:
     pairs = np.array([[a[system], b[system]] for system in a])
     if not pairs.std(axis=0).all():
         raise MismatchError("a correlation needs fractions that differ")
-    return float(np.corrcoef(pairs.T)[0, 1])
+    return pearson_of_table(np.eye(len(pairs)), *pairs.T)
 
 
 def judged_twice(preferences: Sequence[JudgedPair], pairs: Sequence[JudgedPair]) -> tuple[JudgedPair, ...]:

@@ -7,22 +7,29 @@ rating. A bootstrap resample only changes the counts, so nothing is scored or so
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
 
-from capeval.errors import MismatchError, OptionError
+from capeval.checks import checked_choice, checked_integer, checked_level
+from capeval.errors import MismatchError
 from capeval.formats.ratings import Ratings
-from capeval.metrics import Cider, CiderD
-from capeval.metrics.base import Metric, checked_choice
+from capeval.metrics.base import Metric
 from capeval.metrics.registry import DEFAULT, resolve
-from capeval.resources import DocumentFrequencies
-from capeval.significance import Comparison, Interval
+from capeval.significance import Comparison, Interval, Resampled, difference
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike
 
-__all__ = ["COEFFICIENTS", "Correlations", "RatedScores", "coefficients", "correlate", "score_ratings"]
+__all__ = [
+    "COEFFICIENTS",
+    "Correlations",
+    "RatedScores",
+    "coefficients",
+    "correlate",
+    "pearson_of_table",
+    "score_ratings",
+]
 
 COEFFICIENTS = ("tau-b", "tau-c", "Spearman", "Pearson", "accuracy")
 """Kendall's tau-b and tau-c, Spearman's rho, Pearson's r, and pairwise accuracy."""
@@ -92,25 +99,18 @@ class Correlations:
         """
         for name in (a, b):
             checked_choice("metrics", name, tuple(self.values))
-        differences = self.resamples[a] - self.resamples[b]
         comparisons = {}
         for place, name in enumerate(COEFFICIENTS):
-            first, second = self.values[a][name], self.values[b][name]
-            low, high = _ends(differences[:, place], first.level)
-            beyond = min(int((differences[:, place] <= 0).sum()), int((differences[:, place] >= 0).sum()))
-            comparisons[name] = Comparison(
-                name=name,
-                a=first.score,
-                b=second.score,
-                difference=first.score - second.score,
-                low=low,
-                high=high,
-                p_value=min(1.0, 2 * (beyond + 1) / (first.samples + 1)),
-                method="bootstrap",
-                level=first.level,
-                samples=first.samples,
-                seed=first.seed,
+            first, second = (
+                Resampled(
+                    name=name,
+                    score=self.values[score][name].score,
+                    values=self.resamples[score][:, place],
+                    seed=self.values[score][name].seed,
+                )
+                for score in (a, b)
             )
+            comparisons[name] = difference(first, second, level=self.values[a][name].level)
         return comparisons
 
 
@@ -163,19 +163,13 @@ def _with_frequencies(
     metrics: Sequence[Metric], tokens: TokenizedReferences, images: Sequence[ImageId], ratings: Ratings
 ) -> tuple[Metric, ...]:
     """The metrics, with document frequencies counted over rated captions."""
-    if not any(metric.document_frequencies == "references" for metric in metrics):
+    if all(metric.counts is None for metric in metrics):
         return tuple(metrics)
     texts = {image: tokens.native.of(position) for position, image in enumerate(images)}
     documents = References({row: texts[image] for row, image in enumerate(ratings.image_ids)})
     repeated = TokenizedReferences(documents, Tokenizer(kind="none"))
 
-    def counted(metric: Metric) -> Metric:
-        if not isinstance(metric, Cider | CiderD) or metric.frequencies != "references":
-            return metric
-        stem = isinstance(metric, Cider) and metric.stem
-        return replace(metric, frequencies=DocumentFrequencies.of(repeated, stem=stem, name="ratings"))
-
-    return tuple(counted(metric) for metric in metrics)
+    return tuple(metric.counted_on(repeated, "ratings") for metric in metrics)
 
 
 def correlate(
@@ -220,7 +214,7 @@ def correlate(
         level=level,
         observations=study.observations,
         values={
-            name: _intervals(observed[place], resamples[:, place], samples, confidence, seed)
+            name: _intervals(observed[place], resamples[:, place], confidence, seed)
             for place, name in enumerate(study.names)
         },
         resamples={name: resamples[:, place] for place, name in enumerate(study.names)},
@@ -311,14 +305,21 @@ class _Ordered:
             [
                 difference / np.sqrt(different_scores) / np.sqrt(different_ratings),
                 2 * smaller * difference / (total**2 * (smaller - 1)),
-                _pearson(table, ranks[0], ranks[1]),
-                _pearson(table, self._levels, values),
+                pearson_of_table(table, ranks[0], ranks[1]),
+                pearson_of_table(table, self._levels, values),
                 (concordant + (different_ratings - concordant - discordant) / 2) / different_ratings,
             ]
         )
 
 
-def _pearson(table: FloatArray, scores: FloatArray, values: FloatArray) -> float:
+def pearson_of_table(table: FloatArray, scores: FloatArray, values: FloatArray) -> float:
+    """Pearson's correlation of scores with values.
+
+    Args:
+        table: How often each score goes with each value: scores by values.
+        scores: The scores.
+        values: The values.
+    """
     by_score, by_rating = table.sum(axis=1), table.sum(axis=0)
     total = by_score.sum()
     x, y = scores - by_score @ scores / total, values - by_rating @ values / total
@@ -382,26 +383,16 @@ class _Systems:
         return np.array([_Ordered(column)(counts, values) for column in scores])
 
 
-def _intervals(
-    observed: FloatArray, resamples: FloatArray, samples: int, level: float, seed: int
-) -> dict[str, Interval]:
-    intervals = {}
-    for place, name in enumerate(COEFFICIENTS):
-        low, high = _ends(resamples[:, place], level)
-        score = float(observed[place])
-        intervals[name] = Interval(score=score, low=low, high=high, level=level, samples=samples, seed=seed)
-    return intervals
-
-
-def _ends(values: FloatArray, level: float) -> tuple[float, float]:
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+def _intervals(observed: FloatArray, resamples: FloatArray, level: float, seed: int) -> dict[str, Interval]:
+    return {
+        name: Resampled(
+            name=name, score=float(observed[place]), values=resamples[:, place], seed=seed
+        ).interval(level=level)
+        for place, name in enumerate(COEFFICIENTS)
+    }
 
 
 def _check(samples: object, confidence: object, seed: object) -> None:
-    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
-        raise OptionError(f"'samples' must be an integer of at least 1 (got {samples!r})")
-    if not isinstance(confidence, float) or not 0 < confidence < 1:
-        raise OptionError(f"'confidence' must be a number between 0 and 1 (got {confidence!r})")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise OptionError(f"'seed' must be an integer of at least 0 (got {seed!r})")
+    checked_integer("samples", samples, 1)
+    checked_level("confidence", confidence)
+    checked_integer("seed", seed, 0)

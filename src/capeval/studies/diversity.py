@@ -10,7 +10,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval.errors import MismatchError, OptionError
+from capeval.checks import checked_integer
+from capeval.errors import MismatchError
 from capeval.formats.objects import Objects
 from capeval.tokenization import Tokenizer, tokenize
 from capeval.types import FloatArray, References
@@ -193,8 +194,7 @@ def diversity(
         ("samples", samples, 1),
         ("seed", seed, 0),
     ):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise OptionError(f"{name!r} must be an integer of at least {least} (got {value!r})")
+        checked_integer(name, value, least)
     found = {}
     for name, references in corpora.items():
         corpus = Corpus(references, across_punctuation=across_punctuation, tokenizer=tokenizer)

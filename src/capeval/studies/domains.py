@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from capeval.checks import checked_choice
 from capeval.errors import MismatchError, OptionError
 from capeval.evaluation import matched
-from capeval.metrics import Cider, CiderD
-from capeval.metrics.base import Metric, Prepared, checked_choice
-from capeval.metrics.registry import DEFAULT, resolve
-from capeval.resources import DocumentFrequencies
-from capeval.tokenization import TokenizedReferences, Tokenizer, first_few
+from capeval.messages import first_few
+from capeval.metrics.base import Metric, Prepared
+from capeval.metrics.registry import DEFAULT, metric_keys, resolve
+from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import (
     Candidates,
     CandidatesLike,
@@ -38,9 +38,9 @@ class DomainScores:
     Attributes:
         images: The number of images, by domain.
         corpus: The corpus scores, by domain and name.
-        statistics: The summed statistics of each metric, by domain and the metric's family: of BLEU, for
+        statistics: The summed statistics of each metric, by domain and the metric's key: of BLEU, for
             instance, length, reference length, n-grams matched and n-grams possible.
-        signatures: What the scores depend on, by domain and the metric's family.
+        signatures: What the scores depend on, by domain and the metric's key.
     """
 
     images: Mapping[str, int]
@@ -85,6 +85,7 @@ class DomainEvaluator:
             references = References(references)
         self._rows = _rows_of(references, domains)
         self._tokens = TokenizedReferences(references, tokenizer)
+        self._keys = metric_keys(resolved)
         self._prepared = {OVERALL: [metric.prepare(self._tokens) for metric in resolved]}
         for name, rows in self._rows.items():
             self._prepared[name] = (
@@ -97,15 +98,13 @@ class DomainEvaluator:
         counted: TokenizedReferences | None = None
         for prepared in self._prepared[OVERALL]:
             metric = prepared.metric
-            if not isinstance(metric, Cider | CiderD) or metric.frequencies != "references":
+            if metric.counts is None:
                 made.append(prepared)
                 continue
             if counted is None:
                 tokens = References({row: self._tokens.native.of(row) for row in rows})
                 counted = TokenizedReferences(tokens, Tokenizer(kind="none"))
-            stem = isinstance(metric, Cider) and metric.stem
-            frequencies = DocumentFrequencies.of(counted, stem=stem, name=domain)
-            made.append(replace(metric, frequencies=frequencies).prepare(self._tokens))
+            made.append(metric.counted_on(counted, domain).prepare(self._tokens))
         return made
 
     def evaluate(self, candidates: CandidatesLike) -> DomainScores:
@@ -125,20 +124,18 @@ class DomainEvaluator:
             images[name] = len(rows)
             scores: dict[str, float] = {}
             sums: dict[str, FloatArray] = {}
-            for prepared in self._prepared[name]:
+            for key, prepared in zip(self._keys, self._prepared[name], strict=True):
                 if id(prepared) not in known:
                     known[id(prepared)] = prepared.statistics(tokens)
                 metric = prepared.metric
                 summed = known[id(prepared)][rows].sum(axis=0)
-                sums[_key(metric)] = summed
+                sums[key] = summed
                 scores.update(zip(metric.names, metric.aggregate(summed).tolist(), strict=True))
             corpus[name], statistics[name] = scores, sums
-            signatures[name] = {_key(each.metric): each.signature() for each in self._prepared[name]}
+            signatures[name] = {
+                key: each.signature() for key, each in zip(self._keys, self._prepared[name], strict=True)
+            }
         return DomainScores(images=images, corpus=corpus, statistics=statistics, signatures=signatures)
-
-
-def _key(metric: Metric) -> str:
-    return metric.names[0] if len(metric.names) == 1 else metric.family
 
 
 def _rows_of(references: References, domains: Mapping[str, Sequence[ImageId]]) -> dict[str, list[int]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from capeval.errors import MismatchError, OptionError
+from capeval.messages import first_few
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.meteor import Meteor
@@ -21,7 +22,7 @@ from capeval.studies.words import (
     with_frequencies,
     words_of,
 )
-from capeval.tokenization import Tokenizer, first_few
+from capeval.tokenization import Tokenizer
 from capeval.types import Candidates, ImageId, References
 
 __all__ = ["ATTACKS", "GAMED_METRICS", "Attack", "Corpus", "Gamed", "game"]

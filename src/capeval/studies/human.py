@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from capeval.checks import checked_integer
 from capeval.errors import MismatchError, OptionError
 from capeval.metrics.base import Metric, Prepared
-from capeval.metrics.registry import DEFAULT, resolve
+from capeval.metrics.registry import DEFAULT, metric_keys, resolve
 from capeval.studies.checkpoints import Checkpoint
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike, Signature
@@ -38,7 +39,7 @@ class HumanPerformance:
             a name.
         mean: The score by name: the mean of the draws, or the score of all rounds pooled.
         spread: The standard deviation of the draws by name; NaN for a single draw.
-        signatures: What each metric's scores depend on, by the metric's name.
+        signatures: What each metric's scores depend on, by the metric's key.
     """
 
     references: int | None
@@ -90,9 +91,9 @@ def human_performance(
         )
     for k in references:
         if k is not None:
-            _at_least(1, "references", k)
-    _at_least(1, "draws", draws)
-    _at_least(0, "seed", seed)
+            checked_integer("references", k, 1)
+    checked_integer("draws", draws, 1)
+    checked_integer("seed", seed, 0)
     resolved, pool = resolve(metrics), _Pool(captions, tokenizer)
     pool.require(max((k or 1) for k in references) + 1)
     done = Checkpoint(checkpoint, pool.key(resolved, f"draws of seed {seed}"))
@@ -152,11 +153,9 @@ class _Pool:
 
     def __init__(self, captions: ReferencesLike, tokenizer: Tokenizer | None) -> None:
         captions = captions if isinstance(captions, References) else References(captions)
-        tokens = TokenizedReferences(captions, tokenizer)
+        self.tokens = TokenizedReferences(captions, tokenizer)
         self.image_ids = captions.image_ids
-        self.tokenizer = tokens.tokenizer
-        self.digest = tokens.digest
-        self.texts = [tokens.native.of(position) for position in range(len(tokens))]
+        self.texts = [self.tokens.native.of(position) for position in range(len(self.tokens))]
 
     def require(self, captions: int) -> None:
         for image, texts in zip(self.image_ids, self.texts, strict=True):
@@ -170,7 +169,7 @@ class _Pool:
         """What a checkpoint depends on."""
         digest = hashlib.sha256(repr((self.image_ids, self.texts)).encode("utf-8", "surrogatepass"))
         options = [(metric.family, metric.options(), metric.document_frequencies) for metric in metrics]
-        return f"{how}; {options}; {self.tokenizer}; {digest.hexdigest()}"
+        return f"{how}; {options}; {self.tokens.tokenizer}; {digest.hexdigest()}"
 
     def orders(self, chance: np.random.Generator) -> list[list[int]]:
         """A random order of the captions of each image."""
@@ -234,20 +233,13 @@ def _result(
     if pooled:
         totals = (rows.sum(axis=0) for rows in by_metric)
         mean = np.hstack([metric.aggregate(row) for metric, row in zip(metrics, totals, strict=True)])
-    few, many = (ends(len(texts) - 1 for texts in pool.texts) for ends in (min, max))
-    left = f"{few}" if few == many else f"{few}-{many}"
+    few, many = (
+        (ends(len(texts) - 1 for texts in pool.texts) if references is None else references)
+        for ends in (min, max)
+    )
     signatures = {
-        metric.family: Signature(
-            metric=metric.family,
-            options=metric.options(),
-            tokenizer=str(pool.tokenizer),
-            images=len(pool.texts),
-            digest=pool.digest,
-            references=left if references is None else str(references),
-            document_frequencies=metric.document_frequencies,
-            seed=seed,
-        )
-        for metric in metrics
+        key: metric.signature(pool.tokens, counts=(few, many), seed=seed)
+        for key, metric in zip(metric_keys(metrics), metrics, strict=True)
     }
     return HumanPerformance(
         references=references,
@@ -257,8 +249,3 @@ def _result(
         spread=draws.std(axis=0, ddof=1) if len(draws) > 1 else np.full(len(mean), np.nan),
         signatures=signatures,
     )
-
-
-def _at_least(least: int, name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise OptionError(f"{name!r} must be an integer of {least} or more (got {value!r})")

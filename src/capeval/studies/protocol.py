@@ -11,6 +11,7 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from capeval.checks import checked_choice, checked_integer
 from capeval.errors import MismatchError, OptionError
 from capeval.types import FloatArray, ImageId
 
@@ -88,8 +89,7 @@ def held_out(
         OptionError: `count` is below 1.
         MismatchError: An image has too few captions for candidates and a reference.
     """
-    if count < 1:
-        raise OptionError(f"'count' must be at least 1 (got {count})")
+    checked_integer("count", count, 1)
     candidates: dict[ImageId, list[str]] = {}
     references: dict[ImageId, list[str]] = {}
     for image in captions:
@@ -295,8 +295,9 @@ def plan_triplets(
         OptionError: `per_pair` or `judgements` is below 1.
         MismatchError: An image has too few references.
     """
-    if judgements < 1 or (per_pair is not None and per_pair < 1):
-        raise OptionError(f"'judgements' and 'per_pair' must be at least 1 (got {judgements} and {per_pair})")
+    checked_integer("judgements", judgements, 1)
+    if per_pair is not None:
+        checked_integer("per_pair", per_pair, 1)
     chance = random.Random(seed)  # noqa: S311
     planned = []
     for place, pair in enumerate(pairs):
@@ -384,8 +385,7 @@ def krippendorff_alpha(ratings: ArrayLike, *, difference: Difference = "nominal"
         MismatchError: No question has two ratings, or all ratings are equal, so that agreement means
             nothing.
     """
-    if difference not in get_args(Difference):
-        raise OptionError(f"'difference' must be nominal or interval (got {difference!r})")
+    checked_choice("difference", difference, get_args(Difference))
     given = np.asarray(ratings, dtype=np.float64)
     if given.ndim != 2:
         raise MismatchError(f"ratings must be rows of annotators' ratings (got {given.ndim} dimensions)")

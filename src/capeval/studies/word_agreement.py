@@ -16,9 +16,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from capeval.checks import checked_integer
 from capeval.errors import MismatchError, OptionError
 from capeval.formats.wordnet import load_word_classes
-from capeval.tokenization import TokenizedReferences, Tokenizer, first_few
+from capeval.messages import first_few, listed
+from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import FloatArray, ImageId, References, ReferencesLike
 
 __all__ = [
@@ -153,7 +155,7 @@ def human_agreement(counts: WordCounts, references: int = 4) -> WordAgreement:
         MismatchError: An image has too few captions.
         OptionError: `references` is not 1 or more.
     """
-    k = _checked_references(references)
+    k = checked_integer("references", references, 1)
     _require_captions(counts, k + 1)
     precision, recall = np.empty(len(counts.words)), np.empty(len(counts.words))
     for row, weight, captions, having in _patterns(counts):
@@ -175,7 +177,7 @@ def model_precision(p: FloatArray, references: int = 4) -> FloatArray:
     Raises:
         OptionError: An argument has a value that it can't have.
     """
-    k = _checked_references(references)
+    k = checked_integer("references", references, 1)
     p = np.asarray(p, dtype=np.float64)
     if not ((p >= 0) & (p <= 1)).all():
         raise OptionError("'p' must be chances from 0 to 1")
@@ -207,7 +209,7 @@ def precision_at_recall(
             has no recall to reach, an image has no captions or too few, or a score is not finite.
         OptionError: `references` is not 1 or more.
     """
-    k = _checked_references(references)
+    k = checked_integer("references", references, 1)
     _require_captions(counts, k)
     columns = {image: column for column, image in enumerate(counts.image_ids)}
     ignored = _ignored(counts, scores)
@@ -233,18 +235,13 @@ def _ignored(counts: WordCounts, scores: Mapping[str, Mapping[ImageId, float]]) 
     if unknown:
         raise MismatchError(
             "every word with scores must occur in the captions"
-            f" ({len(unknown):,} of {len(scores):,} never do: {_few(unknown)})"
+            f" ({len(unknown):,} of {len(scores):,} never do: {listed(unknown)})"
         )
     if len(uncounted) == len(scores):
         raise MismatchError(
-            f"a word with scores, at least, must be among the words counted (got none, but {_few(uncounted)})"
+            f"a word must have scores and be among the words counted (got none, but {listed(uncounted)})"
         )
     return tuple(uncounted)
-
-
-def _few(words: Sequence[str]) -> str:
-    more = f" and {len(words) - 3:,} more" if len(words) > 3 else ""
-    return ", ".join(map(repr, words[:3])) + more
 
 
 def _ranking(word: str, scores: Mapping[ImageId, float], columns: Mapping[ImageId, int]) -> FloatArray:
@@ -300,9 +297,3 @@ def _require_captions(counts: WordCounts, captions: int) -> None:
         raise MismatchError(
             f"every image must have at least {captions} captions (got {found} for image {image!r})"
         )
-
-
-def _checked_references(references: object) -> int:
-    if isinstance(references, bool) or not isinstance(references, int) or references < 1:
-        raise OptionError(f"'references' must be an integer of 1 or more (got {references!r})")
-    return references

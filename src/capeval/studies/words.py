@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from capeval.errors import DependencyError, OptionError
 from capeval.metrics.base import Metric
-from capeval.metrics.cider import Cider, CiderD
-from capeval.resources import DocumentFrequencies
-from capeval.tokenization import Tokenizer, tokenize
+from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
 from capeval.types import ImageId, References
 
 __all__ = ["WORDS", "Contender", "contender_names", "stems_of", "with_frequencies", "words_of"]
@@ -88,8 +86,6 @@ def with_frequencies(metric: Metric, corpus: Mapping[ImageId, Sequence[str]], na
         corpus: The words of each image's captions.
         name: What to call the corpus in signatures.
     """
-    if not isinstance(metric, Cider | CiderD) or metric.frequencies != "references":
+    if metric.counts is None:
         return metric
-    stem = isinstance(metric, Cider) and metric.stem
-    counted = DocumentFrequencies.of(References(corpus), tokenizer=WORDS, stem=stem, name=name)
-    return replace(metric, frequencies=counted)
+    return metric.counted_on(TokenizedReferences(References(corpus), WORDS), name)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from capeval.checks import checked_choice
 from capeval.errors import OptionError
 from capeval.metrics import DEFAULT, METRICS
 from capeval_server.challenges.models import ALGORITHM, IMAGE_ID
@@ -75,13 +76,11 @@ class Split(_Part):
             raise ValueError(f"results must be a file name with one {ALGORITHM}, ending in .json")
         if not self.results.isprintable():
             raise ValueError(f"results must be a name that can be printed (got {self.results!r})")
-        unknown = [metric for metric in self.metrics if metric not in METRICS]
-        if unknown:
-            raise ValueError(f"metrics must be among {', '.join(METRICS)} (got {unknown[0]!r})")
+        for metric in self.metrics:
+            checked_choice("metrics", metric, tuple(METRICS), error=ValueError)
         names = [name for metric in self.metrics for name in METRICS[metric]().names]
         _different("metrics", names)
-        if self.sort_by not in names:
-            raise ValueError(f"sort_by must be one of {', '.join(names)} (got {self.sort_by!r})")
+        checked_choice("sort_by", self.sort_by, names, error=ValueError)
         _different("references", [references.name for references in self.references])
         if self.image_url and not IMAGE_ID.search(self.image_url):
             raise ValueError(f"image_url must have {{id}} or {{id:012}} in it (got {self.image_url!r})")
@@ -126,10 +125,7 @@ class Definition(_Part):
         _different("results of the splits", [split.results for split in self.splits])
         for phase in self.phases:
             for name in phase.splits:
-                if name not in names:
-                    raise ValueError(
-                        f"splits of phase {phase.name!r} must be among {', '.join(names)} (got {name!r})"
-                    )
+                checked_choice(f"splits of phase {phase.name}", name, names, error=ValueError)
         return self
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from capeval.checks import checked_choice
 from capeval.errors import OptionError
 
 __all__ = ["write_example"]
@@ -31,8 +32,7 @@ def write_example(name: str, folder: Path) -> Path:
         OSError: The folder can't be written to.
     """
     examples = {"small": _write_small, "coco-captions": _write_coco}
-    if name not in examples:
-        raise OptionError(f"'name' must be one of {', '.join(examples)} (got {name!r})")
+    checked_choice("name", name, tuple(examples))
     path = folder / "challenge.toml"
     if path.exists():
         raise OptionError(f"{path} is there already")

@@ -10,6 +10,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
+from capeval.checks import checked_choice
 from capeval.metrics import METRICS
 from capeval_server.challenges.access import organises
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
@@ -83,10 +84,10 @@ def ask(
     if subset and ("\0" in subset or not chosen.subsets.filter(name=subset).exists()):
         raise Http404
     names = score_names(chosen)
-    if sort_by and sort_by not in names:
-        raise QuestionError(f"'sort_by' must be one of {', '.join(names)} (got {sort_by!r})")
-    if order not in ("", "best", "worst"):
-        raise QuestionError(f"'order' must be 'best' or 'worst' (got {order!r})")
+    if sort_by:
+        checked_choice("sort_by", sort_by, names, error=QuestionError)
+    if order:
+        checked_choice("order", order, ("best", "worst"), error=QuestionError)
     return Question(
         phase=phase,
         split=chosen,

@@ -25,6 +25,7 @@ from typing import Any, Self
 import numpy as np
 from django.conf import settings
 
+from capeval.metrics import METRICS
 from capeval.types import FloatArray
 from capeval_server.submissions.stored import packed_samples
 
@@ -157,7 +158,7 @@ class _Child:
         self._answers: queue.Queue[bytes] = queue.Queue()
         about = {
             "references": str(references),
-            "memory": settings.MEMORY_BYTES,
+            "memory": _memory_limit(),
             "samples": settings.BOOTSTRAP_SAMPLES,
         }
         self._process = subprocess.Popen(
@@ -262,6 +263,12 @@ class _Child:
         self._errors.seek(0, 2)
         self._errors.seek(max(self._errors.tell() - 10_000, 0))
         return self._errors.read().decode("utf-8", "replace")
+
+
+def _memory_limit() -> int:
+    """How much address space a process may take: the setting, and what the metrics' resources take."""
+    needs = {resource for make in METRICS.values() for resource in make().needs}
+    return settings.MEMORY_BYTES + sum(resource.memory for resource in needs)
 
 
 def _outcome(answer: dict[str, Any], folder: Path) -> Outcome:

@@ -16,6 +16,7 @@ from django.conf import settings
 
 import capeval
 from capeval.errors import FormatError
+from capeval.messages import first_few, id_types
 from capeval.types import ImageId
 from capeval_server.challenges.models import Split
 from capeval_server.errors import UploadError
@@ -28,8 +29,6 @@ _MOST_ENTRIES = 20
 # starts with these bytes, which compressed data has by chance once in 4 GB.
 _LISTED, _MOST_LISTED = b"PK\x01\x02", 1000
 _ARCHIVES = (b"PK", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!")
-# An id can be as long as the upload.
-_LONGEST_SHOWN = 60
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
@@ -202,23 +201,8 @@ def _check_images(
     known = set(expected)
     unknown = [image for image in candidates if image not in known]
     if unknown:
-        hint = ""
-        if type(unknown[0]) is not type(expected[0]):
-            kinds = {int: "integers", str: "strings"}
-            hint = f"; image ids must be {kinds[type(expected[0])]} (got {kinds[type(unknown[0])]})"
-        raise UploadError(f"{_first_few(unknown)} not of split {split!r}{hint}", entry=entry)
+        types = id_types(unknown[0], expected[0])
+        raise UploadError(f"{first_few(unknown)} not of split {split!r}{types}", entry=entry)
     missing = [image for image in expected if image not in candidates]
     if missing:
-        raise UploadError(f"{_first_few(missing)} without a caption", entry=entry)
-
-
-def _first_few(images: Sequence[ImageId]) -> str:
-    if len(images) == 1:
-        return f"image {_short(images[0])} is"
-    named = ", ".join(_short(image) for image in images[:5])
-    return f"{len(images):,} images ({named}{', ...' if len(images) > 5 else ''}) are"
-
-
-def _short(image: ImageId) -> str:
-    text = repr(image)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+        raise UploadError(f"{first_few(missing)} without a caption", entry=entry)

@@ -68,13 +68,13 @@ def run(
     output: Folder = None,
 ) -> None:
     """Correlates metrics with ratings, caption by caption and, where systems are known, by system."""
-    from capeval.cli.tables import with_meteor_tables
+    from capeval.cli.needs import prepare_needs
     from capeval.formats import load_references
     from capeval.formats.ratings import load_flickr8k_expert, load_ratings
     from capeval.report.studies.correlation import correlation_table, difference_table, dots
     from capeval.studies.correlation import correlate, score_ratings
 
-    with_meteor_tables(metric_names(metrics))
+    prepare_needs(metric_names(metrics))
     with Steps(4) as steps:
         steps.next("Reading")
         if flickr8k:

@@ -102,14 +102,14 @@ def run(
     from capeval.benchmarks.coco import HUMAN as COCO_HUMAN
     from capeval.benchmarks.nocaps import HUMAN, load_captions, load_domains
     from capeval.cli import scoring
-    from capeval.cli.tables import with_meteor_tables
+    from capeval.cli.needs import prepare_needs
     from capeval.formats import load_candidates
     from capeval.report.studies.domains import PEOPLE, all_scores, bars, paper_table
     from capeval.studies.domains import DomainEvaluator
     from capeval.tokenization import Tokenizer
 
     names = system_names(results)
-    with_meteor_tables(metric_names(metrics))
+    prepare_needs(metric_names(metrics))
     with Steps(2 + len(results)) as steps:
         steps.next("Reading and preparing references")
         given = load_captions(references)

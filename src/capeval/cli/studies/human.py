@@ -56,7 +56,7 @@ def run(
     Beside COCO val2014 stands what the paper reports for people on its test set (Chen et al. 2015, Table 1).
     """
     from capeval.benchmarks import coco
-    from capeval.cli.tables import with_meteor_tables
+    from capeval.cli.needs import prepare_needs
     from capeval.errors import OptionError
     from capeval.formats import load_references
     from capeval.studies import human
@@ -65,7 +65,7 @@ def run(
         raise OptionError("'--leave-one-out' takes all captions but one (got '--references' too)")
     names, numbers = metric_names(metrics), _numbers(references)
     given = coco.captions("val2014") if captions is None else load_references(captions)
-    with_meteor_tables(names)
+    prepare_needs(names)
     rounds = int(given.counts.max()) if leave_one_out else draws * len(numbers)
     with Steps(rounds) as steps:
         if leave_one_out:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from capeval import metrics
+from capeval.checks import checked_order
 from capeval.compat.scoring import Captions, score
-from capeval.metrics.base import checked_order
+from capeval.metrics import bleu
 
 __all__ = ["Bleu"]
 
@@ -20,7 +20,7 @@ class Bleu:
     """
 
     def __init__(self, n: int = 4) -> None:
-        self._metric = metrics.Bleu(orders=tuple(range(1, checked_order("n", n) + 1)))
+        self._metric = bleu.Bleu(orders=tuple(range(1, checked_order("n", n) + 1)))
 
     def compute_score(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from capeval.compat.scoring import SingleScorer
-from capeval.metrics import CiderD
+from capeval.metrics.cider import CiderD
 
 __all__ = ["Cider"]
 

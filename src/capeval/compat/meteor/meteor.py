@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from capeval import metrics
 from capeval.compat.scoring import Captions, score
+from capeval.metrics import meteor
 
 __all__ = ["Meteor"]
 
@@ -12,7 +12,7 @@ class Meteor:
     """METEOR 1.5 with normalisation, for English."""
 
     def __init__(self) -> None:
-        self._metric = metrics.Meteor()
+        self._metric = meteor.Meteor()
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[float, list[float]]:
         """Scores tokenised captions.

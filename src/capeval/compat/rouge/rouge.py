@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from capeval.compat.scoring import SingleScorer
-from capeval.metrics import RougeL
+from capeval.metrics.rouge import RougeL
 
 __all__ = ["Rouge"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
+from capeval.checks import checked_choice
 from capeval.errors import MismatchError
-from capeval.metrics.base import checked_choice
 from capeval.report.grids import Cell, Grid
 from capeval.studies.domains import DomainScores
 

@@ -1,0 +1,99 @@
+"""Checks of options, with one phrase for each bound: `'x' must be ... (got ...)`.
+
+Each returns the value that it checked. The error is an `OptionError`, unless the caller names another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from capeval.errors import OptionError
+
+__all__ = [
+    "checked_choice",
+    "checked_flag",
+    "checked_integer",
+    "checked_level",
+    "checked_number",
+    "checked_order",
+    "checked_positive",
+    "checked_text",
+]
+
+MakeError = Callable[[str], Exception]
+
+
+def checked_integer(
+    name: str,
+    value: object,
+    least: int,
+    most: int | None = None,
+    *,
+    or_none: bool = False,
+    error: MakeError = OptionError,
+) -> int:
+    """An integer of at least `least` and, where given, at most `most`.
+
+    Args:
+        name: The option.
+        value: Its value.
+        least: The smallest integer that it may be.
+        most: The largest, if there is one.
+        or_none: Whether the option may be None too, which the caller lets pass and the message says.
+        error: What to raise.
+    """
+    inside = isinstance(value, int) and value >= least and (most is None or value <= most)
+    if isinstance(value, bool) or not isinstance(value, int) or not inside:
+        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+        bounds += ", or None" * or_none
+        raise error(f"{name!r} must be an integer {bounds} (got {value!r})")
+    return value
+
+
+def checked_order(name: str, value: object) -> int:
+    """An n-gram order: an integer from 1 to 4."""
+    return checked_integer(name, value, 1, 4)
+
+
+def checked_number(name: str, value: object, low: float, high: float) -> float:
+    """A number from `low` to `high`, both included."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise OptionError(f"{name!r} must be a number from {low:g} to {high:g} (got {value!r})")
+    return float(value)
+
+
+def checked_positive(name: str, value: object) -> float:
+    """A number above 0 whose square is above 0 and finite too."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-100 <= value <= 1e100:
+        raise OptionError(f"{name!r} must be a number above 0, from 1e-100 to 1e100 (got {value!r})")
+    return float(value)
+
+
+def checked_level(name: str, value: object) -> float:
+    """A confidence level: a number between 0 and 1, both excluded."""
+    if not isinstance(value, float) or not 0 < value < 1:
+        raise OptionError(f"{name!r} must be a number between 0 and 1 (got {value!r})")
+    return value
+
+
+def checked_flag(name: str, value: object) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise OptionError(f"{name!r} must be True or False (got {value!r})")
+    return value
+
+
+def checked_text(name: str, value: object) -> str:
+    """A string."""
+    if not isinstance(value, str):
+        raise OptionError(f"{name!r} must be a string (got {value!r})")
+    return value
+
+
+def checked_choice(
+    name: str, value: object, choices: Sequence[str], *, error: MakeError = OptionError
+) -> str:
+    """One of some strings."""
+    if not isinstance(value, str) or value not in choices:
+        raise error(f"{name!r} must be one of {', '.join(choices)} (got {value!r})")
+    return value
