@@ -1,10 +1,12 @@
 //! SPICE: scene graphs of captions and what they have in common.
 //!
-//! [`tuples()`] reads objects, attributes and relations from the typed dependencies of a sentence,
+//! [`read_tuples`] reads objects, attributes and relations from the typed dependencies of a sentence,
 //! [`SceneGraph`] merges those of one or several captions by their synsets, and [`compare`] counts
 //! which tuples of a candidate the references have.
 
 mod concept;
+mod error;
+mod images;
 mod lists;
 mod matching;
 mod pronouns;
@@ -17,9 +19,11 @@ mod tests;
 mod tuples;
 
 pub use concept::{Concept, Concepts};
+pub use error::ReadError;
+pub use images::image_graphs;
 pub use lists::{ListError, Lists, WordLists};
 pub use matching::{Category, Comparison, Counts, GraphTuples, Scores, compare};
 pub use rewriting::rewrite;
 pub use rules::{Rules, RulesError};
 pub use scene_graph::{Object, Relation, SceneGraph, SceneTuple};
-pub use tuples::{ParsedSentence, Tuple, tuples};
+pub use tuples::{ParsedSentence, Tuple, read_tuples, tuples};

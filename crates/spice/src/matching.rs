@@ -151,6 +151,19 @@ pub struct Comparison {
     pub reference_matched: Vec<bool>,
 }
 
+impl Comparison {
+    /// The counts as one row: candidate's, references' and matched tuples of each category. The
+    /// scores of an image follow from its row; a corpus score is the mean over images.
+    #[must_use]
+    pub fn row(&self) -> [u32; 21] {
+        let mut row = [0; 21];
+        for (cells, counts) in row.chunks_exact_mut(3).zip(self.counts) {
+            cells.copy_from_slice(&[counts.candidate, counts.references, counts.matched]);
+        }
+        row
+    }
+}
+
 /// Compare the tuples of a candidate with those of the references.
 ///
 /// Two tuples match if they are of the same kind and each part is similar: it shares a word or a

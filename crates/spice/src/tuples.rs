@@ -1,7 +1,11 @@
 //! Objects, attributes and relations that the dependencies of a sentence speak of.
 
 use capeval_dependencies::processed::pattern::{Class, Clause, Match, Pattern, Relations, Search, neighbour};
-use capeval_dependencies::processed::{Graph, Relation, Sentence, WordId};
+use capeval_dependencies::processed::{BasicDependency, Graph, Relation, Sentence, WordId, process};
+
+use crate::error::ReadError;
+use crate::lists::Lists;
+use crate::rewriting::rewrite;
 
 /// What a caption says, before anything is merged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -199,6 +203,24 @@ const COMPOUND: Pattern = Pattern {
     class: NOUN,
     clauses: &[Clause::Has(neighbour(Relations::Is(Relation::COMPOUND), NOUN).slot(OBJECT))],
 };
+
+/// The tuples of a sentence with its basic dependencies, in the order of the reference.
+///
+/// # Errors
+/// A [`ReadError`] if the dependencies, tags or lemmas don't fit the words.
+pub fn read_tuples(
+    parsed: &ParsedSentence<'_>,
+    basic: &[BasicDependency<'_>],
+    lists: &Lists,
+) -> Result<Vec<Tuple>, ReadError> {
+    let (words, lemmas) = (parsed.sentence.words.len(), parsed.lemmas.len());
+    if words != lemmas {
+        return Err(ReadError::Lemmas { words, lemmas });
+    }
+    let mut graph = process(&parsed.sentence, basic, &lists.prepositions)?;
+    rewrite(&mut graph, &parsed.sentence, lists);
+    Ok(tuples(&graph, parsed))
+}
 
 /// The tuples of a sentence in the order of the reference. `graph` is the rewritten one.
 #[must_use]
