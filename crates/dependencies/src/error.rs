@@ -2,16 +2,31 @@ use thiserror::Error;
 
 use crate::rewriting::RewritingError;
 
-/// Why a bracketed tree was not read.
+/// Why a tree was not read.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
-#[error("a bracketed tree was expected, but at byte {at} {found} ({text:?})")]
-pub struct TreeError {
-    /// The text that was read.
-    pub text: String,
-    /// Where reading stopped, in bytes.
-    pub at: usize,
-    /// What stands there instead.
-    pub found: &'static str,
+pub enum TreeError {
+    /// Brackets, labels and words in the wrong order.
+    #[error("a bracketed tree was expected, but at byte {at} {found} ({text:?})")]
+    Brackets {
+        /// The text that was read.
+        text: String,
+        /// Where reading stopped, in bytes.
+        at: usize,
+        /// What stands there instead.
+        found: &'static str,
+    },
+    /// A parse whose tags don't go with its words, or that is not one tree.
+    #[error(
+        "a parse of {words} words must be one tree with a tag for each word, found {tags} tags and {trees} trees"
+    )]
+    Parse {
+        /// Number of words.
+        words: usize,
+        /// Number of tags.
+        tags: usize,
+        /// Number of trees.
+        trees: usize,
+    },
 }
 
 /// Why a tree pattern was not compiled.

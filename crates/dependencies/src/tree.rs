@@ -55,6 +55,43 @@ impl Tree {
         Reader { text, at: 0, labels }.tree()
     }
 
+    /// The tree of a parse: for each node in pre-order its label and how many nodes it and those below
+    /// it are. Nodes alone are tags; each gets the next word. Tokens are numbered from left to right.
+    ///
+    /// # Errors
+    /// A [`TreeError`] if there isn't one tag for each word, or not one tree.
+    pub fn from_parse(nodes: &[(Label, usize)], words: &[Label]) -> Result<Self, TreeError> {
+        let tags = nodes.iter().filter(|(_, size)| *size == 1).count();
+        let whole = nodes.first().is_some_and(|(_, size)| *size == nodes.len());
+        let [(label, _), rest @ ..] = nodes else {
+            return Err(TreeError::Parse { words: words.len(), tags, trees: 0 });
+        };
+        if tags != words.len() || !whole {
+            return Err(TreeError::Parse { words: words.len(), tags, trees: usize::from(whole) });
+        }
+        let mut tree = Tree::new(*label);
+        let mut open = vec![(tree.root, nodes.len())];
+        let mut words = words.iter().zip(1..);
+        if let ([], Some((&word, token))) = (rest, words.clone().next()) {
+            let leaf = tree.create_leaf(word, token);
+            tree.append(tree.root, leaf);
+        }
+        for (place, &(label, size)) in rest.iter().enumerate() {
+            while open.len() > 1 && open[open.len() - 1].1 <= place + 1 {
+                open.pop();
+            }
+            let node = tree.create(label);
+            tree.append(open[open.len() - 1].0, node);
+            if size > 1 {
+                open.push((node, place + 1 + size));
+            } else if let Some((&word, token)) = words.next() {
+                let leaf = tree.create_leaf(word, token);
+                tree.append(node, leaf);
+            }
+        }
+        Ok(tree)
+    }
+
     /// The tree in brackets.
     pub fn to_text(&self, labels: &Labels) -> String {
         let mut text = String::new();
@@ -393,7 +430,7 @@ impl Reader<'_> {
     }
 
     fn error(&self, found: &'static str) -> TreeError {
-        TreeError { text: self.text.to_owned(), at: self.at, found }
+        TreeError::Brackets { text: self.text.to_owned(), at: self.at, found }
     }
 }
 
@@ -424,9 +461,27 @@ mod tests {
     }
 
     #[test]
+    fn parses_become_trees() {
+        let mut labels = labels();
+        let text = "(ROOT (S (NP (DT a) (NN dog)) (VP (VBZ runs))))";
+        let nodes = [("ROOT", 7), ("S", 6), ("NP", 3), ("DT", 1), ("NN", 1), ("VP", 2), ("VBZ", 1)];
+        let nodes = nodes.map(|(label, size)| (labels.intern(label), size));
+        let words = ["a", "dog", "runs"].map(|word| labels.intern(word));
+        let tree = Tree::from_parse(&nodes, &words).unwrap();
+        assert_eq!(tree.to_text(&labels), text);
+        assert_eq!(tree.preorder().map(|node| tree.token(node)).max(), Some(3));
+        let one = Tree::from_parse(&nodes[3..4], &words[..1]).unwrap();
+        assert_eq!(one.to_text(&labels), "(DT a)");
+        for (nodes, words) in [(&nodes[..], &words[1..]), (&nodes[1..3], &words[..]), (&[], &[])] {
+            assert!(matches!(Tree::from_parse(nodes, words), Err(TreeError::Parse { .. })));
+        }
+    }
+
+    #[test]
     fn broken_brackets_are_told() {
         for (text, at) in [("", 0), ("(S (NP a)", 9), ("(S a) b", 6), ("( (S a))", 1), ("a", 0)] {
-            assert_eq!(Tree::read(text, &mut labels()).unwrap_err().at, at, "{text}");
+            let error = Tree::read(text, &mut labels()).unwrap_err();
+            assert!(matches!(error, TreeError::Brackets { at: found, .. } if found == at), "{text}: {error}");
         }
     }
 

@@ -112,7 +112,10 @@ fn damaged_tables_are_told() {
         Lemmatizer::new(tables).unwrap_err().to_string()
     };
     for (found, expected) in [
-        (damaged(&|tables| tables.classes.truncate(65535)), "there must be 65536 character classes (got 65535)"),
+        (
+            damaged(&|tables| tables.classes.truncate(65535)),
+            "there must be 65536 character classes (got 65535)",
+        ),
         (damaged(&|tables| tables.accepted.push(0)), "states (got"),
         (damaged(&|tables| tables.rows[3] = u32::MAX), "a row must be below"),
         (damaged(&|tables| tables.transitions[5] = u16::MAX), "a next state must be below"),
