@@ -325,3 +325,112 @@ def meteor_align(
         The words of both, the matches (start and length in the candidate, start and length in the
         reference, stage, weight), the number of chunks, and precision, recall, F mean, penalty and score.
     """
+
+class SentenceTooLong(ValueError):
+    """A sentence that is too long: `args` are the caption's position and the sentence's number of tokens."""
+
+class SentenceStages:
+    """What is known of a sentence; edges are relation, governor and dependent.
+
+    A word of an edge is its number, from 1, and which copy of it is meant; the governor of a root is 0.
+    """
+
+    tokens: list[str]
+    tags: list[str]
+    lemmas: list[str]
+    score: float
+    tree: str
+    basic: list[tuple[str, tuple[int, int], tuple[int, int]]]
+    processed: list[tuple[str, tuple[int, int], tuple[int, int]]]
+    rewritten: list[tuple[str, tuple[int, int], tuple[int, int]]]
+
+class SpiceModel:
+    """SPICE's grammar, rules, word lists and synonyms, mapped into memory."""
+
+    fingerprint: str
+
+    @staticmethod
+    def open(path: Path) -> SpiceModel:
+        """Maps a file and makes its rules ready.
+
+        Raises:
+            OSError: The file can't be read.
+            ResourceError: It is no such file, of another version, or not whole.
+        """
+
+    def verify(self) -> None:
+        """Reads all of the model and compares its checksum.
+
+        Raises:
+            ResourceError: It is damaged.
+        """
+
+    def parse(self, texts: list[str], longest: int) -> list[bytes]:
+        """The parse of each text: its tuples, packed.
+
+        Raises:
+            SentenceTooLong: A sentence has more than `longest` tokens.
+            ResourceError: The model is damaged.
+        """
+
+    def stages(self, texts: list[str], longest: int) -> list[list[SentenceStages]]:
+        """What is known of each sentence of each text.
+
+        Raises:
+            SentenceTooLong: A sentence has more than `longest` tokens.
+            ResourceError: The model is damaged.
+        """
+
+class SpiceReferences:
+    """The scene graphs of the references of images, merged."""
+
+    def __init__(self, model: SpiceModel, parses: list[list[bytes]]) -> None:
+        """Merges graphs; `parses` has those of each image's references.
+
+        Raises:
+            ResourceError: A parse is damaged.
+        """
+
+    def counts(self, images: NDArray[np.int64], parses: list[bytes]) -> NDArray[np.float64]:
+        """Counts of shape (captions, categories, 3): tuples of the candidate, of the references, and matched.
+
+        Categories are all tuples, objects, attributes, relations, colours, sizes, numbers.
+
+        Raises:
+            ResourceError: A parse is damaged.
+        """
+
+    def compare(
+        self, image: int, parse: bytes
+    ) -> tuple[
+        tuple[list[tuple[str, bool, list[tuple[str, bool]]]], list[tuple[int, str, int, bool]]],
+        tuple[list[tuple[str, bool, list[tuple[str, bool]]]], list[tuple[int, str, int, bool]]],
+    ]:
+        """The scene graphs of a candidate and of the references of its image.
+
+        Objects with name, whether the other graph has it, and attributes; relations with the position of the
+        subject, name, position of the object, and whether the other graph has it.
+        """
+
+def compile_spice_model(
+    *,
+    models: Path,
+    corenlp: Path,
+    scene_graph_parser: Path,
+    spice: Path,
+    synsets: bytes,
+    exceptions: bytes,
+) -> bytes:
+    """The compiled model, from the reference's jars and METEOR's synonyms.
+
+    Raises:
+        OSError: A jar can't be read.
+        ResourceError: A jar is not that of the reference.
+    """
+
+def spice_tuples(parse: bytes) -> list[list[str]]:
+    """The tuples of a parse, one to three texts each, before any are merged.
+
+    Raises:
+        ResourceError: The parse is damaged.
+    """

@@ -333,12 +333,9 @@ impl Correction<'_> {
         }
         for governor in self.governors() {
             let dependents = self.dependents(governor);
-            for prep in dependents
-                .iter()
-                .copied()
-                .filter(|&at| self.edges[at].relation == special.prep)
-                .collect::<Vec<_>>()
-            {
+            let is_prep = |&at: &usize| self.edges[at].relation == special.prep;
+            let preps: Vec<usize> = dependents.iter().copied().filter(is_prep).collect();
+            for prep in preps {
                 let object = dependents.iter().copied().find(|&at| {
                     self.edges[at].governor == governor
                         && self.has(&self.edges[at], &[special.nmod, special.rel])

@@ -131,11 +131,6 @@ impl<'a> Matcher<'a> {
 
     fn linked(&self, link: &Link, node: NodeId, mut visit: impl FnMut(NodeId) -> bool) -> bool {
         let tree = self.tree;
-        let follow = |first: Option<NodeId>,
-                      next: &dyn Fn(NodeId) -> Option<NodeId>,
-                      visit: &mut dyn FnMut(NodeId) -> bool| {
-            std::iter::successors(first, |&at| next(at)).any(visit)
-        };
         match link {
             Link::Start | Link::Same => visit(node),
             Link::Anywhere => tree.subtree(self.top).any(visit),
@@ -151,35 +146,18 @@ impl<'a> Matcher<'a> {
                 self.inner_parent(node).filter(|&p| tree.only_child(p).is_some()).is_some_and(visit)
             }
             Link::Descendant => tree.subtree(node).skip(1).any(visit),
-            Link::Ancestor => follow(tree.parent(node), &|at| tree.parent(at), &mut visit),
-            Link::LeftEdge => follow(tree.first_child(node), &|at| tree.first_child(at), &mut visit),
-            Link::RightEdge => follow(tree.last_child(node), &|at| tree.last_child(at), &mut visit),
-            Link::LeftEdgeOf => {
-                let up = |at| tree.parent(at).filter(|&p| tree.first_child(p) == Some(at));
-                follow(up(node), &up, &mut visit)
-            }
-            Link::RightEdgeOf => {
-                let up = |at| tree.parent(at).filter(|&p| tree.last_child(p) == Some(at));
-                follow(up(node), &up, &mut visit)
-            }
-            Link::UnaryPath => follow(tree.only_child(node), &|at| tree.only_child(at), &mut visit),
-            Link::UnaryPathOf => {
-                let up = |at| tree.parent(at).filter(|&p| tree.only_child(p).is_some());
-                follow(up(node), &up, &mut visit)
-            }
             Link::Sister => {
                 tree.parent(node).is_some_and(|p| tree.children(p).any(|at| at != node && visit(at)))
             }
             Link::SisterRight => {
                 let last = tree.parent(node).and_then(|p| tree.last_child(p));
-                let left = |at| tree.previous_sibling(at);
-                std::iter::successors(last, |&at| left(at)).take_while(|&at| at != node).any(visit)
+                let left = |at: &NodeId| tree.previous_sibling(*at);
+                std::iter::successors(last, left).take_while(|&at| at != node).any(visit)
             }
             Link::SisterLeft => {
                 let first = tree.parent(node).and_then(|p| tree.first_child(p));
-                std::iter::successors(first, |&at| tree.next_sibling(at))
-                    .take_while(|&at| at != node)
-                    .any(visit)
+                let right = |at: &NodeId| tree.next_sibling(*at);
+                std::iter::successors(first, right).take_while(|&at| at != node).any(visit)
             }
             Link::NextSister => node != self.top && tree.next_sibling(node).is_some_and(visit),
             Link::PreviousSister => node != self.top && tree.previous_sibling(node).is_some_and(visit),
@@ -190,14 +168,25 @@ impl<'a> Matcher<'a> {
             Link::HeadOf => {
                 self.inner_parent(node).filter(|&p| self.head(p) == Some(node)).is_some_and(visit)
             }
-            Link::HeadPath => follow(self.head(node), &|at| self.head(at), &mut visit),
-            Link::HeadPathOf => {
-                let up = |at| tree.parent(at).filter(|&p| self.head(p) == Some(at));
-                follow(up(node), &up, &mut visit)
-            }
-            Link::DescendantThrough(_) | Link::AncestorThrough(_) => {
-                unreachable!("the compiler makes moves of their own of these")
-            }
+            path => std::iter::successors(self.step(path, node), |&at| self.step(path, at)).any(visit),
+        }
+    }
+
+    /// The next node on a path up or down the tree.
+    fn step(&self, path: &Link, node: NodeId) -> Option<NodeId> {
+        let tree = self.tree;
+        let parent = tree.parent(node);
+        match path {
+            Link::Ancestor => parent,
+            Link::LeftEdge => tree.first_child(node),
+            Link::RightEdge => tree.last_child(node),
+            Link::LeftEdgeOf => parent.filter(|&p| tree.first_child(p) == Some(node)),
+            Link::RightEdgeOf => parent.filter(|&p| tree.last_child(p) == Some(node)),
+            Link::UnaryPath => tree.only_child(node),
+            Link::UnaryPathOf => parent.filter(|&p| tree.only_child(p).is_some()),
+            Link::HeadPath => self.head(node),
+            Link::HeadPathOf => parent.filter(|&p| self.head(p) == Some(node)),
+            other => unreachable!("{other:?} is no path"),
         }
     }
 
