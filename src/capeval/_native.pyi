@@ -19,12 +19,17 @@ __all__ = [
     "MeteorOptions",
     "MeteorReferences",
     "MeteorTables",
+    "SentenceStages",
+    "SentenceTooLongError",
+    "SpiceModel",
+    "SpiceReferences",
     "TokenizedCandidates",
     "TokenizedReferences",
     "TokenizerOptions",
     "__version__",
     "bleu_statistics",
     "compile_meteor_tables",
+    "compile_spice_model",
     "meteor_align",
     "meteor_scores",
     "read_annotations",
@@ -37,6 +42,7 @@ __all__ = [
     "rouge_l_statistics",
     "rouge_n_statistics",
     "rouge_s_statistics",
+    "spice_tuples",
     "tokenize",
     "tokenize_lines",
 ]
@@ -326,28 +332,40 @@ def meteor_align(
         reference, stage, weight), the number of chunks, and precision, recall, F mean, penalty and score.
     """
 
-class SentenceTooLong(ValueError):
+class SentenceTooLongError(ValueError):
     """A sentence that is too long: `args` are the caption's position and the sentence's number of tokens."""
 
+@final
 class SentenceStages:
     """What is known of a sentence; edges are relation, governor and dependent.
 
     A word of an edge is its number, from 1, and which copy of it is meant; the governor of a root is 0.
     """
 
-    tokens: list[str]
-    tags: list[str]
-    lemmas: list[str]
-    score: float
-    tree: str
-    basic: list[tuple[str, tuple[int, int], tuple[int, int]]]
-    processed: list[tuple[str, tuple[int, int], tuple[int, int]]]
-    rewritten: list[tuple[str, tuple[int, int], tuple[int, int]]]
+    @property
+    def tokens(self) -> list[str]: ...
+    @property
+    def tags(self) -> list[str]: ...
+    @property
+    def lemmas(self) -> list[str]: ...
+    @property
+    def score(self) -> float: ...
+    @property
+    def tree(self) -> str: ...
+    @property
+    def basic(self) -> list[tuple[str, tuple[int, int], tuple[int, int]]]: ...
+    @property
+    def processed(self) -> list[tuple[str, tuple[int, int], tuple[int, int]]]: ...
+    @property
+    def rewritten(self) -> list[tuple[str, tuple[int, int], tuple[int, int]]]: ...
 
+@final
 class SpiceModel:
     """SPICE's grammar, rules, word lists and synonyms, mapped into memory."""
 
-    fingerprint: str
+    @property
+    def fingerprint(self) -> str:
+        """What tells this model from others."""
 
     @staticmethod
     def open(path: Path) -> SpiceModel:
@@ -369,7 +387,7 @@ class SpiceModel:
         """The parse of each text: its tuples, packed.
 
         Raises:
-            SentenceTooLong: A sentence has more than `longest` tokens.
+            SentenceTooLongError: A sentence has more than `longest` tokens.
             ResourceError: The model is damaged.
         """
 
@@ -377,10 +395,11 @@ class SpiceModel:
         """What is known of each sentence of each text.
 
         Raises:
-            SentenceTooLong: A sentence has more than `longest` tokens.
+            SentenceTooLongError: A sentence has more than `longest` tokens.
             ResourceError: The model is damaged.
         """
 
+@final
 class SpiceReferences:
     """The scene graphs of the references of images, merged."""
 

@@ -23,14 +23,14 @@ use crate::threads::detached;
 
 create_exception!(
     capeval._native,
-    SentenceTooLong,
+    SentenceTooLongError,
     PyValueError,
     "A sentence that is too long: the caption's position, and the sentence's number of tokens."
 );
 
 fn analysis_error(py: Python<'_>, error: &AnalysisError) -> PyErr {
     match error {
-        AnalysisError::TooLong { caption, words, .. } => SentenceTooLong::new_err((*caption, *words)),
+        AnalysisError::TooLong { caption, words, .. } => SentenceTooLongError::new_err((*caption, *words)),
         _ => resource_error(py, &error.to_string()),
     }
 }
@@ -236,7 +236,7 @@ fn drawn(graph: &GraphTuples, matched: &[bool]) -> Drawn {
 }
 
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("SentenceTooLong", module.py().get_type::<SentenceTooLong>())?;
+    module.add("SentenceTooLongError", module.py().get_type::<SentenceTooLongError>())?;
     module.add_class::<SpiceModel>()?;
     module.add_class::<SentenceStages>()?;
     module.add_class::<SpiceReferences>()?;

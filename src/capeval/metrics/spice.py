@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -14,11 +14,11 @@ from capeval import _native
 from capeval.checks import checked_choice, checked_integer
 from capeval.errors import CaptionError, OptionError
 from capeval.messages import shortened
-from capeval.metrics.base import Kernel, Metric, Reads, Resource
+from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Reads, Resource
 from capeval.metrics.registry import register
 from capeval.progress import report_progress
 from capeval.resources.parses import ParseStore
-from capeval.resources.spice import RUN, compiled_model, spice_model, store_in
+from capeval.resources.spice import RUN, spice_model, store_in
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
 from capeval.types import FloatArray
 
@@ -35,7 +35,7 @@ __all__ = [
     "parsed",
 ]
 
-CATEGORIES = ("All", "Object", "Attribute", "Relation", "Color", "Count", "Size")
+CATEGORIES = ("All", "Object", "Attribute", "Relation", "Color", "Size", "Count")
 """Which tuples are compared: all of them, or those of one kind."""
 
 MEASURES = ("F", "precision", "recall")
@@ -44,7 +44,7 @@ Text = Literal["tokens", "raw"]
 
 # How many captions are parsed between two reports of progress, each of which the store keeps.
 _CHUNK = 2048
-_LONGEST, _LONGEST_ALLOWED = 150, 400
+_LONGEST, _LONGEST_ALLOWED = 120, 400
 _COUNTS = 3
 _MODEL = Resource(
     name="SPICE's model",
@@ -61,11 +61,11 @@ class Spice(Metric):
     """The F-measure of objects, attributes and relations that candidate and references have in common.
 
     Args:
-        categories: Which tuples to compare, some of `All`, `Object`, `Attribute`, `Relation`, `Color`, `Count`
-            and `Size`.
+        categories: Which tuples to compare, some of `All`, `Object`, `Attribute`, `Relation`, `Color`,
+            `Size` and `Count`.
         measures: What to give of each category, some of `F`, `precision` and `recall`.
-        text: What is parsed: `tokens` is what pycocoevalcap gives to SPICE, the tokens of its tokenizer joined by
-            spaces, in lower case and without punctuation; `raw` is the captions as they were written.
+        text: What is parsed. `tokens` is what pycocoevalcap gives to SPICE: the tokens of its tokenizer,
+            joined by spaces, in lower case and without punctuation. `raw` is captions as they were written.
         longest: The longest sentence that is parsed, in tokens: time grows with its cube.
         store: Where parses are kept between runs; nowhere by default. It does not change scores.
 
@@ -84,7 +84,7 @@ class Spice(Metric):
     measures: tuple[str, ...] = ("F",)
     text: Text = "tokens"
     longest: int = _LONGEST
-    store: ParseStore | None = field(default=None, compare=False)
+    store: ParseStore | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
 
     def __post_init__(self) -> None:
         for name, chosen, choices in (
@@ -112,7 +112,7 @@ class Spice(Metric):
     @property
     def statistics(self) -> tuple[str, ...]:
         """Of each category: counts of tuples, the measures of the image, and 1 if it has them."""
-        columns = ("matched", "candidate tuples", "reference tuples", *MEASURES, "images")
+        columns = ("candidate tuples", "reference tuples", "matched", *MEASURES, "images")
         return tuple(f"{category} {column}" for category in self.categories for column in columns)
 
     @property
@@ -127,11 +127,7 @@ class Spice(Metric):
 
     def remembering(self, folder: Path) -> Self:
         """The metric with a store of parses in a folder, unless it has one."""
-        return self if self.store is not None else self._with(store=store_in(folder))
-
-    def options(self) -> tuple[str, ...]:
-        """The options as `name=value`, without the store."""
-        return tuple(option for option in super().options() if not option.startswith("store="))
+        return replace(self, store=self.store or store_in(folder))
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Parses the references and merges the scene graphs of each image.
@@ -160,8 +156,8 @@ class Spice(Metric):
     def aggregate(self, statistics: FloatArray) -> FloatArray:
         """The means of the measures over the images that have them; NaN where none has.
 
-        A category's measures are those of the images whose references have tuples of it, as in the reference's
-        report; of all tuples, every image counts, as in pycocoevalcap.
+        Of all tuples, every image counts, as in pycocoevalcap. Of a category, the images count whose
+        references have tuples of it, as in the reference's own report.
         """
         width = _COUNTS + len(MEASURES) + 1
         columns = [_COUNTS + MEASURES.index(measure) for measure in self.measures]
@@ -171,15 +167,15 @@ class Spice(Metric):
         return scores.reshape(*statistics.shape[:-1], len(self.names))
 
     def _rows(self, counts: FloatArray) -> FloatArray:
-        """Statistics from counts of shape (captions, categories, 3): matched, candidate and reference tuples."""
+        """Statistics from counts of candidate, reference and matched tuples, by caption and category."""
         chosen = [CATEGORIES.index(category) for category in self.categories]
         counts = counts[:, chosen]
-        matched, ours, theirs = (counts[..., place] for place in range(_COUNTS))
+        ours, theirs, matched = (counts[..., place] for place in range(_COUNTS))
         precision = _ratio(matched, ours, where=theirs > 0)
         recall = _ratio(matched, theirs)
         f = _ratio(2 * precision * recall, precision + recall)
         images = np.where([category == "All" for category in self.categories], 1.0, theirs > 0)
-        rows: FloatArray = np.stack([matched, ours, theirs, f, precision, recall, images], axis=-1)
+        rows: FloatArray = np.stack([ours, theirs, matched, f, precision, recall, images], axis=-1)
         return rows.reshape(len(counts), -1)
 
     def _texts(self, references: TokenizedReferences) -> list[list[str]]:
@@ -190,9 +186,6 @@ class Spice(Metric):
 
     def _parse(self, model: _native.SpiceModel, texts: Sequence[str], parses: dict[str, bytes]) -> None:
         parses.update(parsed(model, texts, longest=self.longest, store=self.store))
-
-    def _with(self, **changes: Any) -> Self:
-        return replace(self, **changes)
 
 
 def parsed(
@@ -225,7 +218,7 @@ def parsed(
         report_progress("Parsing captions", done, len(missing))
         try:
             new = dict(zip(chunk, model.parse(chunk, longest), strict=True))
-        except _native.SentenceTooLong as error:
+        except _native.SentenceTooLongError as error:
             position, words = error.args
             raise CaptionError(
                 f"SPICE parses sentences of up to {longest} tokens (got one of {words} in the caption"
@@ -240,7 +233,7 @@ def parsed(
     return parses
 
 
-def _chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+def _chunks(texts: list[str]) -> Iterator[list[str]]:
     return (texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK))
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from capeval.metrics.base import Kernel, Metric, Resource
+from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Resource
 from capeval.metrics.registry import CLASSES, register
 from capeval.resources.parses import ParseStore
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
@@ -34,7 +34,7 @@ class Spider(Metric):
     page: ClassVar[str] = "spice"
 
     text: Literal["tokens", "raw"] = "tokens"
-    store: ParseStore | None = field(default=None, compare=False)
+    store: ParseStore | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
 
     def __post_init__(self) -> None:
         _ = self._parts
@@ -67,11 +67,7 @@ class Spider(Metric):
 
     def remembering(self, folder: Path) -> Self:
         """The metric with a store of parses in a folder, unless it has one."""
-        return replace(self, store=self.store or self._parts[0].remembering(folder).store)  # type: ignore[attr-defined]
-
-    def options(self) -> tuple[str, ...]:
-        """The options as `name=value`, without the store."""
-        return (f"text={self.text}",)
+        return replace(self, store=self.store or getattr(self._parts[0].remembering(folder), "store", None))
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Prepares the references for both."""

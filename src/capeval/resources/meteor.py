@@ -18,7 +18,7 @@ from capeval.errors import ResourceError
 from capeval.resources.compiled import cache_folder, compiled_file
 from capeval.resources.installed import INSTALL, installed_file
 
-__all__ = ["PARAPHRASES", "compiled_tables", "meteor_tables"]
+__all__ = ["PARAPHRASES", "compiled_tables", "meteor_tables", "synonym_texts"]
 
 PARAPHRASES = 5_274_084
 """The number of paraphrases in METEOR's tables: what progress counts up to."""
@@ -74,6 +74,16 @@ def _compiled(progress: Progress) -> bytes:
     if found != _PARAPHRASES_CRC:
         raise _damaged(paraphrases, f"its CRC-32 must be {_PARAPHRASES_CRC:08x} (got {found:08x})")
     return _native.compile_meteor_tables(**_texts(), paraphrases=paraphrases, progress=progress)
+
+
+def synonym_texts() -> dict[str, bytes]:
+    """METEOR's `synsets` and `exceptions`: the synonyms that SPICE merges and matches words by.
+
+    Raises:
+        ResourceError: They are missing or damaged.
+    """
+    texts = _texts()
+    return {name: texts[name] for name in ("synsets", "exceptions")}
 
 
 def _texts() -> dict[str, bytes]:

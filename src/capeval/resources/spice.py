@@ -1,8 +1,8 @@
-"""SPICE's model: the reference's grammar, rules and word lists, compiled once from the user's copies of its jars.
+"""SPICE's model: the reference's grammar, rules and word lists, compiled once from the user's jars.
 
-Nothing of the reference is part of capeval. The jars are looked for, in this order, where the caller says, in an
-installed pycocoevalcap, in the local Maven repository and, where the caller allows it, through Maven. An installed
-package `capeval_spice_model` has the compiled file ready.
+Nothing of the reference is part of capeval. The jars are looked for, in this order, where the caller
+says, in an installed pycocoevalcap, in the local Maven repository and, where the caller allows it,
+through Maven. An installed package `capeval_spice_model` has the compiled file ready.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from capeval import _native
 from capeval.errors import ResourceError
 from capeval.resources.compiled import cache_folder, compiled_file, is_sound
 from capeval.resources.installed import INSTALL, installed_folders
+from capeval.resources.meteor import synonym_texts
 from capeval.resources.parses import ParseStore
 
-__all__ = ["RUN", "compiled_model", "default_store", "spice_model"]
+__all__ = ["RUN", "compiled_model", "spice_model", "store_in"]
 
 RUN = "capeval resources spice"
 """What makes the model."""
@@ -55,7 +56,6 @@ _JARS = {
     "corenlp": _Jar(name="stanford-corenlp-3.6.0.jar", holds="the rules", maven=_MAVEN),
     "scene_graph_parser": _Jar(name="SceneGraphParser-1.0.jar", holds="the word lists"),
     "spice": _Jar(name="spice-1.0.jar", holds="the word lists"),
-    "meteor": _Jar(name="Meteor-1.5.jar", holds="the synonyms"),
 }
 
 
@@ -94,9 +94,9 @@ def compiled_model(
     return compiled_file(path, _native.SpiceModel.open, lambda: _compiled(jar, fetch))
 
 
-def default_store() -> ParseStore:
-    """The store of parses in the user's cache folder."""
-    return ParseStore(cache_folder() / _STORE)
+def store_in(folder: Path) -> ParseStore:
+    """The store of parses in a folder."""
+    return ParseStore(folder / _STORE)
 
 
 def _packaged() -> Iterator[Path]:
@@ -109,7 +109,15 @@ def _packaged() -> Iterator[Path]:
 
 
 def _compiled(jar: Path | None, fetch: bool) -> bytes:
-    return _native.compile_spice_model(**{role: _found(role, jar, fetch) for role in _JARS})
+    synonyms = synonym_texts()
+    return _native.compile_spice_model(
+        models=_found("models", jar, fetch),
+        corenlp=_found("corenlp", jar, fetch),
+        scene_graph_parser=_found("scene_graph_parser", jar, fetch),
+        spice=_found("spice", jar, fetch),
+        synsets=synonyms["synsets"],
+        exceptions=synonyms["exceptions"],
+    )
 
 
 def _found(role: str, given: Path | None, fetch: bool) -> Path:
@@ -155,9 +163,7 @@ def _fetch(artifact: str, name: str) -> Path | None:
 
 def _missing(jar: _Jar, places: Sequence[Path]) -> str:
     if jar.maven is None:
-        return (
-            f"SPICE's model needs {jar.name} of pycocoevalcap ({jar.holds}), which is missing: {INSTALL}"
-        )
+        return f"SPICE's model needs {jar.name} of pycocoevalcap ({jar.holds}), which is missing: {INSTALL}"
     looked = ", ".join(map(str, places))
     return (
         f"SPICE's model needs {jar.name} of CoreNLP 3.6.0 ({jar.holds}; looked in {looked});"
