@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, get_args
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -46,6 +48,8 @@ Text = Literal["tokens", "raw"]
 _CHUNK = 2048
 _LONGEST, _LONGEST_ALLOWED = 120, 400
 _COUNTS = 3
+# The parses of captions, for as long as the captions are there.
+_PARSES: WeakKeyDictionary[TokenizedReferences | TokenizedCandidates, dict[str, bytes]] = WeakKeyDictionary()
 _MODEL = Resource(
     name="SPICE's model",
     prepare=lambda _: spice_model(),
@@ -83,7 +87,7 @@ class Spice(Metric):
     categories: tuple[str, ...] = ("All",)
     measures: tuple[str, ...] = ("F",)
     text: Text = "tokens"
-    longest: int = _LONGEST
+    longest: int = field(default=_LONGEST, metadata=NOT_AN_OPTION)
     store: ParseStore | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
 
     def __post_init__(self) -> None:
@@ -138,16 +142,12 @@ class Spice(Metric):
         """
         model = spice_model()
         groups = self._texts(references)
-        known: dict[str, bytes] = {}
-        self._parse(model, list(chain.from_iterable(groups)), known)
+        known = self._parses(references, list(chain.from_iterable(groups)))
         prepared = _native.SpiceReferences(model, [[known[text] for text in group] for group in groups])
 
         def statistics(candidates: TokenizedCandidates) -> FloatArray:
             texts = candidates.texts() if self.text == "tokens" else candidates.captions()
-            # Not kept in `known`: scoring leaves nothing behind.
-            parses = dict.fromkeys(texts, b"") | {text: known[text] for text in texts if text in known}
-            new = [text for text in parses if text not in known]
-            self._parse(model, new, parses)
+            parses = self._parses(candidates, texts, known)
             counts = prepared.counts(candidates.positions, [parses[text] for text in texts])
             return self._rows(counts)
 
@@ -184,8 +184,19 @@ class Spice(Metric):
             return [captions[image] for image in captions]
         return [references.texts(image) for image in captions]
 
-    def _parse(self, model: _native.SpiceModel, texts: Sequence[str], parses: dict[str, bytes]) -> None:
-        parses.update(parsed(model, texts, longest=self.longest, store=self.store))
+    def _parses(
+        self,
+        captions: TokenizedReferences | TokenizedCandidates,
+        texts: Sequence[str],
+        known: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> dict[str, bytes]:
+        """The parse of each text, shared by all metrics that parse the same captions."""
+        parses = _PARSES.setdefault(captions, {})
+        missing = [text for text in texts if text not in parses]
+        parses |= {text: known[text] for text in missing if text in known}
+        new = [text for text in missing if text not in parses]
+        parses |= parsed(spice_model(), new, longest=self.longest, store=self.store)
+        return parses
 
 
 def parsed(
