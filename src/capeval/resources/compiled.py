@@ -18,14 +18,14 @@ from capeval.files import written_whole
 __all__ = ["cache_folder", "compiled_file", "is_sound"]
 
 
-class Opened(Protocol):
+class _Opened(Protocol):
     """A compiled file that is open."""
 
     def verify(self) -> None:
         """Reads all of it, and raises an error if it is damaged."""
 
 
-Open = Callable[[Path], Opened]
+Open = Callable[[Path], _Opened]
 
 
 def cache_folder() -> Path:
