@@ -486,7 +486,7 @@ def test_wrong_references_are_refused(olga: Someone, path: Path) -> None:
     assert "The submitted file is empty" in _send(olga, b"", 422)
     assert "image 2 is missing" in _send(olga, b'{"1": ["a"]}', 422)
     more = {**json.loads(changed_references(path)), "99": ["a"]}
-    assert "image 99 is none of them" in _send(olga, json.dumps(more).encode(), 422)
+    assert "image 99 is not one of them" in _send(olga, json.dumps(more).encode(), 422)
     assert "<dd>" not in _send(olga, b'{"1": ["a"', 422)
     assert "is the current one" in _send(olga, (path.parent / "references_c2.json").read_bytes())
     olga.do("references/val/none/", 404)

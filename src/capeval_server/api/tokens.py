@@ -8,7 +8,7 @@ from ninja.security import HttpBearer
 
 from capeval_server.accounts.models import Token
 
-__all__ = ["Bearer", "token_of"]
+__all__ = ["ORGANISE", "READ", "SUBMIT", "Bearer", "token_of"]
 
 # Each is good for what those before it are, too.
 _SCOPES = [Token.Scope.READ, Token.Scope.SUBMIT, Token.Scope.ORGANISE]
@@ -34,3 +34,6 @@ def token_of(request: HttpRequest) -> Token:
     """The token that was let in."""
     token: Token = request.auth  # type: ignore[attr-defined]
     return token
+
+
+READ, SUBMIT, ORGANISE = map(Bearer, _SCOPES)

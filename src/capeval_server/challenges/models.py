@@ -11,8 +11,21 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-__all__ = ["Challenge", "Phase", "ReferenceSet", "ReferenceVersion", "Split", "Subset"]
+__all__ = [
+    "ALGORITHM",
+    "IMAGE_ID",
+    "MOST_IN_ALL",
+    "MOST_PER_DAY",
+    "Challenge",
+    "Phase",
+    "ReferenceSet",
+    "ReferenceVersion",
+    "Split",
+    "Subset",
+]
 
+# The most submissions that a quota may allow, and that a team may be given beyond it.
+MOST_PER_DAY, MOST_IN_ALL = 10_000, 1_000_000
 ALGORITHM = "<alg>"
 IMAGE_ID = re.compile(r"\{id(?::0?([0-9]{1,2}))?\}")
 

@@ -7,11 +7,11 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from capeval_server.challenges.locking import held
-from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase
 from capeval_server.errors import StandingError, TeamError
 from capeval_server.organising.models import record
 from capeval_server.submissions import lifecycle, standing
-from capeval_server.submissions.models import Submission
+from capeval_server.submissions.models import LONGEST_REASON, Submission
 from capeval_server.teams.models import Raise, Team
 
 __all__ = [
@@ -26,8 +26,6 @@ __all__ = [
     "take_off",
 ]
 
-_LONGEST_REASON = 500
-_MOST_PER_DAY, _MOST_TOTAL = 10_000, 1_000_000
 _DONE = {
     "": "took the mark off a submission",
     "flagged": "flagged a submission",
@@ -100,8 +98,8 @@ def mark(user: User, challenge: Challenge, submission: Submission, wanted: str, 
     """
     if wanted not in Submission.Mark.values:
         raise StandingError(f"'mark' must be '', flagged or hidden (got {wanted[:20]!r})")
-    if len(reason) > _LONGEST_REASON or "\0" in reason:
-        raise StandingError(f"'reason' must be text of at most {_LONGEST_REASON} characters")
+    if len(reason) > LONGEST_REASON or "\0" in reason:
+        raise StandingError(f"'reason' must be text of at most {LONGEST_REASON} characters")
     with transaction.atomic():
         now = lifecycle.locked(submission)
         if (now.mark, now.mark_reason) == (wanted, reason.strip() if wanted else ""):
@@ -124,8 +122,8 @@ def raise_quota(user: User, team: Team, phase: Phase, *, per_day: int, total: in
     Raises:
         TeamError: The numbers are too large, or negative.
     """
-    if not 0 <= per_day <= _MOST_PER_DAY or not 0 <= total <= _MOST_TOTAL:
-        limits = f"0 to {_MOST_PER_DAY:,} a day and 0 to {_MOST_TOTAL:,} in all"
+    if not 0 <= per_day <= MOST_PER_DAY or not 0 <= total <= MOST_IN_ALL:
+        limits = f"0 to {MOST_PER_DAY:,} a day and 0 to {MOST_IN_ALL:,} in all"
         raise TeamError(f"a raise must be {limits} (got {per_day:,} and {total:,})")
     with transaction.atomic():
         # The team's row is locked by who submits: a raise comes before or after a submission.

@@ -20,7 +20,7 @@ from capeval_server.challenges.locking import held, put
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.errors import ChallengeError, ConflictError
 from capeval_server.organising.description import describe, fingerprint
-from capeval_server.organising.importing import publish
+from capeval_server.organising.importing import check_images, publish
 from capeval_server.organising.models import record
 from capeval_server.submissions.models import Submission
 
@@ -198,7 +198,7 @@ def check_references(entry: ReferenceSet, name: str, data: bytes) -> Publication
         found = capeval.load_references(data, name=name, limit=settings.UNPACKED_BYTES)
     except FormatError as error:
         raise ChallengeError(f"{name}: {error.message}") from None
-    _check_images(entry, name, list(found.image_ids))
+    check_images(name, found.image_ids, entry.split.image_ids, entry.split.name)
     sha256 = hashlib.sha256(data).hexdigest()
     current = entry.versions.filter(number=entry.version, sha256=sha256)
     return Publication(
@@ -219,18 +219,6 @@ def ending(name: str) -> str:
 def _rescored(entry: ReferenceSet) -> Any:
     states = [Submission.State.SCORED, Submission.State.WAITING, Submission.State.RUNNING]
     return Submission.objects.filter(phase__splits=entry.split, state__in=states)
-
-
-def _check_images(entry: ReferenceSet, name: str, found: list[Any]) -> None:
-    wanted = entry.split.image_ids
-    missing, unknown = set(wanted) - set(found), set(found) - set(wanted)
-    if missing or unknown:
-        image = sorted(missing or unknown, key=str)[0]
-        problem = "is missing" if missing else "is none of them"
-        raise ChallengeError(
-            f"{name}: references must be of the {len(wanted):,} images of split {entry.split.name!r} "
-            f"(image {image!r} {problem})"
-        )
 
 
 def publish_references(user: User, entry: ReferenceSet, name: str, data: bytes, *, seen: int) -> int:

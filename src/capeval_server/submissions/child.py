@@ -34,7 +34,7 @@ def main() -> None:
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     about = json.loads(asked.get())
-    resource.setrlimit(resource.RLIMIT_AS, (about["memory"], about["memory"]))
+    _limit_memory(about["memory"])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     def answer(**content: Any) -> None:
@@ -55,6 +55,9 @@ def _listen(asked: queue.Queue[str]) -> None:
 def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
     import capeval
 
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    # Never less than before: what was prepared for the metrics of other jobs stays in memory.
+    _limit_memory(max(job["memory"], limit))
     candidates = capeval.load_candidates(Path(job["candidates"]))
     for number, metric in enumerate(job["metrics"]):
         answer(started=metric)
@@ -70,6 +73,11 @@ def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
             answer(finished=metric, broken=traceback.format_exc())
             return
         answer(finished=metric, arrays=f"{number}.npz", **found)
+
+
+def _limit_memory(size: int) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (size, most))
 
 
 def _save(path: Path, arrays: dict[str, Any]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
@@ -67,25 +68,17 @@ def submit(
         sha256=_digest(phase, upload, declared),
         idempotency_key=key,
     )
-    parts = [
+    files = [
         (SubmissionFile(submission=submission, split=split), upload.files[split.name]) for split in splits
     ]
-    try:
-        with transaction.atomic():
-            _lock(team, user)
-            known = Submission.objects.filter(user=user, idempotency_key=key).first() if key else None
-            if known is not None:
-                return _same(known, submission.sha256), False
-            _take_in(submission, parts, team, phase)
-    except BaseException as error:
-        for part, _ in parts:
-            # By the name that it would have: of a file that is half written, Django keeps none.
-            part.file.storage.delete(f"submissions/{_file_name(part)}")
-        if key and isinstance(error, IntegrityError):
+    with _deleted_after_errors(files):
+        try:
+            return _add_once(submission, files, team, phase, user)
+        except IntegrityError:
+            if key is None:
+                raise
             # Used at the same time for another challenge, where another team's row is locked.
             raise RepeatedKeyError(_REPEATED) from None
-        raise
-    return submission, True
 
 
 def _entrant(user: User, phase: Phase) -> Team:
@@ -99,16 +92,40 @@ def _entrant(user: User, phase: Phase) -> Team:
     return team
 
 
-def _take_in(
-    submission: Submission, parts: Iterable[tuple[SubmissionFile, bytes]], team: Team, phase: Phase
-) -> None:
-    # Of one moment, also at midnight: it counts for the day whose quota it was taken from.
-    submission.created = timezone.now()
-    spend(team, phase, submission.created)
-    lifecycle.add(submission)
-    for part, content in parts:
-        part.file.save(_file_name(part), ContentFile(content), save=False)
-        part.save()
+def _add_once(
+    submission: Submission,
+    files: Iterable[tuple[SubmissionFile, bytes]],
+    team: Team,
+    phase: Phase,
+    user: User,
+) -> tuple[Submission, bool]:
+    """Adds a submission and its files, unless its key was used before; and whether it was added."""
+    with transaction.atomic():
+        _lock(team, user)
+        key = submission.idempotency_key
+        known = Submission.objects.filter(user=user, idempotency_key=key).first() if key else None
+        if known is not None:
+            return _same(known, submission.sha256), False
+        # One time for both, also at midnight: it counts for the day whose quota it was taken from.
+        submission.created = timezone.now()
+        spend(team, phase, submission.created)
+        lifecycle.add(submission)
+        for row, content in files:
+            row.file.save(_file_name(row), ContentFile(content), save=False)
+            row.save()
+    return submission, True
+
+
+@contextmanager
+def _deleted_after_errors(files: Iterable[tuple[SubmissionFile, bytes]]) -> Iterator[None]:
+    """Deletes the files that were stored, should an error end the context."""
+    try:
+        yield
+    except BaseException:
+        for row, _ in files:
+            # By the name that it would have: Django keeps no name of a file that is half written.
+            row.file.storage.delete(f"submissions/{_file_name(row)}")
+        raise
 
 
 def _lock(team: Team, user: User) -> None:
@@ -120,8 +137,8 @@ def _lock(team: Team, user: User) -> None:
         raise TeamError(f"{user.username!r} left team {team.name!r} meanwhile")
 
 
-def _file_name(part: SubmissionFile) -> str:
-    return f"{part.submission_id}-{part.split.name}.json"
+def _file_name(row: SubmissionFile) -> str:
+    return f"{row.submission_id}-{row.split.name}.json"
 
 
 def _check_declared(phase: Phase, declared: Mapping[str, str]) -> None:

@@ -12,7 +12,18 @@ from django.utils import timezone
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.teams.models import Team
 
-__all__ = ["UNFINISHED", "ImageScores", "Result", "Score", "Submission", "SubmissionFile"]
+__all__ = [
+    "LONGEST_REASON",
+    "UNFINISHED",
+    "ImageScores",
+    "Result",
+    "Score",
+    "Submission",
+    "SubmissionFile",
+]
+
+# The most characters of the reason for a mark.
+LONGEST_REASON = 500
 
 
 class Submission(models.Model):
@@ -62,7 +73,7 @@ class Submission(models.Model):
     counts_for_quota = models.BooleanField(default=True)
     stands = models.BooleanField(default=False)
     mark = models.CharField(max_length=10, choices=Mark, blank=True, default=Mark.NONE)
-    mark_reason = models.CharField(max_length=500, blank=True)
+    mark_reason = models.CharField(max_length=LONGEST_REASON, blank=True)
 
     class Meta:
         constraints = [

@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +29,7 @@ from capeval.metrics import METRICS
 from capeval.types import FloatArray
 from capeval_server.submissions.packing import packed_samples
 
-__all__ = ["Outcome", "Scorer", "ScoringError", "Task"]
+__all__ = ["Outcome", "Scorer", "ScoringError", "Task", "memory_limit"]
 
 
 # How often it is asked whether to go on.
@@ -162,7 +162,7 @@ class _Child:
         self._answers: queue.Queue[bytes] = queue.Queue()
         about = {
             "references": str(references),
-            "memory": _memory_limit(),
+            "memory": memory_limit(task.metrics),
             "samples": settings.BOOTSTRAP_SAMPLES,
         }
         self._process = subprocess.Popen(
@@ -196,6 +196,7 @@ class _Child:
         job = {
             "candidates": str(task.candidates),
             "folder": str(task.folder),
+            "memory": memory_limit(task.metrics),
             "metrics": list(metrics),
             "subsets": task.subsets,
             "images": task.images,
@@ -269,9 +270,10 @@ class _Child:
         return self._errors.read().decode("utf-8", "replace")
 
 
-def _memory_limit() -> int:
-    """How much address space a process may take: the setting, and what the metrics' resources take."""
-    needs = {resource for make in METRICS.values() for resource in make().needs}
+def memory_limit(metrics: Iterable[str]) -> int:
+    """How much address space a process may take: the setting, and what the resources of some metrics take."""
+    known = [METRICS[metric]() for metric in metrics if metric in METRICS]
+    needs = {resource for metric in known for resource in metric.needs}
     return settings.MEMORY_BYTES + sum(resource.memory for resource in needs)
 
 

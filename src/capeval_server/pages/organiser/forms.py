@@ -7,9 +7,9 @@ from typing import Any, cast
 from django import forms
 from django.contrib.auth.models import User
 
-from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase
 from capeval_server.organising.settings import FieldsError
-from capeval_server.submissions.models import Submission
+from capeval_server.submissions.models import LONGEST_REASON, Submission
 
 __all__ = [
     "AboutForm",
@@ -136,7 +136,10 @@ class MarkForm(forms.Form):
         ],
     )
     reason = forms.CharField(
-        max_length=500, required=False, widget=forms.Textarea({"rows": 3}), help_text="The team sees it."
+        max_length=LONGEST_REASON,
+        required=False,
+        widget=forms.Textarea({"rows": 3}),
+        help_text="The team sees it.",
     )
 
 
@@ -144,8 +147,8 @@ class RaiseForm(forms.Form):
     """Gives a team more of a phase's quota."""
 
     phase = forms.ChoiceField(widget=forms.HiddenInput)
-    per_day = forms.IntegerField(label="More a day", min_value=0, max_value=10_000)
-    total = forms.IntegerField(label="More in all", min_value=0, max_value=1_000_000)
+    per_day = forms.IntegerField(label="More a day", min_value=0, max_value=MOST_PER_DAY)
+    total = forms.IntegerField(label="More in all", min_value=0, max_value=MOST_IN_ALL)
 
     def __init__(self, challenge: Challenge, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
