@@ -1,4 +1,4 @@
-"""Challenges, and one's own team and quota in them."""
+"""Challenges, and your team and quota in them."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def _phase(phase: Phase) -> dict[str, Any]:
     auth=READ,
 )
 def quota(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
-    """What one's own team may still submit to a phase."""
+    """How much your team may still submit to a phase."""
     found = found_phase(slug, phase)
     return quotas.quota(_team(request, found.challenge), found, timezone.now()).__dict__
 
 
 @router.get("/challenges/{slug}/team", response={200: schemas.TeamAnswer, 404: schemas.Problem}, auth=READ)
 def team(request: HttpRequest, slug: Slug) -> Any:
-    """One's own team in a challenge; its code is not for tokens that only read."""
+    """Your team in a challenge. Its code is null for tokens of scope `read`."""
     shown = _shown_team(_team(request, get_object_or_404(Challenge, slug=slug)))
     return {**shown, "code": None} if token_of(request).scope == Token.Scope.READ else shown
 

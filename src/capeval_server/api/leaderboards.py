@@ -1,4 +1,4 @@
-"""Leaderboards, and what waits to be scored: for everybody."""
+"""Leaderboards and the queue. No token is needed, except for hidden leaderboards."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ router = Router(tags=["Leaderboards and jobs"])
 def show_leaderboard(
     request: HttpRequest, slug: Slug, phase: Slug, asked: Annotated[schemas.LeaderboardQuestion, Query()]
 ) -> Any:
-    """The leaderboard of a phase, by a split's references, for all images or a subset.
+    """The leaderboard of a phase by a reference set of a split, for all images or a subset.
 
-    All rows, or a page of 50. Hidden ones are shown to organisers alone.
+    All rows, or a page of 50. Only organisers can see hidden leaderboards.
     """
     found = found_phase(slug, phase)
     if not may_see(_asker(request), found):
@@ -47,7 +47,7 @@ def show_leaderboard(
 
 
 def _asker(request: HttpRequest) -> User | AnonymousUser:
-    """Who asks: by a token to organise, if they sent one, or as they are logged in."""
+    """The user of the request: by a token of scope `organise`, or by a session without a token."""
     kind, _, text = request.headers.get("Authorization", "").partition(" ")
     token = Token.of_text(text) if kind.lower() == "bearer" else None
     if token is None:
@@ -75,7 +75,7 @@ def _board(board: Leaderboard) -> dict[str, Any]:
 
 @router.get("/jobs", response=schemas.JobsAnswer)
 def show_jobs(request: HttpRequest) -> Any:
-    """What waits to be scored, and which workers are there."""
+    """The queue and the workers."""
     found = jobs(timezone.now())
     by_hour = [{"begins": hour, "scored": scored} for hour, scored in found.by_hour]
     return {**found.__dict__, "workers": [worker.__dict__ for worker in found.workers], "by_hour": by_hour}

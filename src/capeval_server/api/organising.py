@@ -1,4 +1,4 @@
-"""The API of organisers: what their pages do that programs do too. For anybody else nothing is found."""
+"""The API of organisers. It answers 404 to everybody else."""
 
 from __future__ import annotations
 
@@ -49,34 +49,34 @@ class OrganisedSubmissions(Schema):
 
 
 class Mark(Schema):
-    """What an organiser says of a submission; the team sees the reason."""
+    """A mark on a submission; the team sees the reason."""
 
     mark: Literal["", "flagged", "hidden"]
     reason: str = ""
 
 
 class Again(Schema):
-    """Which submissions are to be scored again: all or the failed ones, of one phase or of all."""
+    """Which submissions to score again: all or only failed ones, of one phase or of all."""
 
     phase: str | None = None
     failed: bool = True
 
 
 class Rerun(Schema):
-    """How many."""
+    """How many submissions will be scored again."""
 
     submissions: int
 
 
 class More(Schema):
-    """What a team may submit beyond a phase's quota."""
+    """How many submissions a team may make beyond a phase's quota."""
 
     per_day: int = 0
     total: int = 0
 
 
 class PhaseUse(Schema):
-    """What a team used of a phase's quota, of how much."""
+    """A team's use of a phase's quota."""
 
     phase: str
     today: int
@@ -186,7 +186,7 @@ def _shown_team(found: overview.TeamUse) -> dict[str, Any]:
     response={200: OrganisedTeam, (403, 404, 409): Problem},
 )
 def raise_quota(request: HttpRequest, slug: Slug, team_id: Number, phase: Slug, more: More) -> Any:
-    """Gives a team submissions beyond a phase's quota; 0 and 0 take back what it was given."""
+    """Sets how many submissions a team may make beyond a phase's quota; 0 and 0 remove what it was given."""
     challenge = organised(_user(request), slug)
     team = get_object_or_404(challenge.teams.prefetch_related("memberships__user"), pk=team_id)
     chosen = get_object_or_404(challenge.phases, name=phase)

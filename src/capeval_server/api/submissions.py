@@ -1,4 +1,4 @@
-"""Submitting, and one's own submissions with their scores."""
+"""Submitting, and your submissions with their scores."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def submit(
 ) -> Any:
     """Submits results: a zip of result files, or one JSON file.
 
-    Form fields other than `file` are what the submitter declares. The same upload with the same
-    `Idempotency-Key` again is the same submission, and answers 200.
+    Form fields other than `file` are the declared fields. The same upload sent again with the same
+    `Idempotency-Key` is the same submission and answers 200.
     """
     declared = {name: request.POST[name] for name in request.POST}
     submission, new = intake.submit(
@@ -60,7 +60,7 @@ def submit(
 
 @router.get("/submissions", response=schemas.SubmissionList, auth=READ)
 def submissions(request: HttpRequest) -> Any:
-    """The submissions of one's own teams, the latest first."""
+    """The submissions of your teams, the latest first."""
     own = _own(request).order_by("-created")
     return {"submissions": [_submission(submission) for submission in own]}
 
@@ -71,7 +71,7 @@ def submissions(request: HttpRequest) -> Any:
     auth=READ,
 )
 def submission(request: HttpRequest, submission_id: UUID) -> Any:
-    """A submission of one's own team, with its scores as soon as there are some."""
+    """A submission of your team, with its scores once it is scored."""
     found = get_object_or_404(_own(request), pk=submission_id)
     results = found.results.select_related("reference_version__reference_set__split")
     results = results.defer("log", "reference_version__reference_set__split__image_ids")
@@ -93,10 +93,10 @@ def image_scores(
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Any:
-    """The scores of single images by public references: of one's own submissions, and of published ones.
+    """Scores per image by public references, of your submissions and of published ones.
 
-    There are none by private references. Of others' submissions there are only those of splits whose
-    reference sets are all public.
+    There are none by private references. Those of other teams' submissions can be seen only if all reference
+    sets of the split are public.
     """
     token = token_of(request)
     seen = access.visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANISE)
@@ -111,7 +111,7 @@ def image_scores(
     auth=SUBMIT,
 )
 def stand(request: HttpRequest, submission_id: UUID, standing: schemas.Standing) -> Any:
-    """Puts a scored submission on the leaderboard in place of any other of the team, or takes it off."""
+    """Puts a scored submission on the leaderboard, in place of any other of the team, or takes it off."""
     found = get_object_or_404(_own(request), pk=submission_id)
     return _submission(set_standing(found, standing.stands))
 
@@ -122,7 +122,7 @@ def stand(request: HttpRequest, submission_id: UUID, standing: schemas.Standing)
     auth=SUBMIT,
 )
 def withdraw_submission(request: HttpRequest, submission_id: UUID) -> Any:
-    """Withdraws a submission for good; the quota that it cost stays spent."""
+    """Withdraws a submission for good; it still counts for the quota."""
     return _submission(withdraw(get_object_or_404(_own(request), pk=submission_id)))
 
 

@@ -1,4 +1,4 @@
-"""The API: all its parts, and the revoking of the token that asks."""
+"""The API: puts its parts together."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from capeval_server.api.tokens import READ, token_of
 
 __all__ = ["api"]
 
-_ABOUT = """What the pages show and do, for programs. What is public needs no token. For the rest, make one
-on the page of [API tokens](/tokens/) and send it as `Authorization: Bearer TOKEN`. Times are in UTC."""
+_ABOUT = """What the pages show and do, for programs. Public data needs no token. For all else, make a
+token on the page of [API tokens](/tokens/) and send it as `Authorization: Bearer TOKEN`. Times are in UTC."""
 api = NinjaAPI(
     title="capeval server",
     version=__version__,
@@ -33,6 +33,6 @@ answer_problems(api)
 
 @api.delete("/token", response={204: None}, auth=READ, tags=["Tokens"])
 def revoke(request: HttpRequest) -> Any:
-    """Revokes the token that asks."""
+    """Revokes the token of the request."""
     token_of(request).revoke()
     return Status(204, None)

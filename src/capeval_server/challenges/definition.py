@@ -166,7 +166,7 @@ def _different(what: str, names: list[str]) -> None:
 
 def _no_page(what: str, name: str, pages: frozenset[str]) -> None:
     if name in pages:
-        raise ValueError(f"{what} must not be {', '.join(sorted(pages))} (got {name!r})")
+        raise ValueError(f"{what} must not be any of {', '.join(sorted(pages))} (got {name!r})")
 
 
 def _shown(time: datetime) -> str:

@@ -68,7 +68,7 @@ class Split(models.Model):
         return IMAGE_ID.sub(lambda found: text.zfill(int(found[1] or 0)), self.image_url)
 
     def algorithm(self, filename: str) -> str | None:
-        """The algorithm that a result file's name names; none if it is not a result file of this split."""
+        """The algorithm in the name of a result file; none if it is not a result file of this split."""
         pattern = re.escape(self.results).replace(re.escape(ALGORITHM), r"([A-Za-z0-9._-]{1,64})")
         match = re.fullmatch(pattern, filename, re.ASCII)
         return match[1] if match else None
@@ -113,7 +113,7 @@ class Subset(models.Model):
 
 
 class Phase(models.Model):
-    """A time in which results of some splits can be submitted, so and so often."""
+    """A time in which results of some splits can be submitted, up to a quota."""
 
     class Leaderboard(models.TextChoices):
         """Who sees the leaderboard, and when."""

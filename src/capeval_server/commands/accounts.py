@@ -15,7 +15,7 @@ __all__ = ["token", "user"]
 
 
 class Scope(StrEnum):
-    """What a token is good for."""
+    """What a token allows."""
 
     READ = "read"
     SUBMIT = "submit"
@@ -30,7 +30,7 @@ def user(
         bool, typer.Option("--password-stdin", help="Read a password from standard input.")
     ] = False,
 ) -> None:
-    """Makes a user, who without a password can set one by "Forgot your password?", or use tokens alone."""
+    """Creates a user, who without a password can set one by "Forgot your password?" or use only tokens."""
     set_up()
     from django.core.exceptions import ValidationError
 
@@ -48,13 +48,13 @@ def user(
 def token(
     user: UserName,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A name to know the token by.", show_default=False)
+        str, typer.Argument(metavar="NAME", help="A name to recognise the token.", show_default=False)
     ],
     scope: Annotated[Scope, typer.Option(help="What it allows.")] = Scope.SUBMIT,
     days: Annotated[int, typer.Option(help="How many days it is valid.", min=1, max=3650)] = 365,
     revoke: Annotated[bool, typer.Option("--revoke", help="Revoke the token of that name instead.")] = False,
 ) -> None:
-    """Makes a token for the API and shows it, once; or revokes one."""
+    """Creates a token for the API and shows it once, or revokes one."""
     set_up()
     from django.db import IntegrityError
 
@@ -65,7 +65,9 @@ def token(
         try:
             print(Token.issue(owner.pk, name, scope, days=days))
         except IntegrityError:
-            raise OptionError(f"'name' must be new among {user}'s tokens (got {name!r})") from None
+            raise OptionError(
+                f"'name' must not be the name of another token of {user} (got {name!r})"
+            ) from None
         return
     found = owner.tokens.filter(name=name, revoked=None).first()
     if found is None:

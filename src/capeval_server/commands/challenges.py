@@ -25,7 +25,7 @@ Slug = Annotated[
 def import_files(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="Its challenge.toml.", show_default=False)],
 ) -> None:
-    """Makes a challenge from files, or changes it to what they say now."""
+    """Creates a challenge from its files, or updates it."""
     set_up()
     from capeval_server.organising.definition_files import import_challenge
 
@@ -67,7 +67,7 @@ def organiser(
     user: UserName,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the user from the organisers.")] = False,
 ) -> None:
-    """Makes a user an organiser of a challenge, who manages it on its pages."""
+    """Makes a user an organiser of a challenge."""
     set_up()
     from capeval_server.organising import moderation
 

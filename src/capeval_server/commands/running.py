@@ -21,7 +21,7 @@ Threads = Annotated[int, typer.Option(help="How many requests to answer at once.
 
 
 def migrate() -> None:
-    """Makes the database, or brings it up to this version of the server."""
+    """Creates the database, or upgrades it to this version of the server."""
     set_up()
     from django.conf import settings
     from django.core.management import call_command
@@ -63,7 +63,7 @@ def _serve(host: str, port: int, threads: int) -> None:
     print(f"Listening on http://{host}:{port}", flush=True)
     # What a form holds beside the file is little.
     body = settings.UPLOAD_BYTES + 2**20
-    # Without a proxy, the headers of one are a client's invention, and are dropped.
+    # Without a proxy, its headers would come from clients, so they are dropped.
     headers = "x-forwarded-for x-forwarded-proto"
     proxy = {"trusted_proxy": "*", "trusted_proxy_headers": headers, "trusted_proxy_count": 1}
     waitress.serve(
@@ -99,7 +99,7 @@ def demo(
     host: Host = "127.0.0.1",
     port: Port = 8000,
 ) -> None:
-    """Starts a server and a worker to try: the COCO challenge, simple methods, and an account."""
+    """Starts a server and a worker to try, with the COCO challenge, simple methods and an account."""
     os.environ["CAPEVAL_SERVER_DATA"] = str(folder.absolute())
     os.environ.pop("CAPEVAL_SERVER_DATABASE", None)
     migrate()
@@ -121,7 +121,7 @@ def demo(
 
 
 def tidy() -> None:
-    """Deletes stored files that nothing uses and that are older than a day; idle workers do so every hour."""
+    """Deletes unused stored files that are older than a day. Workers do so every hour."""
     set_up()
     from capeval_server.submissions.tidying import tidy as tidied
 

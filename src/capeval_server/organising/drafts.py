@@ -49,7 +49,7 @@ def read_draft(user: User, challenge: Challenge | None, kind: str, sha256: str) 
     except FileNotFoundError:
         data = b""
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise ConflictError("the file to confirm is not kept any more: send it again")
+        raise ConflictError("the file to confirm is gone: upload it again")
     return data
 
 

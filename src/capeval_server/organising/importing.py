@@ -176,7 +176,7 @@ def change_challenge(wanted: definition.Definition, files: dict[str, Files], sto
 def _refuse_removal(what: str, there: object, wanted: set[str]) -> None:
     gone = set(there.values_list("name", flat=True)) - wanted  # type: ignore[attr-defined]
     if gone:
-        raise ChallengeError(f"{what} can't be taken out of a challenge (missing: {', '.join(sorted(gone))})")
+        raise ChallengeError(f"{what} can't be removed from a challenge (missing: {', '.join(sorted(gone))})")
 
 
 def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, stored: list[str]) -> None:
@@ -191,7 +191,7 @@ def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, 
                 f"{' and '.join(changed)} of split {wanted.name!r} can't change: there are submissions to it"
             )
         if changed:
-            # Made again, and scored as is wanted now.
+            # They are made again below, and scored with the new settings.
             _delete(Submission.objects.filter(baseline_of__split=old))
     values = {**scoring, "sort_by": wanted.sort_by, "image_url": wanted.image_url}
     split = put(Split.objects, values, challenge=challenge, name=wanted.name)

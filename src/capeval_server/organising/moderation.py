@@ -50,8 +50,8 @@ def repeatable(
 
     Args:
         challenge: Of this challenge.
-        phase: Of this phase of it alone.
-        failed: Those alone that failed, or that a metric failed on.
+        phase: Only of this phase.
+        failed: Only those that failed, or that a metric failed on.
     """
     found = of_challenge(challenge).exclude(state=Submission.State.WITHDRAWN)
     if phase is not None:
@@ -63,7 +63,7 @@ def repeatable(
 
 
 def rerun(user: User | None, challenge: Challenge, submission: Submission) -> None:
-    """Has a submission scored again, as if it never was.
+    """Has a submission scored again: its results are deleted.
 
     Raises:
         StandingError: It is withdrawn.
@@ -80,7 +80,7 @@ def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, f
     Returns:
         How many.
     """
-    # Submissions are changed in great numbers by one at a time, which new references do too.
+    # Only one transaction at a time changes many submissions; new references do so too.
     with held(challenge):
         pks = repeatable(challenge, phase=phase, failed=failed).values("pk")
         number = lifecycle.rerun_all(Submission.objects.filter(pk__in=pks))
@@ -117,7 +117,7 @@ def take_off(user: User, challenge: Challenge, submission: Submission) -> None:
 
 
 def raise_quota(user: User, team: Team, phase: Phase, *, per_day: int, total: int) -> None:
-    """Gives a team so many submissions beyond a phase's quota; none take back what it was given.
+    """Sets how many submissions a team may make beyond a phase's quota; 0 and 0 remove what it was given.
 
     Raises:
         TeamError: The numbers are too large, or negative.
@@ -156,7 +156,7 @@ def add_organiser(user: User | None, challenge: Challenge, name: str) -> User:
 
 
 def remove_organiser(user: User | None, challenge: Challenge, organiser: User) -> None:
-    """Makes a user an organiser no more.
+    """Removes a user from the organisers.
 
     Raises:
         TeamError: They are none; or there would be none left, which only staff may do.
@@ -166,6 +166,6 @@ def remove_organiser(user: User | None, challenge: Challenge, organiser: User) -
             raise TeamError(f"{organiser.username!r} is no organiser of {challenge.slug!r}")
         by_staff = user is None or user.is_staff
         if not by_staff and challenge.organisers.count() == 1:
-            raise TeamError("a challenge must keep an organiser: add another first")
+            raise TeamError("a challenge must have an organiser: add another one first")
         challenge.organisers.remove(organiser)
         record(user, challenge, f"removed {organiser.username} from the organisers")

@@ -134,7 +134,7 @@ def _save_phase(challenge: Challenge, wanted: Mapping[str, Any], changed: list[s
 
 def _check_seen(there: object, seen: str) -> None:
     if fingerprint(there) != seen:
-        raise ConflictError("somebody changed this meanwhile: nothing of yours is saved yet")
+        raise ConflictError("somebody else changed this meanwhile, so nothing was saved")
 
 
 def _check(wanted: Mapping[str, Any], place: tuple[str | int, ...]) -> None:
@@ -246,7 +246,7 @@ def publish_references(user: User, entry: ReferenceSet, name: str, data: bytes, 
             raise ConflictError(f"version {now.version} was published meanwhile")
         found = check_references(now, name, data)
         if found.same:
-            raise ChallengeError(f"{name}: these are the references of version {now.version}")
+            raise ChallengeError(f"{name}: the references are those of version {now.version} already")
         publish(now, f"references{ending(name)}", data)
         what = f"published version {now.version} of references {now.name} of split {now.split.name}"
         record(user, challenge, f"{what} (sha256 {found.sha256[:12]})")

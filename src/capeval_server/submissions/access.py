@@ -1,4 +1,4 @@
-"""Which submissions a user may see: of their own teams all, of others those that are published."""
+"""Which submissions a user may see: all of their own teams, and the published ones of others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def own(user: User | AnonymousUser) -> QuerySet[Submission]:
 
 
 def published(now: datetime) -> QuerySet[Submission]:
-    """What stands on a leaderboard that everybody may see, human baselines included."""
+    """The submissions on public leaderboards, human baselines included."""
     shown = Phase.showing(now)
     stands = Q(stands=True) & Exists(shown.filter(pk=OuterRef("phase_id")))
     ended = (Submission.State.FAILED, Submission.State.WITHDRAWN)
@@ -56,6 +56,6 @@ def visible(user: User | AnonymousUser, pk: Any, *, manages: bool = True) -> tup
 
 
 def _managed(user: User | AnonymousUser) -> QuerySet[Submission]:
-    """What stands on leaderboards of challenges that a user manages, hidden leaderboards included."""
+    """The submissions on leaderboards of the challenges that a user organises, also on hidden ones."""
     standing = Submission.objects.filter(stands=True, phase__challenge__in=organised_by(user))
     return standing.select_related("phase__challenge", "team")

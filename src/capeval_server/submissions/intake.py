@@ -1,4 +1,4 @@
-"""Taking a submission in: all of its checks, its quota and its files in one step, or nothing."""
+"""Receiving a submission: its checks, quota and files in one step, or nothing of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from capeval_server.teams.models import Team
 __all__ = ["LONGEST_FIELD", "submit"]
 
 LONGEST_FIELD = 2000
-_REPEATED = "the idempotency key was used before, for another upload"
+_REPEATED = "the idempotency key was already used for another upload"
 
 
 def submit(
@@ -35,7 +35,7 @@ def submit(
     declared: Mapping[str, str],
     key: str | None = None,
 ) -> tuple[Submission, bool]:
-    """Takes in a submission.
+    """Receives a submission.
 
     Args:
         user: Who submits, for their team.
@@ -49,7 +49,7 @@ def submit(
         The submission, and whether it is new.
 
     Raises:
-        UploadError: The upload or what is declared is wrong.
+        UploadError: The upload or what is declared is not valid.
         PhaseError: The phase is not open.
         TeamError: The user has not joined the challenge.
         QuotaError: The quota is used up.
@@ -129,12 +129,12 @@ def _deleted_after_errors(files: Iterable[tuple[SubmissionFile, bytes]]) -> Iter
 
 
 def _lock(team: Team, user: User) -> None:
-    """Of a team that submits twice at once, one waits here: counting and adding are then one step."""
+    """Two submissions of a team at the same time wait for each other, so the quota is counted correctly."""
     locked = Team.objects.select_for_update(of=("self",), no_key=True).filter(
         pk=team.pk, memberships__user=user
     )
     if locked.first() is None:
-        raise TeamError(f"{user.username!r} left team {team.name!r} meanwhile")
+        raise TeamError(f"{user.username!r} is no longer in team {team.name!r}")
 
 
 def _file_name(row: SubmissionFile) -> str:
@@ -145,8 +145,8 @@ def _check_declared(phase: Phase, declared: Mapping[str, str]) -> None:
     fields = {field["name"]: field["required"] for field in phase.challenge.fields}
     for name, value in declared.items():
         if name not in fields:
-            known = ", ".join(fields) or "nothing"
-            raise UploadError(f"what is declared must be among {known} (got {name!r})")
+            known = ", ".join(fields) or "none"
+            raise UploadError(f"the declared fields must be among {known} (got {name!r})")
         if len(value) > LONGEST_FIELD or "\0" in value:
             raise UploadError(f"{name!r} must be text of at most {LONGEST_FIELD:,} characters")
     missing = [name for name, required in fields.items() if required and not declared.get(name, "").strip()]

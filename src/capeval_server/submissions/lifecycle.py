@@ -1,4 +1,4 @@
-"""A submission's way through its states. Every change of a state is made here, together with its job's.
+"""The states of a submission. Every change of state is made here, together with the change of its job.
 
     waiting    -> running     a worker begins to score it
     running    -> waiting     the worker stopped, the system failed, or references changed meanwhile
@@ -109,7 +109,7 @@ def start(job: Job) -> Submission:
 
 
 def put_back(job: Job, log: str) -> None:
-    """Has the submission wait that a job is about. Its job is the caller's to give back.
+    """Has a job's submission wait. The caller gives the job back.
 
     Args:
         job: The job.
@@ -124,7 +124,7 @@ def _logged(submission: Submission, job: Job, log: str) -> str:
 
 
 def fail(job: Job, reason: str, log: str = "") -> None:
-    """Ends a submission without scores, which costs its team nothing. Its job is the caller's to end."""
+    """Ends a submission without scores; it costs no quota. The caller ends its job."""
     submission = held_by(job)
     values = {"log": _logged(submission, job, log), "reason": reason, "finished": timezone.now()}
     _set(submission, _State.FAILED, counts_for_quota=False, **values)
@@ -159,7 +159,7 @@ def rerun(submission: Submission) -> None:
     with transaction.atomic():
         now = locked(submission)
         if now.state == _State.WITHDRAWN:
-            raise StandingError("a submission that is withdrawn can't be scored again")
+            raise StandingError("a withdrawn submission can't be scored again")
         _rerun(now)
 
 
@@ -195,9 +195,9 @@ def rescore(submissions: QuerySet[Submission]) -> None:
 
 
 def withdraw(submission: Submission) -> Submission:
-    """Takes a submission back for good: it is not scored any more, and stands nowhere.
+    """Withdraws a submission for good: it leaves the leaderboard and is not scored any more.
 
-    What it cost of the quota it still costs. A worker that scores it loses its job.
+    It still counts for the quota. A worker that is scoring it loses its job.
 
     Raises:
         NotFoundError: It is gone.
@@ -206,7 +206,7 @@ def withdraw(submission: Submission) -> Submission:
     with transaction.atomic():
         now = locked(submission)
         if now.state == _State.FAILED:
-            raise StandingError("a submission that failed can't be withdrawn: it cost nothing")
+            raise StandingError("a failed submission can't be withdrawn (it costs no quota)")
         _set(now, _State.WITHDRAWN, stands=False)
         leases.cancel(SCORING, str(now.pk))
     return now

@@ -1,4 +1,4 @@
-"""How much there is to score, who scores it, and how long it takes: nothing about whose it is."""
+"""The queue: how many submissions wait, the workers, the waiting time; not whose they are."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SeenWorker:
 
 @dataclass(frozen=True, kw_only=True)
 class Jobs:
-    """What goes on.
+    """The queue and the workers.
 
     Attributes:
         waiting: How many submissions wait.
@@ -57,7 +57,7 @@ class Jobs:
 
 
 def jobs(now: datetime) -> Jobs:
-    """What goes on at a time."""
+    """The queue and the workers at a time."""
     scored = Q(state=Submission.State.SCORED)
     counts = Submission.objects.aggregate(
         waiting=Count("pk", filter=_WAITING),

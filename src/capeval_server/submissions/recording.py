@@ -1,4 +1,4 @@
-"""What is to be scored of a submission, and writing the scores: all of an attempt's, or none."""
+"""Finds what is still to score of a submission, and writes the scores: all of an attempt's, or none."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Scoring in child processes: what one metric does to its process, the other metrics survive.
+"""Scoring in child processes: a metric that ends its process does not affect the other metrics.
 
-A child prepares a file of references once, and stays for the next submission. The children used last are
-kept; one in which anything went wrong is not.
+A child prepares a file of references once, and is kept for the next submission. The children used last are
+kept, except those in which anything went wrong.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
 
 
 class ScoringError(Exception):
-    """Scoring could not start, or go on, through no fault of a metric; the message is for the log alone."""
+    """Scoring could not start or go on, for a reason other than a metric; the message is only for the log."""
 
 
 @dataclass(frozen=True, kw_only=True)

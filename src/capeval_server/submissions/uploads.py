@@ -70,13 +70,13 @@ def read_upload(name: str, file: Iterable[bytes], splits: Sequence[Split]) -> Up
 
 
 def read_archive(file: Iterable[bytes]) -> dict[str, bytes]:
-    """The files in a zip by their names, none of which leads elsewhere or is another archive.
+    """The files in a zip by their names. None may be a path or another archive.
 
     Args:
         file: The bytes of the zip, in chunks.
 
     Raises:
-        UploadError: It is no zip, or is too large or damaged; the error names the file in it that is wrong.
+        UploadError: It is not a zip, or is too large or damaged; the error names the wrong file.
     """
     data = _bounded(file, settings.UPLOAD_BYTES, "the upload")
     if not data.startswith(_ARCHIVES[0]):
@@ -89,7 +89,7 @@ def read_archive(file: Iterable[bytes]) -> dict[str, bytes]:
 
 
 def _bounded(chunks: Iterable[bytes], limit: int, what: str, entry: str | None = None) -> bytes:
-    """All of the chunks. Bytes are counted as they come: what anybody says of a size may be a lie."""
+    """All of the chunks. Bytes are counted as they come, since a declared size may be wrong."""
     kept, total = [], 0
     for chunk in chunks:
         total += len(chunk)
@@ -133,7 +133,7 @@ def _check_member(member: zipfile.ZipInfo) -> None:
     name = member.orig_filename
     mode = member.external_attr >> 16
     if name.startswith("/") or "\\" in name or "\0" in name or _DRIVE.match(name) or ".." in name.split("/"):
-        raise UploadError("a name in the zip must be a plain file name, not a path elsewhere", entry=name)
+        raise UploadError("the name must be a plain file name, not a path", entry=name)
     if member.is_dir() or "/" in name:
         raise UploadError("the zip must hold files without folders", entry=name)
     if mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG):
@@ -177,10 +177,10 @@ def check_results(entry: str, data: bytes, split: str, images: Sequence[ImageId]
         images: The split's images.
 
     Raises:
-        UploadError: It is no file of results, or not of these images.
+        UploadError: It is not a file of results, or not of these images.
     """
     if data.startswith(_ARCHIVES):
-        raise UploadError("the file must be JSON itself (got another archive)", entry=entry)
+        raise UploadError("the file must be JSON (got another archive)", entry=entry)
     if data.lstrip()[:1] not in (b"[", b"{"):
         raise UploadError("the file must be JSON: a list or a mapping of captions", entry=entry)
     try:

@@ -44,7 +44,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def for_organisers(view: View) -> View:
-    """Lets organisers of a challenge in, and gives the view the challenge for its name."""
+    """Lets organisers of a challenge in, and gives the view the challenge in place of its slug."""
 
     @never_cache
     @wraps(view)

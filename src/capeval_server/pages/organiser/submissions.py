@@ -105,7 +105,7 @@ def rerun_one(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpRespo
         challenge,
         pk,
         lambda found: moderation.rerun(user_of(request), challenge, found),
-        "It waits to be scored again.",
+        "The submission waits to be scored again.",
     )
 
 
@@ -118,7 +118,7 @@ def take_off(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpRespon
         challenge,
         pk,
         lambda found: moderation.take_off(user_of(request), challenge, found),
-        "It is off the leaderboard.",
+        "The submission is no longer on the leaderboard.",
     )
 
 

@@ -133,8 +133,8 @@ def stand(request: HttpRequest, pk: UUID) -> HttpResponse:
     except StandingError as error:
         messages.error(request, f"This is not possible: {error}.")
     else:
-        done = "stands on the leaderboard now" if stands else "is off the leaderboard"
-        messages.success(request, f"This submission {done}.")
+        done = "is now on the leaderboard" if stands else "is no longer on the leaderboard"
+        messages.success(request, f"The submission {done}.")
     return redirect("submission", pk)
 
 
@@ -147,7 +147,7 @@ def take_back(request: HttpRequest, pk: UUID) -> HttpResponse:
     except StandingError as error:
         messages.error(request, f"This is not possible: {error}.")
     else:
-        messages.success(request, "This submission is withdrawn.")
+        messages.success(request, "The submission is withdrawn.")
     return redirect("submission", pk)
 
 
