@@ -484,9 +484,9 @@ def test_references_published_while_a_submission_is_scored(
 
 def test_wrong_references_are_refused(olga: Someone, path: Path) -> None:
     assert "The submitted file is empty" in _send(olga, b"", 422)
-    assert "image 2 is missing" in _send(olga, b'{"1": ["a"]}', 422)
+    assert "5 images (2, 3, 4, 5, 6) are without references" in _send(olga, b'{"1": ["a"]}', 422)
     more = {**json.loads(changed_references(path)), "99": ["a"]}
-    assert "image 99 is not one of them" in _send(olga, json.dumps(more).encode(), 422)
+    assert "image 99 is not of split &#x27;val&#x27;" in _send(olga, json.dumps(more).encode(), 422)
     assert "<dd>" not in _send(olga, b'{"1": ["a"', 422)
     assert "is the current one" in _send(olga, (path.parent / "references_c2.json").read_bytes())
     olga.do("references/val/none/", 404)
@@ -613,7 +613,7 @@ def test_wrong_files_are_named_and_change_nothing(
 
 def test_no_zip(olga: Someone) -> None:
     page = olga.do("files/", 422, file=SimpleUploadedFile("x.zip", b"text")).content.decode()
-    assert "the upload must be a zip" in page
+    assert "the file must be a zip" in page
     olga.do("files/apply/", sha256="0" * 64, seen="1")
     olga.do("files/apply/")
 

@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 
 import capeval
 from capeval.formats import load_subsets
-from capeval.messages import shortened
+from capeval.messages import images_problem
 from capeval.types import ImageId
 from capeval_server.challenges import definition
 from capeval_server.challenges.locking import lock_references, put
@@ -115,14 +115,9 @@ def check_images(name: str, found: Sequence[ImageId], images: Sequence[ImageId],
     Raises:
         ChallengeError: They are not.
     """
-    missing, unknown = set(images) - set(found), set(found) - set(images)
-    if missing or unknown:
-        image = sorted(missing or unknown, key=str)[0]
-        problem = "is missing" if missing else "is not one of them"
-        raise ChallengeError(
-            f"{name}: the references must be of the {len(images):,} images of split {split!r}"
-            f" (image {shortened(image)} {problem})"
-        )
+    problem = images_problem(found, images, f"split {split!r}", "references")
+    if problem:
+        raise ChallengeError(f"{name}: {problem}")
 
 
 def _read_human(read: Read, name: str, split: definition.Split, images: Sequence[ImageId]) -> bytes:
