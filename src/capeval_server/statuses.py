@@ -63,5 +63,5 @@ class ErrorPages:
             raise Http404
         if not passing_text(error):
             return None
-        # Without the request: its user may be in a database that does not answer.
+        # Rendered without the request: loading its user would need the database.
         return HttpResponse(render_to_string("503.html"), status=503, headers={"Retry-After": RETRY_SECONDS})

@@ -24,7 +24,7 @@ __all__ = ["urlpatterns"]
 
 
 def _user(request: HttpRequest) -> User:
-    """Who asks; the views here answer nobody who has not logged in."""
+    """The user of the request. The views here only answer users who are logged in."""
     return cast(User, request.user)
 
 

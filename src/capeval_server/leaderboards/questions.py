@@ -47,7 +47,7 @@ class Question:
 
     @property
     def current(self) -> bool:
-        """Whether the version of the references is the one that counts now."""
+        """Whether the version of the references is the current one."""
         return self.version.number == self.reference_set.version
 
 

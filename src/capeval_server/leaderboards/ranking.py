@@ -40,7 +40,7 @@ class Row:
         submitted: When.
         baseline: Whether it is a human baseline.
         flag_reason: Why an organiser flagged it; nothing if they did not.
-        rescoring: Whether it waits to be scored with the references that count now.
+        rescoring: Whether it waits to be scored with the current references.
         failed: The names of the scores that could not be computed.
         scores: Each score by its name; None where there is none.
         intervals: The ends of each score's 95% bootstrap interval; None where there is none.
@@ -78,7 +78,7 @@ class Leaderboard:
         total: How many rows there are in all.
         page: The page, from 1; None if these are all rows.
         pages: How many pages there are.
-        rescoring: How many submissions of all wait to be scored with the references that count now.
+        rescoring: How many submissions of all wait to be scored with the current references.
     """
 
     question: Question

@@ -103,7 +103,7 @@ def import_challenge(path: Path, *, user: User | None = None) -> Challenge:
 
     Args:
         path: The definition, with the files that it names beside it.
-        user: Who does it; none for whoever runs commands at the server.
+        user: Who does it; none for the command line.
 
     Raises:
         ChallengeError: The definition or a file is wrong, or takes away what submissions depend on.

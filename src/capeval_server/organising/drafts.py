@@ -1,4 +1,4 @@
-"""Files that an organiser sent and has not confirmed yet: one of each kind for a user and a challenge."""
+"""Files that an organiser uploaded and has not confirmed yet: one of each kind for a user and a challenge."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _name(user: User, challenge: Challenge | None, kind: str) -> str:
 
 
 def keep_draft(user: User, challenge: Challenge | None, kind: str, data: bytes) -> str:
-    """Keeps a file until it is confirmed, in place of any before it.
+    """Stores a file until it is confirmed. It replaces any earlier one.
 
     Returns:
         The file's SHA-256, which confirms it.
@@ -54,5 +54,5 @@ def read_draft(user: User, challenge: Challenge | None, kind: str, sha256: str) 
 
 
 def drop_draft(user: User, challenge: Challenge | None, kind: str) -> None:
-    """Forgets a file."""
+    """Deletes a file."""
     default_storage.delete(_name(user, challenge, kind))

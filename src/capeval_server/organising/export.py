@@ -75,7 +75,7 @@ def export(challenge: Challenge, target: IO[bytes]) -> None:
 
 def exported(challenge: Challenge) -> IO[bytes]:
     """Everything of a challenge in a file without a name, which is gone when it is closed."""
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - whoever sends it closes it.
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it.
     try:
         export(challenge, file)
         file.seek(0)

@@ -39,7 +39,7 @@ class FieldsError(ChallengeError):
     """Some of what was given is wrong.
 
     Attributes:
-        problems: What is wrong, by the field; the empty name where it is not one field alone.
+        problems: What is wrong, by field; the name is empty if it is not about one field.
     """
 
     def __init__(self, problems: list[tuple[str, str]]) -> None:
@@ -171,7 +171,7 @@ class Publication:
         captions: How many captions.
         sha256: Of the file.
         rescored: How many submissions would be scored again.
-        same: Whether it is the version that counts now.
+        same: Whether it is the current version.
     """
 
     images: int
@@ -232,7 +232,7 @@ def publish_references(user: User, entry: ReferenceSet, name: str, data: bytes, 
         seen: The version that the user saw.
 
     Returns:
-        The number of the version that counts now.
+        The number of the current version.
 
     Raises:
         ChallengeError: The file is wrong, or has other images than the split.

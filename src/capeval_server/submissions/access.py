@@ -39,12 +39,12 @@ def published(now: datetime) -> QuerySet[Submission]:
 
 
 def visible(user: User | AnonymousUser, pk: Any, *, manages: bool = True) -> tuple[Submission, bool] | None:
-    """A submission that a user may see, and whether it is their team's; none where there is none for them.
+    """A submission that a user may see, and whether it is their team's; None if they may not see it.
 
     Args:
         user: Who asks.
         pk: The submission's id.
-        manages: Whether they ask as an organiser too, where they are one.
+        manages: Whether they may also see it as an organiser.
     """
     found = own(user).filter(pk=pk).first()
     if found is not None:

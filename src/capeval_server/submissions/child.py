@@ -1,9 +1,9 @@
 """Scores files of results against one file of references, metric by metric, in a process of its own.
 
-It knows nothing of the server. Lines of JSON on standard input say what to do: the first names the references
-and the limits, each other one a file with a job. Lines of JSON on standard output say what is done; arrays
-are left in files. References are prepared once for each metric, when it is first asked for. When standard
-input ends, whoever asked is gone, and so is this.
+It does not use the server's code. Lines of JSON on standard input say what to do: the first one has the
+references and the limits, each other one the name of a file with a job. Lines of JSON on standard output say
+what is done; arrays are written to files. References are prepared once for each metric, when it is first
+needed. The process ends when standard input ends, since its worker is gone then.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main() -> None:
     """Does what standard input asks for."""
     asked: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_listen, args=(asked,), daemon=True).start()
-    # What is printed by mistake must not mix with the answers.
+    # Anything that is printed must not mix with the answers.
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     about = json.loads(asked.get())

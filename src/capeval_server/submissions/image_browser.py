@@ -81,7 +81,7 @@ def splits_of(submission: Submission) -> list[Split]:
 
 
 def image_table(submission: Submission, references: ReferenceSet) -> ImageTable | None:
-    """The scores of each image by the references that count now; none where none are kept.
+    """The scores of each image by the current references; none where none are kept.
 
     Scores by private references are not stored; scores by references that became private are not shown.
     """

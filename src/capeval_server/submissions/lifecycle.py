@@ -47,8 +47,8 @@ _State = Submission.State
 def locked(submission: Submission, *, stands: bool = False) -> Submission:
     """The submission as it is now, with its team's row locked: changes of a team come one after the other.
 
-    If it is to stand, the submission in whose place it does is locked too. Whoever locks many submissions
-    does it in the order of their keys, so that no two wait for each other.
+    If it is to be put on the leaderboard, the submission that it replaces is locked too. Several submissions
+    are always locked in the order of their keys, which prevents deadlocks.
 
     Raises:
         NotFoundError: It is gone, as a human baseline whose file changed.
@@ -65,7 +65,7 @@ def locked(submission: Submission, *, stands: bool = False) -> Submission:
 
 
 def _job_of(submission: Submission) -> Job:
-    # Nobody waits for a human baseline, so it comes after what teams submitted.
+    # Nobody waits for a human baseline, so it comes after all submissions of teams.
     priority = 0 if submission.baseline_of_id is None else 1
     return Job(kind=SCORING, subject=str(submission.pk), priority=priority, created=submission.created)
 
@@ -150,7 +150,7 @@ def settle(job: Job, submission: Submission, *, more: bool) -> None:
 
 
 def rerun(submission: Submission) -> None:
-    """Deletes the results by the references that count now, and has the submission scored again.
+    """Deletes the results by the current references, and has the submission scored again.
 
     Raises:
         NotFoundError: It is gone.
@@ -164,9 +164,9 @@ def rerun(submission: Submission) -> None:
 
 
 def rerun_all(submissions: QuerySet[Submission]) -> int:
-    """Has those of many submissions scored again, as `rerun` does, that are not withdrawn; says how many."""
+    """Has many submissions scored again as `rerun` does, without withdrawn ones; returns how many."""
     with transaction.atomic():
-        # In the order in which all lock many of them; and not their teams, which are locked before.
+        # In the common order of locks. Teams are not locked: they would have to be locked first.
         rows = submissions.exclude(state=_State.WITHDRAWN).select_for_update(of=("self",), no_key=True)
         found = list(rows.order_by("pk"))
         for row in found:
@@ -186,7 +186,7 @@ def rescore(submissions: QuerySet[Submission]) -> None:
     Call it in a transaction.
     """
     ended = submissions.filter(Q(state=_State.SCORED) | Q(state=_State.FAILED, baseline_of__isnull=False))
-    # In the order in which all lock many of them.
+    # In the common order of locks.
     rows = list(ended.select_for_update(of=("self",), no_key=True).order_by("pk"))
     found = Submission.objects.filter(pk__in=[row.pk for row in rows])
     found.filter(baseline_of__isnull=False).update(reason="", finished=None)

@@ -66,7 +66,7 @@ class Submission(models.Model):
     idempotency_key = models.CharField(max_length=100, null=True)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     finished = models.DateTimeField(null=True)
-    # What went wrong, for its user; never from an error's text, which may quote references.
+    # What went wrong, for its team; never an error's text, which may quote references.
     reason = models.CharField(max_length=300, blank=True)
     # What went wrong, in full, for those who run the server.
     log = models.TextField(blank=True)
@@ -103,7 +103,7 @@ class Submission(models.Model):
         return cast(ReferenceSet, self.baseline_of).split.challenge
 
     def current_versions(self) -> list[ReferenceVersion]:
-        """The versions of references that count now, of all sets that its files are scored by."""
+        """The current versions of references, of all sets that its files are scored by."""
         sets = ReferenceSet.objects.filter(split__submissionfile__submission=self)
         if self.baseline_of_id is not None:
             sets = sets.filter(pk=self.baseline_of_id)
@@ -165,7 +165,7 @@ class Score(models.Model):
 
 
 class ImageScores(models.Model):
-    """The scores of each image, kept where the references are public: what is not here can't leak."""
+    """The scores of each image, stored only if the references are public, so that others can't leak."""
 
     result = models.OneToOneField(Result, on_delete=models.CASCADE, related_name="image_scores")
     names = models.JSONField()

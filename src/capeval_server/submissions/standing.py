@@ -1,4 +1,4 @@
-"""Which submission of a team stands on the leaderboard, and how organisers marked it."""
+"""Putting a submission on the leaderboard or taking it off, and organisers' marks."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def _conflict(
     page: str,
     **context: Any,
 ) -> HttpResponse:
-    """What was sent stays in the form, beside what is there by now; sent again, it replaces that."""
+    """Keeps what was sent in the form, and shows the current values; sent again, it replaces them."""
     form.add_error(None, f"{error}. The current values are below; saving again replaces them.")
     data = form.data.copy()  # type: ignore[attr-defined]
     data["seen"] = fingerprint(context["current"])

@@ -155,7 +155,7 @@ def mark(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
 
 @for_organisers
 def rerun_many(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """Says how many submissions would be scored again, and has them."""
+    """Shows how many submissions would be scored again, and scores them again."""
     form = forms.RerunForm(challenge, request.POST or request.GET or None)
     if not form.is_valid():
         return show(request, challenge, "rerun", tab="submissions", form=form, status=form_status(form))

@@ -1,4 +1,4 @@
-"""The pages to join a challenge, and of one's own team."""
+"""The pages to join a challenge, and the page of the user's team."""
 
 from __future__ import annotations
 
