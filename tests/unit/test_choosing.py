@@ -184,7 +184,7 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
         ("", "must name the column 'ImageID'"),
         ("ImageID,Label\n", "must name the column 'LabelName'"),
         ("ImageID,LabelName\n", "at least one .got none"),
-        ("ImageID,LabelName\na\n", "line 2 must have 2 fields .got 1"),
+        ("ImageID,LabelName\na\n", "line 2 must have 2 columns .got 1"),
     ]:
         path.write_text(text)
         with pytest.raises(FormatError, match=message):

@@ -172,7 +172,7 @@ def test_wrong_files_of_open_images_are_named(open_images: Path) -> None:
     for text, message in (
         ("ImageID\nx\n", "column 'LabelName'"),
         ("", "column 'ImageID' \\(got ''"),
-        ("ImageID,LabelName\nx\n", "line 2 must have 2 fields"),
+        ("ImageID,LabelName\nx\n", "line 2 must have 2 columns"),
         ("ImageID,LabelName\nx,/m/9\n", "line 2: a class must be among those that have names \\(got '/m/9'"),
     ):
         path.write_text(text)
@@ -195,7 +195,7 @@ def test_wrong_files_of_open_images_are_named(open_images: Path) -> None:
         with pytest.raises(FormatError, match=message):
             load_class_hierarchy(path, names)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(FormatError, match="not UTF-8"):
+    with pytest.raises(FormatError, match="must be UTF-8"):
         load_class_names(path)
 
 

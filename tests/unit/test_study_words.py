@@ -232,7 +232,7 @@ def test_a_list_of_classes(tmp_path: Path) -> None:
     assert load_word_classes(path) == {"dog": "noun", "red": "adjective"}
     for text, message in [
         ("dog noun", "line 1 must be a word"),
-        ("a\tnoun\na\tverb", "line 2: the word 'a'"),
+        ("a\tnoun\na\tverb", "line 2 must have a new word .got 'a' again"),
     ]:
         path.write_text(text)
         with pytest.raises(FormatError, match=message):

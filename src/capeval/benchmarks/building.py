@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from capeval.checks import checked_integer
-from capeval.errors import FormatError, MismatchError, OptionError
+from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError
 from capeval.files import written_whole
 from capeval.formats.captions import coco_annotations, coco_results
 from capeval.formats.json import json_bytes, read_json
@@ -158,7 +158,7 @@ def load_plans(path: str | Path, images: Sequence[ImageId], *, seed: int = 0) ->
 
 def _plans_of(path: Path) -> dict[str, dict[str, Any]]:
     def wrong(message: str) -> FormatError:
-        return FormatError(message, kind="WrongType", path=path)
+        return FormatError(message, kind=FormatErrorKind.WRONG_TYPE, path=path)
 
     with naming(path):
         content = read_json(path)
@@ -311,24 +311,32 @@ def verify(folder: str | Path) -> int:
         sums = {name: str(entry["sha256"]) for name, entry in files.items()}
     except FileNotFoundError:
         raise FormatError(
-            "a version must have a manifest (got none: it was never finished)", kind="Missing", path=manifest
+            "a version must have a manifest (got none: it was never finished)",
+            kind=FormatErrorKind.MISSING,
+            path=manifest,
         ) from None
     except (ValueError, KeyError, TypeError):
         raise FormatError(
             "a manifest must name files and their sha256 (got something else)",
-            kind="NotAManifest",
+            kind=FormatErrorKind.NOT_A_MANIFEST,
             path=manifest,
         ) from None
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     for name in sorted(there - {_MANIFEST} - sums.keys()):
-        raise FormatError("must be in the manifest (got a file that is not)", kind="Unknown", path=name)
+        raise FormatError(
+            "must be in the manifest (got a file that is not)", kind=FormatErrorKind.UNKNOWN, path=name
+        )
     for name, expected in sums.items():
         if name not in there:
-            raise FormatError("must be there (got no such file)", kind="Missing", path=folder / name)
+            raise FormatError(
+                "must be there (got no such file)", kind=FormatErrorKind.MISSING, path=folder / name
+            )
         actual = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         if actual != expected:
             raise FormatError(
-                f"must have the sha256 {expected} (got {actual})", kind="Changed", path=folder / name
+                f"must have the sha256 {expected} (got {actual})",
+                kind=FormatErrorKind.CHANGED,
+                path=folder / name,
             )
     return len(sums)
 

@@ -106,7 +106,7 @@ def study_choice(
     rotations: Mapping[str, float | None] | None = None,
     sample: int = 100,
     seed: int = 0,
-    progress: Callable[[str], object] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
 ) -> ChoiceStudy:
     """Chooses images as nocaps did, and compares them with a random choice and with all candidates.
 
@@ -131,7 +131,7 @@ def choose_images(
     rotations: Mapping[str, float | None] | None = None,
     sample: int = 100,
     seed: int = 0,
-    progress: Callable[[str], object] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
 ) -> Chosen:
     """Chooses images as nocaps did.
 
@@ -175,7 +175,7 @@ def choose_images(
         for pool in pools:
             if pool.left and len(taken) + len(chosen) < wanted:
                 chosen.append(pool.choose(growth, sample, chance))
-                if progress is not None and len(chosen) % _REPORTED_EVERY == 0:
+                if len(chosen) % _REPORTED_EVERY == 0:
                     progress(f"{len(taken) + len(chosen):,} of {wanted:,} images chosen")
     return Chosen(
         positions=np.concatenate([taken, np.array(chosen, dtype=np.int64)]),

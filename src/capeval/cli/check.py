@@ -45,15 +45,14 @@ def run(
         candidates = load_candidates(results)
     except FormatError as error:
         _refuse([str(error)])
-    found = problems(expected, candidates) if expected is not None else []
-    if found:
-        _refuse([f"{results}: {problem}" for problem in found])
+    if expected is not None and (messages := problems(expected, candidates)):
+        _refuse([f"{results}: {message}" for message in messages])
     deliver(f"{results} is valid: {len(candidates):,} captions{_wordless(candidates)}\n", None)
 
 
-def _refuse(problems: list[str]) -> None:
-    for problem in problems:
-        print(f"capeval: error: {problem}", file=sys.stderr)
+def _refuse(messages: list[str]) -> None:
+    for message in messages:
+        print(f"capeval: error: {message}", file=sys.stderr)
     raise typer.Exit(2)
 
 

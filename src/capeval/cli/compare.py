@@ -59,7 +59,7 @@ def run(
     names = system_names([a, b])
     chosen = metric_names(metrics)
     check_outputs([references, a, b], [output])
-    _, evaluator, candidates = scoring.prepared(references, [a, b], chosen, Tokenizer())
+    evaluator, candidates = scoring.prepared(references, [a, b], chosen, Tokenizer())
     with Steps(3) as steps:
         reports = []
         for name, captions in zip(names, candidates, strict=True):

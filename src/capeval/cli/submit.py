@@ -12,7 +12,7 @@ import typer
 
 from capeval.cli.console import deliver, examples, render
 from capeval.cli.options import Format, FormatOption, Output
-from capeval.errors import CapevalError, FormatError, OptionError
+from capeval.errors import CapevalError, FormatError, FormatErrorKind, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -132,7 +132,9 @@ def _check(path: Path) -> None:
             except FormatError as error:
                 raise FormatError(f"{name!r}: {error.message}", kind=error.kind, path=path) from None
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        raise FormatError(f"the zip can't be read ({error})", kind="Damaged", path=path) from None
+        raise FormatError(
+            f"the zip can't be read ({error})", kind=FormatErrorKind.DAMAGED, path=path
+        ) from None
 
 
 def _members(path: Path) -> Iterator[tuple[str, Path]]:

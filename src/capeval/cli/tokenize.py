@@ -10,7 +10,7 @@ import typer
 
 from capeval.cli.console import check_outputs, deliver, examples
 from capeval.cli.options import Output
-from capeval.errors import FormatError
+from capeval.errors import FormatError, FormatErrorKind
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -59,4 +59,6 @@ def _text(data: bytes, file: Path) -> str:
             "expected plain UTF-8"
         )
         path = "standard input" if str(file) == "-" else file
-        raise FormatError(message, kind="NotUtf8", line=line, column=column, path=path) from None
+        raise FormatError(
+            message, kind=FormatErrorKind.NOT_UTF8, line=line, column=column, path=path
+        ) from None

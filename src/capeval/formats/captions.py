@@ -10,6 +10,7 @@ from capeval import _native
 from capeval.errors import MismatchError
 from capeval.formats.json import write_json
 from capeval.formats.sources import LIMIT, File, Source, naming, read_source
+from capeval.messages import one_candidate
 from capeval.types import Candidates, ImageId, References
 
 __all__ = [
@@ -128,9 +129,7 @@ def coco_results(candidates: Candidates) -> list[dict[str, object]]:
     results: list[dict[str, object]] = []
     for image, captions in candidates.items():
         if len(captions) > 1:
-            raise MismatchError(
-                f"every image must have one candidate (got {len(captions)} for image {image!r})"
-            )
+            raise MismatchError(one_candidate(image, len(captions)))
         results.append({"image_id": image, "caption": captions[0]})
     return results
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from capeval import _native
-from capeval.checks import checked_choice, checked_order
-from capeval.errors import OptionError
+from capeval.checks import checked_choice, checked_different, checked_order
 from capeval.metrics.base import Kernel, Metric, means
 from capeval.metrics.registry import register
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
@@ -49,12 +49,7 @@ class Bleu(Metric):
     level: Level = "corpus"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.orders, tuple) or not self.orders:
-            raise OptionError(f"'orders' must be a tuple of different integers (got {self.orders!r})")
-        for order in self.orders:
-            checked_order("orders", order)
-        if len({*self.orders}) < len(self.orders):
-            raise OptionError(f"'orders' must be a tuple of different integers (got {self.orders!r})")
+        checked_different("orders", self.orders, "integers", partial(checked_order, "orders"))
         checked_choice("brevity", self.brevity, get_args(Brevity))
         checked_choice("level", self.level, get_args(Level))
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from capeval import _native
-from capeval.checks import checked_choice, checked_flag, checked_number, checked_positive
+from capeval.checks import (
+    checked_choice,
+    checked_different,
+    checked_flag,
+    checked_number,
+    checked_positive,
+)
 from capeval.errors import OptionError
 from capeval.metrics.base import Kernel, Metric, Resource
 from capeval.metrics.registry import register
@@ -68,12 +75,7 @@ class Meteor(Metric):
     normalise: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.stages, tuple) or not self.stages:
-            raise OptionError(f"'stages' must be a tuple of different names (got {self.stages!r})")
-        for stage in self.stages:
-            checked_choice("stages", stage, STAGES)
-        if len({*self.stages}) < len(self.stages):
-            raise OptionError(f"'stages' must be a tuple of different names (got {self.stages!r})")
+        checked_different("stages", self.stages, "names", partial(checked_choice, "stages", choices=STAGES))
         if not isinstance(self.weights, tuple) or len(self.weights) != len(self.stages):
             raise OptionError(f"'weights' must be a tuple, one weight a stage (got {self.weights!r})")
         for weight in self.weights:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from capeval.errors import FormatError
+from capeval.errors import FormatError, FormatErrorKind
 from capeval.files import written_whole
 
 __all__ = ["Checkpoint"]
@@ -39,13 +39,13 @@ class Checkpoint:
         except (ValueError, KeyError, TypeError):
             raise FormatError(
                 "a checkpoint must be an object with 'key' and 'parts' (got something else)",
-                kind="NotACheckpoint",
+                kind=FormatErrorKind.NOT_A_CHECKPOINT,
                 path=path,
             ) from None
         if key != self._key:
             raise FormatError(
                 "a checkpoint must be of the same data, metrics, options and seed (got that of others)",
-                kind="OtherCheckpoint",
+                kind=FormatErrorKind.OTHER_CHECKPOINT,
                 path=path,
             )
         return parts

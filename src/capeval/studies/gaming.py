@@ -24,7 +24,7 @@ from capeval.studies.words import (
     words_of,
 )
 from capeval.tokenization import Tokenizer
-from capeval.types import Candidates, ImageId, References
+from capeval.types import Candidates, FloatArray, ImageId, References
 
 __all__ = ["ATTACKS", "GAMED_METRICS", "Attack", "Corpus", "Gamed", "game", "study_gaming"]
 
@@ -265,11 +265,9 @@ def _scored(
     references: Mapping[ImageId, Sequence[str]],
     captions: Sequence[Mapping[ImageId, str]],
     contenders: Sequence[Contender],
-) -> list[dict[str, tuple[float, np.ndarray[tuple[int], np.dtype[np.float64]]]]]:
+) -> list[dict[str, tuple[float, FloatArray]]]:
     """The corpus score and the scores of the images, by metric, for each set of captions."""
-    scored: list[dict[str, tuple[float, np.ndarray[tuple[int], np.dtype[np.float64]]]]] = [
-        {} for _ in captions
-    ]
+    scored: list[dict[str, tuple[float, FloatArray]]] = [{} for _ in captions]
     stems: dict[str, str] = {}
     if any(contender.stem for contender in contenders):
         stems = stems_of(

@@ -19,13 +19,12 @@ from capeval.metrics.base import Metric, Prepared
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
 from capeval.sampling import generator, orders
 from capeval.studies.checkpoints import Checkpoint
+from capeval.studies.words import WORDS, require_tokens
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike, Signature
 
 __all__ = ["HumanPerformance", "human_performance", "leave_one_out"]
 
-# The captions that are drawn are tokenised already.
-_TOKENS = Tokenizer(kind="none")
 _Progress = Callable[[str], object]
 
 
@@ -59,7 +58,7 @@ def human_performance(
     draws: int = 5,
     seed: int = 0,
     tokenizer: Tokenizer | None = None,
-    progress: _Progress | None = None,
+    progress: _Progress = lambda _: None,
     checkpoint: str | Path | None = None,
 ) -> tuple[HumanPerformance, ...]:
     """Scores one caption of each image against others of the image, several times.
@@ -83,7 +82,8 @@ def human_performance(
 
     Raises:
         MismatchError: An image has too few captions.
-        OptionError: An option has a value that it can't have, or a metric is not known.
+        OptionError: An option has a value that it can't have, or a metric is not known or reads captions
+            as written.
         FormatError: The checkpoint is of other data or options.
     """
     if not references or len(set(references)) < len(references):
@@ -95,15 +95,14 @@ def human_performance(
             checked_integer("references", k, 1)
     checked_integer("draws", draws, 1)
     checked_integer("seed", seed, 0)
-    resolved, pool = resolve(metrics), _Pool(captions, tokenizer)
+    resolved, pool = _resolved(metrics), _Pool(captions, tokenizer)
     pool.require(max((k or 1) for k in references) + 1)
     done = Checkpoint(checkpoint, pool.key(resolved, f"draws of seed {seed}"))
     sums_of: dict[int | None, list[list[FloatArray]]] = {k: [] for k in references}
     for draw in range(draws):
         order = orders([len(texts) for texts in pool.texts], generator(seed, draw))
         for k in references:
-            if progress is not None:
-                progress(f"Draw {draw + 1} of {draws}, {'all other' if k is None else k} references")
+            progress(f"Draw {draw + 1} of {draws}, {'all other' if k is None else k} references")
             end = None if k is None else k + 1
             sums_of[k].append(
                 _summed(done, f"{draw}/{k}", resolved, lambda: pool.split(order, end))  # noqa: B023
@@ -116,7 +115,7 @@ def leave_one_out(
     metrics: Iterable[str | Metric] = DEFAULT,
     *,
     tokenizer: Tokenizer | None = None,
-    progress: _Progress | None = None,
+    progress: _Progress = lambda _: None,
     checkpoint: str | Path | None = None,
 ) -> HumanPerformance:
     """Scores every caption of each image against all others of the image.
@@ -133,20 +132,25 @@ def leave_one_out(
         checkpoint: A file that keeps what is done; what it has already is not done again.
 
     Raises:
-        MismatchError: An image has one caption alone.
-        OptionError: A metric is not known.
+        MismatchError: An image has only one caption.
+        OptionError: A metric is not known, or reads captions as written.
         FormatError: The checkpoint is of other data or options.
     """
-    resolved, pool = resolve(metrics), _Pool(captions, tokenizer)
+    resolved, pool = _resolved(metrics), _Pool(captions, tokenizer)
     pool.require(2)
     done = Checkpoint(checkpoint, pool.key(resolved, "leave one out"))
     rounds = max(len(texts) for texts in pool.texts)
     sums = []
     for position in range(rounds):
-        if progress is not None:
-            progress(f"Caption {position + 1} of {rounds}")
+        progress(f"Caption {position + 1} of {rounds}")
         sums.append(_summed(done, str(position), resolved, lambda: pool.left_out(position)))  # noqa: B023
     return _result(resolved, pool, None, sums, pooled=True, seed=None)
+
+
+def _resolved(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
+    resolved = resolve(metrics)
+    require_tokens(resolved)
+    return resolved
 
 
 class _Pool:
@@ -202,7 +206,7 @@ def _summed(
 
     def score() -> list[list[float]]:
         references, candidates = split()
-        tokens = TokenizedReferences(references, _TOKENS)
+        tokens = TokenizedReferences(references, WORDS)
         rows = tokens.candidates(candidates)
         return [Prepared(metric, tokens).statistics(rows).sum(axis=0).tolist() for metric in metrics]
 

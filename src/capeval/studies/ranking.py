@@ -91,7 +91,7 @@ def rank_references(
     contenders: Sequence[Contender] = PAPER_RANKERS,
     *,
     tokenizer: Tokenizer | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], object] = lambda _: None,
 ) -> Ranking:
     """Scores each reference against the rest of its image (appendix II: each of 48 against 47).
 
@@ -131,8 +131,7 @@ def rank_references(
             for name, parts in zip(contender.names, by_score, strict=True):
                 scores[name] += parts
         finished += len(images)
-        if progress is not None:
-            progress(finished)
+        progress(finished)
     return Ranking(references=references, scores={name: tuple(parts) for name, parts in scores.items()})
 
 

@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 
 from capeval.checks import checked_integer
 from capeval.errors import MismatchError, OptionError
-from capeval.formats.word_classes import load_word_classes
+from capeval.formats.word_classes import WORD_CLASSES, load_word_classes
 from capeval.messages import first_few, listed
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import FloatArray, ImageId, References, ReferencesLike
 
 __all__ = [
-    "CLASSES",
     "ClassMeans",
     "SystemAgreement",
     "SystemMeans",
@@ -40,9 +39,6 @@ __all__ = [
     "system_means",
     "word_counts",
 ]
-
-CLASSES = ("noun", "verb", "adjective")
-"""The classes of words."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -184,7 +180,7 @@ def class_means(people: WordAgreement, classes: Mapping[str, str]) -> dict[str, 
     """The means over all words, and over those of each class."""
     model = model_precision(people.recall, people.references)
     means = {}
-    for name in ("all", *CLASSES):
+    for name in ("all", *WORD_CLASSES):
         rows = [row for row, word in enumerate(people.words) if name in ("all", classes.get(word))]
 
         def mean(values: FloatArray, rows: list[int] = rows) -> float | None:
@@ -206,7 +202,7 @@ def system_means(
     """The means over all words that a system is compared on, and over those of each class that has some."""
     human = dict(zip(people.words, people.precision.tolist(), strict=True))
     means = {}
-    for name in ("all", *CLASSES):
+    for name in ("all", *WORD_CLASSES):
         words = [word for word in system.precision if name in ("all", classes.get(word))]
         if words:
             means[name] = SystemMeans(

@@ -10,7 +10,15 @@ from capeval.metrics.base import Metric
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
 from capeval.types import ImageId, References
 
-__all__ = ["WORDS", "Contender", "contender_names", "stems_of", "with_frequencies", "words_of"]
+__all__ = [
+    "WORDS",
+    "Contender",
+    "contender_names",
+    "require_tokens",
+    "stems_of",
+    "with_frequencies",
+    "words_of",
+]
 
 WORDS = Tokenizer(kind="none")
 """For sentences that are words joined by single spaces already."""
@@ -40,8 +48,10 @@ def contender_names(contenders: Sequence[Contender]) -> tuple[str, ...]:
     """The names of all scores.
 
     Raises:
-        OptionError: There is none, a name occurs twice, or a metric of several scores has one name.
+        OptionError: There is none, a name occurs twice, a metric of several scores has one name, or a
+            metric reads captions as written.
     """
+    require_tokens(contender.metric for contender in contenders)
     names = [name for contender in contenders for name in contender.names]
     if not names or len(set(names)) < len(names):
         raise OptionError(f"contenders must have different names, at least one (got {', '.join(names)})")
@@ -49,6 +59,21 @@ def contender_names(contenders: Sequence[Contender]) -> tuple[str, ...]:
         if len(contender.names) < len(contender.metric.names):
             raise OptionError(f"a metric of several scores can't have one name (got {contender.name!r})")
     return tuple(names)
+
+
+def require_tokens(metrics: Iterable[Metric]) -> None:
+    """Checks that metrics read tokens: a study that tokenises its captions once has no others to give.
+
+    Raises:
+        OptionError: A metric reads captions as written.
+    """
+    for metric in metrics:
+        if metric.reads != "tokens":
+            shown = ", ".join((metric.family, *metric.options()))
+            raise OptionError(
+                "'metrics' must read tokens, since this study scores captions that are tokenised once"
+                f" (got {shown}, which reads captions as written)"
+            )
 
 
 def words_of(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:

@@ -63,9 +63,11 @@ def run(
     abstract_candsC.json) or of PASCAL-50S (pair_pascal.mat and pascal_50s_5refs.json); JSON may be in gzip.
     A run that was stopped goes on where it was when it is started again with the same checkpoint.
     """
+    from capeval.cli.needs import prepare_needs
     from capeval.formats import pascal50s
     from capeval.report.studies.consensus import report
     from capeval.studies.consensus import ConsensusOptions, study_abstract50s, study_pascal50s
+    from capeval.studies.pair_scores import PAPER_CONTENDERS
 
     options = ConsensusOptions(
         words=words.value,
@@ -74,13 +76,15 @@ def run(
         draws=draws,
         seed=seed,
     )
+    abstract50s = pascal50s.has_abstract50s(data)
+    if not abstract50s and not pascal50s.has_pascal50s(data):
+        raise OptionError(f"{data} must have consensus_abstract.mat or pair_pascal.mat (got neither)")
+    prepare_needs([contender.metric for contender in PAPER_CONTENDERS])
     with Steps((1 + len(options.counts)) * draws) as steps:
-        if pascal50s.has_abstract50s(data):
+        if abstract50s:
             pairs = pascal50s.load_abstract50s(data)
             study = study_abstract50s(pairs, options, checkpoint=checkpoint, progress=steps.next)
-        elif pascal50s.has_pascal50s(data):
+        else:
             preferences, judged = pascal50s.load_pascal50s(data)
             study = study_pascal50s(preferences, judged, options, checkpoint=checkpoint, progress=steps.next)
-        else:
-            raise OptionError(f"{data} must have consensus_abstract.mat or pair_pascal.mat (got neither)")
     show(report(study), output)

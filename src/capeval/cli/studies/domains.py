@@ -127,10 +127,10 @@ def run(
         evaluator = DomainEvaluator(captions, of_images, wanted, frequencies=frequencies.value)
         coco = None
         if coco_references is not None:
-            _, prepared, on_coco = scoring.prepared(
+            coco_evaluator, on_coco = scoring.prepared(
                 coco_references, list(coco_results or ()), wanted, Tokenizer()
             )
-            coco = (prepared, dict(zip(names, on_coco, strict=True)))
+            coco = (coco_evaluator, dict(zip(names, on_coco, strict=True)))
         systems = {name: load_candidates(path) for name, path in zip(names, results, strict=True)}
         study = study_domains(evaluator, systems, coco=coco, progress=steps.next)
     show(report(study, layout=layout.value, human=human.value if human else None), output)

@@ -37,10 +37,12 @@ def run(
     scores above the honest caption.
     """
     from capeval.benchmarks import coco
+    from capeval.cli.needs import prepare_needs
     from capeval.formats import load_candidates, load_references
     from capeval.report.studies.gaming import report
-    from capeval.studies.gaming import study_gaming
+    from capeval.studies.gaming import GAMED_METRICS, study_gaming
 
+    prepare_needs([contender.metric for contender in GAMED_METRICS])
     with Steps(2) as steps:
         steps.next("Reading captions")
         captions = coco.captions() if references is None else load_references(references)

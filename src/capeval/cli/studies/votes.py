@@ -31,9 +31,9 @@ def run(
     A tied triplet is no vote, and a tied pair is shown as a tie. Alpha (Krippendorff's) says how far people
     agree on triplets.
     """
-    from capeval.formats.judgements import load_plan, load_votes
+    from capeval.formats.judgements import load_plan, load_votes, plan_files
     from capeval.report.studies.votes import report
     from capeval.studies.votes import count_votes
 
-    planned = load_plan(plan)
+    planned = load_plan(*plan_files(plan))
     show(report(count_votes(planned, load_votes(votes, planned))), output)
