@@ -147,7 +147,7 @@ def test_wrong_input_is_named(
 
 
 def test_wrong_counts_are_named(abstract: Path) -> None:
-    with pytest.raises(OptionError, match="numbers by comma \\(got '1;2'\\)"):
+    with pytest.raises(OptionError, match="numbers separated by commas \\(got '1;2'\\)"):
         study("consensus", abstract, "--counts", "1;2")
     with pytest.raises(MismatchError, match="from 1 to 48 \\(got 49\\)"):
         study("consensus", abstract, "--counts", "49", "--draws", 1)

@@ -197,5 +197,5 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match=message):
             load_rotations(path)
     path.write_text("/m/1,Person\n/m/1,Man\n")
-    with pytest.raises(FormatError, match=r"line 2 must be a label such as .*, there once"):
+    with pytest.raises(FormatError, match="line 2 must be a new label such as"):
         load_class_names(path)

@@ -366,7 +366,7 @@ def test_curves_are_of_each_class_and_go_on_after_a_stop(tmp_path: Path) -> None
     (tmp_path / "kept.json").write_text(json.dumps(content), encoding="utf-8")
     assert curves(Checkpoint(tmp_path / "kept.json", "key")) == made
     assert said[3] == "2 references, draw 2 of 2"
-    with pytest.raises(OptionError, match="a number of references and a draw"):
+    with pytest.raises(OptionError, match="one number of references and one draw"):
         accuracy_by_references(scorer, truth, [])
     with pytest.raises(MismatchError, match="from 1 to 2"):
         accuracy_by_references(scorer, truth, [3])

@@ -250,7 +250,7 @@ def test_wrong_ratings_are_named() -> None:
     with pytest.raises(MismatchError, match="at least two systems"):
         correlate(score_ratings(REFERENCES, ratings(systems=False), ["BLEU-1"]), level="system")
     same = [(image, caption, system, [2]) for image, caption, system, _ in ROWS]
-    with pytest.raises(MismatchError, match="different ratings"):
+    with pytest.raises(MismatchError, match="ratings two different values"):
         correlate(score_ratings(REFERENCES, ratings(same), ["BLEU-1"]))
     two = [("a", "a dog runs outside", "x", [4]), ("b", "a bus", "y", [1])]
     with pytest.raises(MismatchError, match="2 images are too few"):

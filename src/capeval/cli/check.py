@@ -34,8 +34,8 @@ def run(
 ) -> None:
     """Checks whether a file of results is a valid submission.
 
-    It must be well formed and, with --references, have one caption for each of their images. Each
-    problem is one line on standard error, and the exit code is 2.
+    A valid file is well formed and, with --references, has one caption for each of their images. For an
+    invalid file, each problem is one line on standard error, and the exit code is 2.
     """
     from capeval.evaluation import problems
     from capeval.formats import load_candidates, load_references

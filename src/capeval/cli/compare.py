@@ -1,4 +1,4 @@
-"""`capeval compare`: two systems, and whether they differ."""
+"""`capeval compare`: tests whether two systems differ."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Method(StrEnum):
 def run(
     references: ReferencesFile,
     a: Annotated[Path, typer.Argument(metavar="A", help="Results of one system.", show_default=False)],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Results of another.", show_default=False)],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Results of the other.", show_default=False)],
     metrics: Metrics = None,
     method: Annotated[Method, typer.Option(help="Paired test.")] = Method.BOOTSTRAP,
     samples: Samples = 1000,

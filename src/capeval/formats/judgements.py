@@ -188,7 +188,7 @@ def load_votes(file: File, plan: Plan, *, name: str = "", limit: int = LIMIT) ->
         file: The path of a CSV file with one answer in each row, or its bytes. Its columns are `triplet`
             (its number) and `choice` (`left` or `right`); others, such as who answered, are not read.
         plan: The plan.
-        name: What bytes are called, for errors.
+        name: A name for bytes, for errors.
         limit: The most bytes that the file may have, also unpacked.
 
     Returns:

@@ -63,7 +63,7 @@ def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
 
     Args:
         file: The path of the file, or its bytes.
-        name: What bytes are called, for errors.
+        name: A name for bytes, for errors.
         limit: The most bytes that the file may have, also unpacked.
 
     Raises:

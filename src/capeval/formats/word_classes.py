@@ -9,7 +9,7 @@ from capeval.formats.sources import LIMIT, File, naming
 __all__ = ["WORD_CLASSES", "load_word_classes"]
 
 WORD_CLASSES = ("noun", "verb", "adjective")
-"""The classes that words are put in; a word may be in none."""
+"""The classes of words; a word may be in none."""
 
 
 def load_word_classes(file: File, *, limit: int = LIMIT) -> dict[str, str]:

@@ -20,7 +20,7 @@ __all__ = ["Bleu"]
 Brevity = Literal["closest", "shortest", "average", "none"]
 Level = Literal["corpus", "sentence"]
 
-# The reference adds these to each ratio so that it divides by nothing and multiplies by no exact zero.
+# The reference adds these to each ratio to avoid a division by 0, and a product that is exactly 0.
 _TINY, _SMALL = 1e-15, 1e-9
 
 
@@ -68,7 +68,7 @@ class Bleu(Metric):
         return ("candidate length", "reference length", *counted)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
-        """Counts; nothing is prepared, since a candidate decides which n-grams matter."""
+        """Nothing is prepared, since the candidate decides which n-grams are counted."""
         length = "closest" if self.brevity == "none" else self.brevity
         order = max(self.orders)
 

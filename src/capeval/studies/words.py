@@ -1,4 +1,4 @@
-"""Shared by the studies of metrics: sentences as words or stems, and the metrics that take either."""
+"""Shared by the studies of metrics: sentences as words or stems, and metrics that score either."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Contender:
 
     Attributes:
         metric: The metric; each of its scores is studied on its own.
-        stem: Whether it scores stems in place of words. CIDEr stems by itself.
-        name: The name of a metric with one score; the name of that score by default.
+        stem: Whether it scores stems instead of words. CIDEr makes stems itself.
+        name: A name for a metric with one score; by default the name of that score.
     """
 
     metric: Metric
@@ -86,8 +86,8 @@ def words_of(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:
 def stems_of(texts: Iterable[str]) -> dict[str, str]:
     """Each different text of `words_of` with the stems of its words: those that CIDEr compares.
 
-    CIDEr's own stems stay inside the native module, which compares and never shows them. What gives stems
-    to metrics that have none is therefore snowballstemmer, of the same algorithm.
+    The native module does not return CIDEr's stems, so other metrics get theirs from snowballstemmer, which
+    has the same algorithm.
 
     Raises:
         DependencyError: snowballstemmer is not installed.
@@ -104,10 +104,10 @@ def stems_of(texts: Iterable[str]) -> dict[str, str]:
 
 
 def with_frequencies(metric: Metric, corpus: Mapping[ImageId, Sequence[str]], name: str) -> Metric:
-    """The metric with the document frequencies of a corpus of words, where it takes them from references.
+    """The metric with the document frequencies of a corpus, if it would count them in the references.
 
     Args:
-        metric: Any metric; one that uses no document frequencies, or brings its own, stays as it is.
+        metric: Any metric; one that uses no document frequencies, or has its own, is returned unchanged.
         corpus: The words of each image's captions.
         name: What to call the corpus in signatures.
     """

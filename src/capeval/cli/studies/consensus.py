@@ -24,14 +24,14 @@ EXAMPLES = examples(
 
 
 class Ties(StrEnum):
-    """What a tie counts."""
+    """How a tie counts."""
 
     FIRST = "first"
     HALF = "half"
 
 
 class Words(StrEnum):
-    """The metrics as the paper has them, or as they are by default."""
+    """The words that metrics get: as in the paper, or each metric's default."""
 
     PAPER = "paper"
     DEFAULT = "default"
@@ -46,7 +46,9 @@ def run(
     ],
     counts: Annotated[
         str | None,
-        typer.Option(help="Numbers of references for the curve, by comma.", show_default="no curve"),
+        typer.Option(
+            help="Numbers of references for the curve, separated by commas.", show_default="no curve"
+        ),
     ] = None,
     draws: Annotated[int, typer.Option(min=1, help="Random draws of references, or of halves.")] = 3,
     ties: Annotated[Ties, typer.Option(help="A tie counts as a win of the first, or half.")] = Ties.FIRST,
@@ -61,7 +63,7 @@ def run(
 
     The folder has the files of ABSTRACT-50S (consensus_abstract.mat, abstract_candsB.json and
     abstract_candsC.json) or of PASCAL-50S (pair_pascal.mat and pascal_50s_5refs.json); JSON may be in gzip.
-    A run that was stopped goes on where it was when it is started again with the same checkpoint.
+    A stopped run continues when it is started again with the same checkpoint.
     """
     from capeval.cli.needs import prepare_needs
     from capeval.formats import pascal50s
