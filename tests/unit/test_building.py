@@ -122,7 +122,7 @@ def test_versions_do_not_change(tmp_path: Path) -> None:
     path = target / "public" / "captions_train.json"
     original = path.read_bytes()
     path.write_bytes(original.replace(b"caption 1 of 1", b"caption 1 of 2"))
-    with pytest.raises(FormatError, match=r"captions_train\.json: must have the sha256"):
+    with pytest.raises(FormatError, match=r"captions_train\.json: the file must have the sha256"):
         verify(target)
     path.unlink()
     with pytest.raises(FormatError, match="the file must exist"):
