@@ -134,7 +134,7 @@ def test_bad_wishes() -> None:
         choose_images(annotations, 4)
     with pytest.raises(MismatchError, match="all 2 images of more than six classes"):
         choose_images(annotations, 1)
-    with pytest.raises(MismatchError, match="'2' has none"):
+    with pytest.raises(MismatchError, match="got none for '2'"):
         choose_images(annotations, 2, rotations={"1": 0.0})
     with pytest.raises(MismatchError, match="at least one image"):
         choice_statistics(annotations, np.array([], dtype=np.int64))
@@ -183,7 +183,7 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
     for text, message in [
         ("", "must name the column 'ImageID'"),
         ("ImageID,Label\n", "must name the column 'LabelName'"),
-        ("ImageID,LabelName\n", "at least one .got none"),
+        ("ImageID,LabelName\n", "at least one box .got none"),
         ("ImageID,LabelName\na\n", "line 2 must have 2 columns .got 1"),
     ]:
         path.write_text(text)

@@ -114,7 +114,9 @@ def installed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **replaced: 
 
 def test_damaged_paraphrases_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed_copy(tmp_path, monkeypatch, paraphrase=b"not gzip")
-    with pytest.raises(ResourceError, match=r"paraphrase-en\.gz is not that of .*pip install pycocoevalcap"):
+    with pytest.raises(
+        ResourceError, match=r"paraphrase-en\.gz must be the file of .*pip install pycocoevalcap"
+    ):
         meteor.compiled_tables(tmp_path / "cache")
 
 

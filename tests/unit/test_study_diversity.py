@@ -151,8 +151,8 @@ def test_objects_of_coco(tmp_path: Path) -> None:
     assert objects == {1: {"dog": 2}, 2: {}}
     assert count_objects(objects).classes.tolist() == [1, 1]
     for changed, message in (
-        ({"annotations": [{"image_id": 3, "category_id": 18}]}, "annotations\\[0\\].image_id must be one"),
-        ({"annotations": [{"image_id": 1, "category_id": 1}]}, "annotations\\[0\\].category_id must be one"),
+        ({"annotations": [{"image_id": 3, "category_id": 18}]}, "annotations\\[0\\].image_id must be an id"),
+        ({"annotations": [{"image_id": 1, "category_id": 1}]}, "annotations\\[0\\].category_id must be an id"),
         ({"annotations": [{"image_id": 1}]}, "annotations\\[0\\] must have the key 'category_id'"),
         ({"images": 3}, "images must be a list of objects"),
     ):
@@ -180,7 +180,7 @@ def test_wrong_files_of_open_images_are_named(open_images: Path) -> None:
             load_boxes(path, names)
     for text, message in (
         ("", "at least one class"),
-        ("Person\n", "line 1 must be a label"),
+        ("Person\n", "line 1 must be a new label"),
         ("/m/1,A\n/m/1,B\n", "line 2 must be a new label such as"),
     ):
         path.write_text(text)

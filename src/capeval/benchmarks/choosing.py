@@ -1,10 +1,10 @@
 """Choosing the images of a benchmark (nocaps, section 3.1): images with many classes, and all classes evenly.
 
 Each image counts once for each class in it, and the entropy over classes is that of the counts of the chosen
-images. With T counts in all and n_c of class c it is `log T - (sum of n_c log n_c) / T`. The images of one pool
-have the same number of classes, so the best image of a sample is the one whose classes make that sum grow least,
-and the growth is a sum of one number for each class of the image. A choice among n sampled images of s classes
-costs O(n s), whatever the number of candidates and of classes.
+images. With T counts in all and n_c of class c it is `log T - (sum of n_c log n_c) / T`. The images of one
+pool have the same number of classes, so the best image of a sample is the one whose classes make that sum
+grow least, and the growth is a sum of one number for each class of the image. A choice among n sampled images
+of s classes costs O(n s), whatever the number of candidates and of classes.
 """
 
 from __future__ import annotations
