@@ -12,7 +12,7 @@ import pytest
 
 from capeval import Meteor, _native
 from capeval.errors import ResourceError
-from capeval.resources import installed, meteor
+from capeval.resources import compiled, installed, meteor
 from tests.waiting import PATIENCE
 
 OPEN = "import sys, pathlib; from capeval.resources.meteor import compiled_tables; "
@@ -67,7 +67,7 @@ def test_sound_tables_in_a_folder_that_is_read_only_will_do(
         raise PermissionError(f"{path} is read-only")
 
     # Permissions would not stop root.
-    monkeypatch.setattr(meteor, "written_whole", refuse)
+    monkeypatch.setattr(compiled, "written_whole", refuse)
     assert meteor.compiled_tables(tmp_path, lambda _: pytest.fail("compiled again")) == path
 
 
@@ -115,13 +115,15 @@ def installed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **replaced: 
 
 def test_damaged_paraphrases_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed_copy(tmp_path, monkeypatch, paraphrase=b"not gzip")
-    with pytest.raises(ResourceError, match=r"paraphrase-en\.gz is not that of .*pip install pycocoevalcap"):
+    with pytest.raises(
+        ResourceError, match=r"paraphrase-en\.gz must be the file of .*pip install pycocoevalcap"
+    ):
         meteor.compiled_tables(tmp_path / "cache")
 
 
 def test_a_damaged_jar_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed_copy(tmp_path, monkeypatch, jar=b"PK not a zip")
-    with pytest.raises(ResourceError, match=r"meteor-1\.5\.jar is not that of pycocoevalcap 1\.2"):
+    with pytest.raises(ResourceError, match=r"meteor-1\.5\.jar must be the file of pycocoevalcap 1\.2"):
         meteor.compiled_tables(tmp_path / "cache")
 
 

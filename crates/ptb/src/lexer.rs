@@ -1,6 +1,7 @@
 //! The longest match at a position of a line.
 
 use crate::automaton::{Automaton, State, States};
+use crate::release::Release;
 use crate::rules::{self, Action, End, is_apostrophe, is_white_space};
 use crate::runs::{Runs, SHORT};
 use std::ops::ControlFlow;
@@ -23,10 +24,10 @@ struct Rules {
     outcomes: Vec<(End, Action)>,
 }
 
-fn compiled() -> &'static Rules {
-    static RULES: OnceLock<Rules> = OnceLock::new();
-    RULES.get_or_init(|| {
-        let rules = rules::all();
+fn compiled(release: Release) -> &'static Rules {
+    static RULES: [OnceLock<Rules>; 2] = [OnceLock::new(), OnceLock::new()];
+    RULES[release as usize].get_or_init(|| {
+        let rules = rules::all(release);
         Rules {
             automaton: Automaton::new(rules.iter().map(|rule| &rule.pattern)),
             outcomes: rules.iter().map(|rule| (rule.end, rule.action)).collect(),
@@ -40,8 +41,8 @@ pub(crate) struct Lexer {
 }
 
 impl Lexer {
-    pub(crate) fn new() -> Lexer {
-        let rules = compiled();
+    pub(crate) fn new(release: Release) -> Lexer {
+        let rules = compiled(release);
         Lexer { states: States::new(&rules.automaton), outcomes: &rules.outcomes }
     }
 
@@ -72,14 +73,14 @@ impl Lexer {
         }
         let within = best.and_then(|(state, end)| self.lexeme(state, line, start, end));
         if state == State::DEAD { within } else { self.beyond(state, line, start, following).or(within) }
-            // Every symbol is a match by itself, of the last rule if of no other.
+            // Every symbol alone is a match, of the last rule if of no other.
             .unwrap_or(Lexeme { end: start + 1, text_end: start + 1, action: Action::Skip })
     }
 
-    /// The longest match that ends after the line, though its token is inside.
+    /// The longest match that ends after the line but whose token ends inside it.
     ///
-    /// The reference lets a tag with a line end between quotes swallow the next line. A line
-    /// is kept to itself here: such a match does not count.
+    /// In the reference, a tag with a line end between quotes takes in the next line. Here a token
+    /// never reaches past its line: such a match does not count.
     #[cold]
     fn beyond(
         &mut self,
@@ -104,7 +105,7 @@ impl Lexer {
         best
     }
 
-    /// What the rule that matched from `start` to `end` makes of it, if the token is inside.
+    /// The lexeme of the rule that matched from `start` to `end`, if its token ends inside the line.
     fn lexeme(&self, state: State, line: &[u8], start: usize, end: usize) -> Option<Lexeme> {
         let (rule_end, action) = self.outcomes[self.states.rule(state)?];
         let inside = &line[start..end.min(line.len())];
@@ -117,6 +118,10 @@ impl Lexer {
                 None if end > line.len() => line.len(),
                 None => end - otherwise,
             },
+            End::Period(before) => {
+                let last = inside.iter().rposition(|&symbol| symbol == b'.');
+                start + last.unwrap_or(inside.len()) - before
+            }
             End::Apostrophe(before) => start + last_apostrophe(inside) - before,
         };
         let (end, text_end) = match action {
