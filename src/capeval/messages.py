@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-__all__ = ["first_few", "id_types", "listed", "one_candidate", "shortened"]
+__all__ = ["first_few", "id_types", "images_problem", "listed", "one_candidate", "shortened"]
 
 _LONGEST = 80
 _IMAGES = 5
@@ -31,6 +31,25 @@ def id_types(found: int | str, expected: int | str) -> str:
     if type(found) is type(expected):
         return ""
     return f"; image ids must be {_TYPES[type(expected)]} (got {_TYPES[type(found)]})"
+
+
+def images_problem(
+    found: Iterable[int | str], expected: Sequence[int | str], whole: str, without: str
+) -> str:
+    """`image 7 is not of split 'val'`, or `image 7 is without a caption`; empty if the images are the same.
+
+    Args:
+        found: The images of a file.
+        expected: The images that it must have.
+        whole: What these are, such as `split 'val'`.
+        without: What an image that is missing lacks, such as `a caption`.
+    """
+    there, known = dict.fromkeys(found), set(expected)
+    unknown = [image for image in there if image not in known]
+    if unknown:
+        return f"{first_few(unknown)} not of {whole}{id_types(unknown[0], expected[0])}"
+    missing = [image for image in expected if image not in there]
+    return f"{first_few(missing)} without {without}" if missing else ""
 
 
 def listed(names: Sequence[str]) -> str:

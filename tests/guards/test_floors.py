@@ -14,7 +14,7 @@ SERVER = PROJECT / "src" / "capeval_server"
 # The floor of each module or folder of the package, from the ground up. Modules of one floor may import
 # each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("checks", "errors", "files", "messages", "spreadsheets"),
+    ("checks", "errors", "files", "messages", "progress", "spreadsheets"),
     ("_native", "types"),
     ("tokenization", "formats", "resources", "sampling"),
     ("metrics",),
@@ -155,12 +155,33 @@ CRATES = {
     "tokens": {"capeval-ptb"},
     "metrics": {"capeval-tokens"},
     "meteor": {"capeval-tables", "capeval-tokens"},
+    "parser": {"capeval-ptb", "capeval-tables"},
+    "dependencies": {"capeval-ptb"},
+    "lemmas": {"capeval-tables"},
+    "spice": {
+        "capeval-dependencies",
+        "capeval-lemmas",
+        "capeval-meteor",
+        "capeval-parser",
+        "capeval-ptb",
+        "capeval-tables",
+    },
+    "classfiles": {
+        "capeval-dependencies",
+        "capeval-lemmas",
+        "capeval-meteor",
+        "capeval-parser",
+        "capeval-spice",
+        "capeval-tables",
+    },
     "python": {
         "capeval-ptb",
         "capeval-formats",
         "capeval-tokens",
         "capeval-metrics",
         "capeval-meteor",
+        "capeval-classfiles",
+        "capeval-spice",
     },
 }
 

@@ -12,7 +12,7 @@ import pytest
 
 from capeval import Meteor, _native
 from capeval.errors import ResourceError
-from capeval.resources import installed, meteor
+from capeval.resources import compiled, installed, meteor
 
 OPEN = "import sys, pathlib; from capeval.resources.meteor import compiled_tables; "
 OPEN += "print(compiled_tables(pathlib.Path(sys.argv[1])))"
@@ -66,7 +66,7 @@ def test_sound_tables_in_a_folder_that_is_read_only_will_do(
         raise PermissionError(f"{path} is read-only")
 
     # Permissions would not stop root.
-    monkeypatch.setattr(meteor, "written_whole", refuse)
+    monkeypatch.setattr(compiled, "written_whole", refuse)
     assert meteor.compiled_tables(tmp_path, lambda _: pytest.fail("compiled again")) == path
 
 

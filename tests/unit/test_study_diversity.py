@@ -152,7 +152,10 @@ def test_objects_of_coco(tmp_path: Path) -> None:
     assert count_objects(objects).classes.tolist() == [1, 1]
     for changed, message in (
         ({"annotations": [{"image_id": 3, "category_id": 18}]}, "annotations\\[0\\].image_id must be an id"),
-        ({"annotations": [{"image_id": 1, "category_id": 1}]}, "annotations\\[0\\].category_id must be an id"),
+        (
+            {"annotations": [{"image_id": 1, "category_id": 1}]},
+            "annotations\\[0\\].category_id must be an id",
+        ),
         ({"annotations": [{"image_id": 1}]}, "annotations\\[0\\] must have the key 'category_id'"),
         ({"images": 3}, "images must be a list of objects"),
     ):

@@ -232,6 +232,20 @@ fn a_table_is_compiled_the_same_from_compressed_paraphrases() {
 }
 
 #[test]
+fn synonyms_stand_alone() {
+    let bytes = compile_synonyms(&mut SYNSETS.as_bytes(), &mut EXCEPTIONS.as_bytes()).unwrap();
+    let synonyms = Synonyms::open(bytes.clone()).unwrap();
+    let synsets = |word: &str| synonyms.synsets(word).unwrap();
+    assert_eq!(synsets("travel"), [2, 5]);
+    assert_eq!(synsets("bikes"), [1, 7]);
+    assert_eq!(synsets("rode"), [2]);
+    assert!(synsets("unheard").is_empty());
+    assert!(synonyms.verify().is_ok());
+    assert!(Tables::open(bytes).is_err());
+    assert!(Synonyms::open(file()).is_err());
+}
+
+#[test]
 fn wrong_sources_are_named() {
     let good = [SYNSETS, EXCEPTIONS, FUNCTION_WORDS, PREFIXES, PARAPHRASES];
     let cases = [

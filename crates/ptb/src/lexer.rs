@@ -1,6 +1,7 @@
 //! The longest match at a position of a line.
 
 use crate::automaton::{Automaton, State, States};
+use crate::release::Release;
 use crate::rules::{self, Action, End, is_apostrophe, is_white_space};
 use crate::runs::{Runs, SHORT};
 use std::ops::ControlFlow;
@@ -23,10 +24,10 @@ struct Rules {
     outcomes: Vec<(End, Action)>,
 }
 
-fn compiled() -> &'static Rules {
-    static RULES: OnceLock<Rules> = OnceLock::new();
-    RULES.get_or_init(|| {
-        let rules = rules::all();
+fn compiled(release: Release) -> &'static Rules {
+    static RULES: [OnceLock<Rules>; 2] = [OnceLock::new(), OnceLock::new()];
+    RULES[release as usize].get_or_init(|| {
+        let rules = rules::all(release);
         Rules {
             automaton: Automaton::new(rules.iter().map(|rule| &rule.pattern)),
             outcomes: rules.iter().map(|rule| (rule.end, rule.action)).collect(),
@@ -40,8 +41,8 @@ pub(crate) struct Lexer {
 }
 
 impl Lexer {
-    pub(crate) fn new() -> Lexer {
-        let rules = compiled();
+    pub(crate) fn new(release: Release) -> Lexer {
+        let rules = compiled(release);
         Lexer { states: States::new(&rules.automaton), outcomes: &rules.outcomes }
     }
 
@@ -117,6 +118,10 @@ impl Lexer {
                 None if end > line.len() => line.len(),
                 None => end - otherwise,
             },
+            End::Period(before) => {
+                let last = inside.iter().rposition(|&symbol| symbol == b'.');
+                start + last.unwrap_or(inside.len()) - before
+            }
             End::Apostrophe(before) => start + last_apostrophe(inside) - before,
         };
         let (end, text_end) = match action {

@@ -16,9 +16,14 @@ mod lexer;
 mod lowercase;
 mod normalise;
 mod pattern;
+mod release;
 mod rules;
 mod runs;
+mod sentences;
 mod symbols;
 mod tokenizer;
 
+pub use lowercase::lowercase;
+pub use release::Release;
+pub use sentences::sentences;
 pub use tokenizer::{Options, Punctuation, Tokenizer, tokenize};

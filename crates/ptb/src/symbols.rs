@@ -48,6 +48,11 @@ pub(crate) const UPPER_SYMBOL: u8 = 0x9d;
 pub(crate) const UPPER_NUMERAL: u8 = 0x9e;
 /// Zero-width characters and the byte order mark, skipped between tokens.
 pub(crate) const IGNORED: u8 = 0x9f;
+/// U+2043, which only later releases of the tokenizer know.
+pub(crate) const HYPHEN_BULLET: u8 = 0xa0;
+/// The bullet and the trademark sign of Windows-1252, which only later releases know.
+pub(crate) const OLD_BULLET: u8 = 0xa1;
+pub(crate) const OLD_TRADEMARK: u8 = 0xa2;
 
 /// The symbol of a character; characters beyond the Basic Multilingual Plane count twice.
 pub(crate) fn symbols_of(character: char) -> (u8, Option<u8>) {
@@ -101,7 +106,9 @@ fn latin1(unit: u16) -> u8 {
         0x91 => OPEN_QUOTE,
         0x92 => APOSTROPHE,
         0x93 | 0x94 | 0xab | 0xbb => QUOTE,
+        0x95 => OLD_BULLET,
         0x96 | 0x97 => DASH,
+        0x99 => OLD_TRADEMARK,
         0x81..=0x9f => OTHER,
         0xa0 => NO_BREAK_SPACE,
         0xad => SOFT_HYPHEN,
@@ -125,6 +132,7 @@ fn punctuation(unit: u16) -> u8 {
         0x201a | 0x201c..=0x201f | 0x2039 | 0x203a => QUOTE,
         0x2026 => ELLIPSIS,
         0x2028 | 0x2029 => LINE_END,
+        0x2043 => HYPHEN_BULLET,
         0x2044 => FRACTION_SLASH,
         _ if within(SYMBOLS, unit) => SYMBOL,
         _ => OTHER,

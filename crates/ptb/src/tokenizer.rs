@@ -3,6 +3,7 @@
 use crate::lexer::{Following, Lexer};
 use crate::lowercase::push_lowercase;
 use crate::normalise::normalise;
+use crate::release::Release;
 use crate::rules::{Action, is_space};
 use crate::runs::Runs;
 use crate::symbols::{ends_line, symbols_of};
@@ -49,6 +50,7 @@ pub fn tokenize(text: &str, options: &Options) -> Vec<String> {
 
 /// A tokenizer with its working memory. Use one a thread, for any number of captions.
 pub struct Tokenizer {
+    release: Release,
     lexer: Lexer,
     line: Line,
     writer: Writer,
@@ -63,7 +65,12 @@ impl Default for Tokenizer {
 impl Tokenizer {
     /// A tokenizer that has seen no text yet.
     pub fn new() -> Tokenizer {
-        Tokenizer { lexer: Lexer::new(), line: Line::default(), writer: Writer::default() }
+        Tokenizer::with_release(Release::V3_4_1)
+    }
+
+    /// A tokenizer as another release of CoreNLP has it.
+    pub fn with_release(release: Release) -> Tokenizer {
+        Tokenizer { release, lexer: Lexer::new(release), line: Line::default(), writer: Writer::default() }
     }
 
     /// Passes the tokens of a caption to `sink`, in order. The caption stands alone, as the
@@ -92,14 +99,14 @@ impl Tokenizer {
         let following = |visit: &mut dyn FnMut(u8) -> ControlFlow<()>| {
             let _ = visit_lines(following, visit);
         };
-        let Tokenizer { lexer, line, writer } = self;
+        let Tokenizer { release, lexer, line, writer } = self;
         writer.start(*options);
         if is_plain(text) {
             lex(lexer, text.as_bytes(), &following, |start, end, action| {
                 writer.write(&text[start..end], action, &mut sink);
             });
         } else {
-            line.read(text);
+            line.read(text, *release);
             lex(lexer, &line.symbols, &following, |start, end, action| {
                 writer.write(&text[line.offsets[start]..line.offsets[end]], action, &mut sink);
             });
@@ -181,11 +188,15 @@ struct Line {
 }
 
 impl Line {
-    fn read(&mut self, text: &str) {
+    /// Release 3.6.0 is given whole texts, not lines, so that it sees their line ends.
+    fn read(&mut self, text: &str, release: Release) {
         self.symbols.clear();
         self.offsets.clear();
         for (offset, character) in text.char_indices() {
-            let (first, second) = line_symbols(character);
+            let (first, second) = match release {
+                Release::V3_4_1 => line_symbols(character),
+                Release::V3_6_0 => symbols_of(character),
+            };
             for symbol in std::iter::once(first).chain(second) {
                 self.symbols.push(symbol);
                 self.offsets.push(offset);
@@ -302,13 +313,37 @@ mod tests {
 
     fn check_short_cuts(text: &str) {
         let mut line = Line::default();
-        line.read(text);
-        let mut lexer = Lexer::new();
+        line.read(text, Release::V3_4_1);
+        let mut lexer = Lexer::new(Release::V3_4_1);
         let slow = lex_slowly(&mut lexer, &line.symbols);
         let mut spans = Vec::new();
         lex(&mut lexer, &line.symbols, &|_| {}, |start, end, _| spans.push((start, end)));
         let expected: Vec<_> = slow.iter().map(|&(start, end, _)| (start, end)).collect();
         assert_eq!(spans, expected, "for {text:?}");
+    }
+
+    /// As CoreNLP 3.6.0 with the annotators `tokenize,ssplit` gives them.
+    #[test]
+    fn release_3_6_0_differs() {
+        let cases: [(&str, &[&str]); 10] = [
+            ("Wait.... A dog", &["Wait", "...", ".", "A", "dog"]),
+            (". . . . A", &["...", ".", "A"]),
+            ("E! is OK! magazine", &["E!", "is", "OK!", "magazine"]),
+            ("f*cking sh*tty", &["f*cking", "sh*tty"]),
+            ("my_file-name.mp4 x.3gp, too", &["my_file-name.mp4", "x.3gp", ",", "too"]),
+            ("<STORYID cat=w pri=u>", &["<STORYID\u{a0}cat=w\u{a0}pri=u>"]),
+            ("U.S. Did it", &["U.S.", ".", "Did", "it"]),
+            ("O\u{2019}Malley", &["O'Malley"]),
+            ("a == b v. the", &["a", "==", "b", "v.", "the"]),
+            ("\u{95} \u{99} \u{2043}", &["\u{2022}", "\u{2122}", "\u{2043}"]),
+        ];
+        let options = Options { lowercase: false, punctuation: Punctuation::Keep };
+        let mut tokenizer = Tokenizer::with_release(Release::V3_6_0);
+        for (text, expected) in cases {
+            let mut tokens = Vec::new();
+            tokenizer.tokenize_into(text, &options, |token| tokens.push(token.to_owned()));
+            assert_eq!(tokens, expected, "{text}");
+        }
     }
 
     proptest! {

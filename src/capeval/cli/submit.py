@@ -12,10 +12,10 @@ import typer
 
 from capeval.cli.console import deliver, examples, render
 from capeval.cli.options import Format, FormatOption, Output
-from capeval.errors import CapevalError, FormatError, FormatErrorKind, OptionError
+from capeval.errors import CapevalError, FormatError, OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from capeval.cli.remote import Remote
     from capeval.report import Grid
@@ -124,36 +124,21 @@ def _check(path: Path) -> None:
         FormatError: A file is not a file of results.
         OSError: The file can't be read.
     """
-    import zipfile
-
     from capeval.formats import load_candidates
+    from capeval.formats.archives import read_zip
 
-    if not zipfile.is_zipfile(path):
+    data = path.read_bytes()
+    if not data.startswith(b"PK"):
         load_candidates(path)
         return
+    name: str | None = None
     try:
-        for name, unpacked in _members(path):
-            try:
-                load_candidates(unpacked)
-            except FormatError as error:
-                raise FormatError(f"{name!r}: {error.message}", kind=error.kind, path=path) from None
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        raise FormatError(
-            f"the zip can't be read ({error})", kind=FormatErrorKind.DAMAGED, path=path
-        ) from None
-
-
-def _members(path: Path) -> Iterator[tuple[str, Path]]:
-    import shutil
-    import tempfile
-    import zipfile
-
-    with zipfile.ZipFile(path) as archive, tempfile.TemporaryDirectory() as folder:
-        unpacked = Path(folder) / "results.json"
-        for member in archive.infolist():
-            with archive.open(member) as source, unpacked.open("wb") as target:
-                shutil.copyfileobj(source, target)
-            yield member.filename, unpacked
+        for name, results in read_zip(data).items():  # noqa: B007 - named in errors.
+            load_candidates(results)
+    except FormatError as error:
+        where = error.entry if name is None else name
+        message = f"{where!r}: {error.message}" if where else error.message
+        raise FormatError(message, kind=error.kind, path=path) from None
 
 
 def _key(parts: list[bytes]) -> str:

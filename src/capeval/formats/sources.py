@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import gzip
     import zipfile
 
-__all__ = ["LIMIT", "File", "Source", "naming", "read_source"]
+__all__ = ["LIMIT", "File", "Source", "naming", "read_bounded", "read_source"]
 
 File = str | Path | bytes
 """A file: its path, or its bytes."""
@@ -82,7 +82,7 @@ def _file_bytes(path: Path, limit: int) -> bytes:
         size = os.fstat(file.fileno())
         # One read of a file of known size takes half the time of many.
         first = min(size.st_size, limit) + 1 if stat.S_ISREG(size.st_mode) else _CHUNK
-        return _bounded(file, limit, "the file", first)
+        return read_bounded(file, limit, "the file", first)
 
 
 def _check_size(size: int, limit: int, what: str) -> None:
@@ -92,8 +92,12 @@ def _check_size(size: int, limit: int, what: str) -> None:
         )
 
 
-def _bounded(file: IO[bytes] | gzip.GzipFile, limit: int, what: str, first: int = _CHUNK) -> bytes:
-    """All bytes of a file. They are counted while they are read: an archive may state a wrong size."""
+def read_bounded(file: IO[bytes] | gzip.GzipFile, limit: int, what: str, first: int = _CHUNK) -> bytes:
+    """All of a file. Bytes are counted as they come, since the size that an archive states may be wrong.
+
+    Raises:
+        FormatError: It has more than `limit` bytes; `what` names it.
+    """
     chunks = []
     total, size = 0, first
     while chunk := file.read(size):
@@ -110,7 +114,7 @@ def _gunzipped(data: bytes, limit: int) -> bytes:
 
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            return _bounded(file, limit, "the unpacked file")
+            return read_bounded(file, limit, "the unpacked file")
     except EOFError:
         raise FormatError(
             "the gzip file ends too early (truncated?)", kind=FormatErrorKind.TRUNCATED
@@ -129,7 +133,7 @@ def _unzipped(data: bytes, limit: int) -> Source:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             member = _only_member(archive)
             with archive.open(member) as file:
-                unpacked = _bounded(file, limit, f"the file {member.filename!r} in the archive")
+                unpacked = read_bounded(file, limit, f"the file {member.filename!r} in the archive")
     except NotImplementedError as error:
         raise FormatError(
             f"the zip archive can't be unpacked ({error})", kind=FormatErrorKind.UNSUPPORTED

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -135,6 +136,14 @@ class Metric(ABC):
 
         Returns:
             The metric itself where `counts` is None.
+        """
+        return self
+
+    def remembering(self, folder: Path) -> Self:  # noqa: ARG002
+        """The metric, keeping in a folder what takes long to compute; scores stay the same.
+
+        Returns:
+            The metric itself where it has nothing to keep.
         """
         return self
 

@@ -7,20 +7,18 @@ then are opened in milliseconds; others are verified, and compiled again if they
 
 from __future__ import annotations
 
-import json
 import zipfile
 import zlib
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from capeval import _native
 from capeval.errors import ResourceError
-from capeval.files import written_whole
+from capeval.resources.compiled import cache_folder, compiled_file
 from capeval.resources.installed import INSTALL, installed_file
 
-__all__ = ["PARAPHRASES", "compiled_tables", "meteor_tables"]
+__all__ = ["PARAPHRASES", "compiled_tables", "meteor_tables", "synonym_texts"]
 
 PARAPHRASES = 5_274_084
 """The number of paraphrases in METEOR's tables, which is the total of the progress."""
@@ -58,69 +56,34 @@ def meteor_tables(folder: Path | None = None) -> _native.MeteorTables:
 def compiled_tables(folder: Path | None = None, progress: Progress | None = None) -> Path:
     """The path of the compiled tables, which are made where they are missing or damaged.
 
-    When several processes ask at once, one compiles and the others wait for it.
-
     Args:
-        folder: Where the compiled file is kept; the user's cache folder by default.
+        folder: The folder of the compiled file; the user's cache folder by default.
         progress: Called now and then, while compiling, with the number of paraphrases read.
 
     Raises:
         ResourceError: The sources are missing or damaged.
         OSError: The folder can't be written to.
     """
-    # Imported here and below: the imports take longer than opening compiled tables.
-    import platformdirs
-
-    path = (folder or platformdirs.user_cache_path("capeval")) / _NAME
-    if _is_sound(path):
-        return path
-    from filelock import FileLock
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_suffix(".lock")):
-        if not _is_sound(path):
-            _compile(path, progress or (lambda _: None))
-    return path
+    path = (folder or cache_folder()) / _NAME
+    return compiled_file(path, _native.MeteorTables.open, lambda: _compiled(progress or (lambda _: None)))
 
 
-def _is_sound(path: Path) -> bool:
-    """Whether the tables are undamaged; verified in full only where they changed since the last time."""
-    try:
-        state = _state(path)
-        tables = _native.MeteorTables.open(path)
-        if _stamp(path).exists() and json.loads(_stamp(path).read_bytes()) == state:
-            return True
-        tables.verify()
-    except (OSError, ValueError, ResourceError):
-        return False
-    _remember(path)
-    return True
-
-
-def _state(path: Path) -> dict[str, int]:
-    status = path.stat()
-    return {"bytes": status.st_size, "modified": status.st_mtime_ns}
-
-
-def _stamp(path: Path) -> Path:
-    return path.with_suffix(".checked")
-
-
-def _remember(path: Path) -> None:
-    # Without this file the tables are verified in full the next time, which is only slower.
-    with suppress(OSError), written_whole(_stamp(path)) as file:
-        file.write(json.dumps(_state(path)).encode())
-
-
-def _compile(path: Path, progress: Progress) -> None:
+def _compiled(progress: Progress) -> bytes:
     paraphrases = installed_file(_PARAPHRASES, _PURPOSE)
     checksum = zlib.crc32(paraphrases.read_bytes())
     if checksum != _PARAPHRASES_CRC:
         raise _damaged(paraphrases, f"its CRC-32 must be {_PARAPHRASES_CRC:08x} (got {checksum:08x})")
-    tables = _native.compile_meteor_tables(**_texts(), paraphrases=paraphrases, progress=progress)
-    with written_whole(path) as file:
-        file.write(tables)
-    _remember(path)
+    return _native.compile_meteor_tables(**_texts(), paraphrases=paraphrases, progress=progress)
+
+
+def synonym_texts() -> dict[str, bytes]:
+    """METEOR's `synsets` and `exceptions`: the synonyms that SPICE merges and matches words by.
+
+    Raises:
+        ResourceError: They are missing or damaged.
+    """
+    texts = _texts()
+    return {name: texts[name] for name in ("synsets", "exceptions")}
 
 
 def _texts() -> dict[str, bytes]:

@@ -5,6 +5,7 @@ use super::contractions::short_year;
 use super::rule::{Action, End, Rule, rule, verbatim};
 use super::web;
 use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, seq};
+use crate::release::Release;
 
 /// A sentence may end after these: before a capital their period counts twice.
 /// (A letter after `=` counts in that case only: many states are ordinary words as well.)
@@ -60,27 +61,31 @@ fn initials() -> Pattern {
     acronym(seq![latin(), letters_and_dots().any_number()])
 }
 
-fn sentence_start() -> Pattern {
-    let next = choice![space_or_line_end(), upper(), web::tag()];
+fn sentence_start(release: Release) -> Pattern {
+    let next = choice![space_or_line_end(), upper(), web::tag(release)];
     seq![space_or_line_end(), next]
 }
 
-pub(super) fn abbreviations() -> Vec<Rule> {
+pub(super) fn abbreviations(release: Release) -> Vec<Rule> {
+    let (more_leading, more_openers) = match release {
+        Release::V3_4_1 => ("", ""),
+        Release::V3_6_0 => ("=v", "=Did =During =How =Who =Why"),
+    };
     let opener = seq![
         space_or_line_end().at_least_once(),
-        choice![any_word(SENTENCE_OPENERS), web::tag()],
+        choice![any_word(SENTENCE_OPENERS), any_word(more_openers), web::tag(release)],
         space_or_line_end(),
     ];
     let numbered = seq![any_word(NUMBERED), space_or_line_end().optional(), digit()];
     let company = seq![any_word("pt=e pt=E pt=y pt=Y co"), ".", space(), any_word("ltd lim")];
     let inner = || seq![any_word(INNER), "."];
-    let leading = || choice![any_word(LEADING), initials()];
+    let leading = || choice![any_word(LEADING), any_word(more_leading), initials()];
     let anything = || !Set::EMPTY;
     vec![
         rule(seq![initials(), ".", opener], End::Space(0), Action::FinalAcronym),
         rule(numbered, End::Space(1), Action::Keep),
         rule(company, End::Space(0), Action::Keep),
-        rule(seq![inner(), sentence_start()], End::Space(0), Action::FinalAbbreviation),
+        rule(seq![inner(), sentence_start(release)], End::Space(0), Action::FinalAbbreviation),
         rule(seq![inner(), anything(), anything()], End::Before(2), Action::Keep),
         // Only the end of the text leaves fewer than two symbols.
         rule(inner(), End::Match, Action::FinalAbbreviation),

@@ -1,8 +1,9 @@
 //! Apostrophes: contractions that are split, words that hold an apostrophe, elisions.
 
 use super::characters::{apostrophe, apostrophe_like, latin, latin_digit, latin_upper, letter};
-use super::rule::{Action, End, Rule, rule, verbatim};
+use super::rule::{Action, End, Rule, rule};
 use crate::pattern::{Pattern, Repeat, Set, any_word, choice, exact, literal, one_of, seq};
+use crate::release::Release;
 use crate::symbols::NO_BREAK_SPACE;
 
 /// "'s", "'m", "'d", "'re", "'ve", "'ll".
@@ -25,7 +26,12 @@ pub(super) fn joined_words() -> Vec<Rule> {
     ]
 }
 
-pub(super) fn apostrophe_words() -> Vec<Rule> {
+/// Release 3.6.0 writes their apostrophe as other quotes are written.
+pub(super) fn apostrophe_words(release: Release) -> Vec<Rule> {
+    let action = match release {
+        Release::V3_4_1 => Action::Keep,
+        Release::V3_6_0 => Action::Quotes { opening: false },
+    };
     let letters = || letter().any_number();
     let whole_words = any_word("cont'd cont'd. 'twas nor'easter c'mon e'er s'mores ev'ry li'l nat'l");
     // One consonant and an apostrophe before two letters or more: O'Neil's kind, but neither
@@ -43,7 +49,10 @@ pub(super) fn apostrophe_words() -> Vec<Rule> {
         seq!["o", apostrophe_like(), "o"],
         whole_words,
     ];
-    vec![verbatim(with_apostrophe), rule(seq!["y", apostrophe(), letter()], End::Before(1), Action::Keep)]
+    vec![
+        rule(with_apostrophe, End::Match, action),
+        rule(seq!["y", apostrophe(), letter()], End::Before(1), Action::Keep),
+    ]
 }
 
 /// The endings as tokens of their own, before anything but a Latin letter.

@@ -4,6 +4,8 @@
 //! a token may be part of its rule: it counts for the length of the match and is then given
 //! back, as the rule's [`End`] says.
 
+use crate::release::Release;
+
 mod abbreviations;
 mod characters;
 mod contractions;
@@ -16,28 +18,28 @@ mod web;
 pub(crate) use characters::{is_apostrophe, is_space, is_white_space};
 pub(crate) use rule::{Action, End, Rule};
 
-/// All rules, the earlier the stronger.
-pub(crate) fn all() -> Vec<Rule> {
+/// All rules of a release, the earlier the stronger.
+pub(crate) fn all(release: Release) -> Vec<Rule> {
     [
         shapes::programming_languages(),
         contractions::joined_words(),
-        web::markup(),
+        web::markup(release),
         shapes::words(),
-        contractions::apostrophe_words(),
+        contractions::apostrophe_words(release),
         web::addresses(),
         contractions::endings(),
         numbers::numbers(),
-        shapes::treebank_compounds(),
+        shapes::treebank_compounds(release),
         numbers::currencies(),
-        abbreviations::abbreviations(),
-        shapes::before_punctuation(),
+        abbreviations::abbreviations(release),
+        shapes::before_punctuation(release),
         numbers::phones(),
         punctuation::double_quotes(),
         punctuation::faces_and_brackets(),
-        punctuation::marks(),
-        shapes::compounds(),
+        punctuation::marks(release),
+        shapes::compounds(release),
         contractions::leading_and_final_apostrophes(),
-        punctuation::quotes_and_symbols(),
+        punctuation::quotes_and_symbols(release),
         punctuation::spaces_and_unknown(),
     ]
     .into_iter()

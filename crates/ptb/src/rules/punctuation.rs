@@ -1,12 +1,13 @@
 //! Quotes, brackets, dashes, ellipses, faces, symbols, white space.
 
-use super::characters::{apostrophe, latin, latin_digit, line_end, space};
+use super::characters::{apostrophe, latin, latin_digit, letter, line_end, space, space_or_line_end};
 use super::contractions::two_apostrophes;
 use super::rule::{Action, End, Rule, rule, verbatim};
 use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, one_of, seq};
+use crate::release::Release;
 use crate::symbols::{
-    APOSTROPHE, COMMA, ELLIPSIS, FRACTION_SLASH, IGNORED, NEXT_LINE, NO_BREAK_SPACE, OPEN_QUOTE, QUOTE,
-    SMALL_SIGN, SUPERSCRIPT, SYMBOL, UPPER_SYMBOL,
+    APOSTROPHE, COMMA, ELLIPSIS, FRACTION_SLASH, HYPHEN_BULLET, IGNORED, NEXT_LINE, NO_BREAK_SPACE,
+    OLD_BULLET, OLD_TRADEMARK, OPEN_QUOTE, QUOTE, SMALL_SIGN, SUPERSCRIPT, SYMBOL, UPPER_SYMBOL,
 };
 
 pub(super) fn double_quotes() -> Vec<Rule> {
@@ -53,34 +54,57 @@ fn eastern_face() -> Pattern {
     ]
 }
 
-pub(super) fn marks() -> Vec<Rule> {
+pub(super) fn marks(release: Release) -> Vec<Rule> {
     let many = |character: &str| literal(character).at_least_once();
-    let blank = one_of(" ") | Set::of(&[NO_BREAK_SPACE]);
-    let ellipsis = choice![
-        literal(".").between(3, 5),
-        seq![seq![".", blank].between(2, 4), "."],
-        Set::of(&[ELLIPSIS, NEXT_LINE]),
-    ];
     let stars = choice![many("*"), literal("\\*").between(1, 3)];
-    vec![
-        rule(many("-"), End::Match, Action::Hyphens),
-        rule(ellipsis, End::Match, Action::Write("...")),
+    let mut rules = vec![rule(many("-"), End::Match, Action::Hyphens)];
+    rules.extend(ellipses(release));
+    rules.extend([
         verbatim(choice![many("@"), many("#"), many("_"), stars]),
         verbatim(one_of(",;:.=/") | Set::of(&[COMMA])),
         verbatim(one_of("?!").at_least_once()),
+    ]);
+    if release == Release::V3_6_0 {
+        rules.push(verbatim(many("=")));
+    }
+    rules
+}
+
+/// Release 3.6.0 takes any number of dots, but leaves the last one as a full stop where a space and
+/// a letter come after.
+fn ellipses(release: Release) -> Vec<Rule> {
+    let blank = || one_of(" ") | Set::of(&[NO_BREAK_SPACE]);
+    let character = || Set::of(&[ELLIPSIS, NEXT_LINE]);
+    let dots = |max: Option<u32>| literal(".").repeated(3, max);
+    let spaced = |max: Option<u32>| seq![seq![".", blank()].repeated(2, max), "."];
+    let write = Action::Write("...");
+    if release == Release::V3_4_1 {
+        return vec![rule(choice![dots(Some(5)), spaced(Some(4)), character()], End::Match, write)];
+    }
+    let next = || seq![".", space_or_line_end().at_least_once(), letter()];
+    vec![
+        rule(seq![choice![dots(None), character()], next()], End::Period(0), write),
+        rule(seq![spaced(None), space(), next()], End::Period(1), write),
+        rule(choice![dots(None), spaced(None), character()], End::Match, write),
     ]
 }
 
-pub(super) fn quotes_and_symbols() -> Vec<Rule> {
+pub(super) fn quotes_and_symbols(release: Release) -> Vec<Rule> {
     let curly = one_of("`") | Set::of(&[OPEN_QUOTE, APOSTROPHE, QUOTE]);
     let quotes = choice![apostrophe(), two_apostrophes(), curly.between(1, 2)];
     let symbol =
         one_of("+%&~^|\\") | Set::of(&[SYMBOL, UPPER_SYMBOL, SUPERSCRIPT, SMALL_SIGN, FRACTION_SLASH]);
-    vec![
+    let mut rules = vec![
         rule(quotes, End::Match, Action::Quotes { opening: false }),
         verbatim(any_word("<< >>")),
         verbatim(symbol),
-    ]
+    ];
+    if release == Release::V3_6_0 {
+        rules.push(verbatim(Set::of(&[HYPHEN_BULLET])));
+        rules.push(rule(Set::of(&[OLD_BULLET]), End::Match, Action::Write("\u{2022}")));
+        rules.push(rule(Set::of(&[OLD_TRADEMARK]), End::Match, Action::Write("\u{2122}")));
+    }
+    rules
 }
 
 pub(super) fn spaces_and_unknown() -> Vec<Rule> {

@@ -13,6 +13,8 @@ pub(crate) enum End {
     First,
     /// Before the first white space, or else so many symbols before the end of the match.
     Space(usize),
+    /// So many symbols before the last period.
+    Period(usize),
     /// Before the last apostrophe, less the given number of symbols.
     Apostrophe(usize),
 }

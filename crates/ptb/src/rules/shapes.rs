@@ -8,6 +8,7 @@ use super::characters::{
 use super::contractions::{ending, negation};
 use super::rule::{Action, End, Rule, rule, verbatim};
 use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, one_of, seq};
+use crate::release::Release;
 use crate::symbols::{COMMA, HYPHEN, SOFT_HYPHEN};
 
 /// Commas, colons and semicolons: a period before them is part of the word.
@@ -44,7 +45,7 @@ pub(super) fn words() -> Vec<Rule> {
 }
 
 /// Forms that are peculiar to the Treebank, and words joined by slashes.
-pub(super) fn treebank_compounds() -> Vec<Rule> {
+pub(super) fn treebank_compounds(release: Release) -> Vec<Rule> {
     let standard_and_poor = || seq!["s", any_word("& &amp;")];
     let special = choice![
         any_word("-rrb- -lrb- -rcb- -lcb- -rsb- -lsb- c.d.s pro- anti-"),
@@ -60,17 +61,40 @@ pub(super) fn treebank_compounds() -> Vec<Rule> {
     };
     let slash = seq![literal("\\").optional(), "/"];
     let slashed = seq![hyphenated(), seq![slash, hyphenated()].between(1, 2)];
-    vec![rule(special, End::Match, Action::Ampersand), verbatim(slashed)]
+    let mut rules = vec![rule(special, End::Match, Action::Ampersand)];
+    if release == Release::V3_6_0 {
+        rules.extend(with_signs_inside());
+    }
+    rules.push(verbatim(slashed));
+    rules
+}
+
+/// Swear words with stars for letters, and names that end in an exclamation mark.
+fn with_signs_inside() -> [Rule; 3] {
+    let first = seq!["f*", one_of("cC*"), "k"];
+    let endings = choice![any_word("in' ing ed er"), ""];
+    let second = seq!["sh*t", choice!["ty", ""]];
+    let magazine = seq!["ok!", space_or_line_end(), "magazine"];
+    [
+        verbatim(choice![seq![first, endings], second]),
+        verbatim(any_word("e! yahoo! jeopardy!")),
+        rule(magazine, End::Space(0), Action::Keep),
+    ]
 }
 
 /// File names and abbreviated words, told by what comes after them.
-pub(super) fn before_punctuation() -> Vec<Rule> {
-    let extension = any_word(
+pub(super) fn before_punctuation(release: Release) -> Vec<Rule> {
+    let mut extension = any_word(
         "bat bmp c class cgi cpp dll doc docx exe gif gz h htm html jar java jpeg jpg mov mp3 \
          pdf php pl png ppt ps py sql tar txt wav x xml zip",
     );
     let stem = || alphanumeric().at_least_once();
-    let file_name = seq![stem(), seq![".", stem()].any_number(), ".", extension];
+    let mut joint = one_of(".");
+    if release == Release::V3_6_0 {
+        joint = one_of("._-");
+        extension = choice![extension, any_word("bz2 3gp wmv wma avi flv mp4 mpg")];
+    }
+    let file_name = seq![stem(), seq![joint, stem()].any_number(), ".", extension];
     vec![
         rule(seq![file_name, choice![space_or_line_end(), one_of(".?!,")]], End::Space(1), Action::Keep),
         rule(seq![word(), ".", inner_punctuation()], End::Before(1), Action::DropSoftHyphens),
@@ -78,10 +102,16 @@ pub(super) fn before_punctuation() -> Vec<Rule> {
 }
 
 /// Words and numbers joined by hyphens or ampersands. Each may keep a period before a comma.
-pub(super) fn compounds() -> Vec<Rule> {
+///
+/// Release 3.6.0 writes an apostrophe in a compound as other quotes are written.
+pub(super) fn compounds(release: Release) -> Vec<Rule> {
+    let with_elision = match release {
+        Release::V3_4_1 => Action::Keep,
+        Release::V3_6_0 => Action::Quotes { opening: false },
+    };
     let forms = [
         (hyphenated_with_dots(), Action::DropSoftHyphens),
-        (hyphenated(), Action::Keep),
+        (hyphenated(), with_elision),
         (joined_capitals(), Action::Ampersand),
     ];
     forms

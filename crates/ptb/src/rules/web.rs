@@ -3,10 +3,13 @@
 use super::characters::{latin, latin_digit, word_letter};
 use super::rule::{Action, End, Rule, rule, verbatim};
 use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, one_of, seq};
+use crate::release::Release;
 use crate::symbols::{DASH, NO_BREAK_SPACE};
 
 /// A tag, a declaration or a processing instruction.
-pub(super) fn tag() -> Pattern {
+///
+/// Release 3.6.0 also takes values of attributes without quotes.
+pub(super) fn tag(release: Release) -> Pattern {
     let spaces = || literal(" ").any_number();
     let name_sign = latin() | latin_digit() | one_of("_:.-");
     let name = || seq![latin(), name_sign.any_number()];
@@ -14,7 +17,11 @@ pub(super) fn tag() -> Pattern {
         let inside = (!one_of(quote)).any_number();
         seq![one_of(quote), inside, one_of(quote)]
     };
-    let value = seq![spaces(), "=", spaces(), choice![quoted("'"), quoted("\"")]];
+    let mut values = vec![quoted("'"), quoted("\"")];
+    if release == Release::V3_6_0 {
+        values.push(name());
+    }
+    let value = seq![spaces(), "=", spaces(), Pattern::Choice(values)];
     let attribute = seq![literal(" ").at_least_once(), name(), value.optional()];
     let declaration = seq![one_of("!?"), latin() | one_of("-"), (!one_of(">\r\n")).any_number()];
     let opening = seq![name(), attribute.any_number(), spaces(), literal("/").optional()];
@@ -22,12 +29,12 @@ pub(super) fn tag() -> Pattern {
     seq!["<", choice![declaration, opening, closing], spaces(), ">"]
 }
 
-pub(super) fn markup() -> Vec<Rule> {
+pub(super) fn markup(release: Release) -> Vec<Rule> {
     let dash = choice![any_word("&md; &mdash; &ndash;"), Set::of(&[DASH])];
     let numeric = seq!["&#", latin_digit().at_least_once(), ";"];
     let entity = any_word("&ht; &tl; &ur; &lr; &qc; &ql; &qr; &odq; &cdq;");
     vec![
-        rule(tag(), End::Match, Action::NoBreak),
+        rule(tag(release), End::Match, Action::NoBreak),
         rule(dash, End::Match, Action::Write("--")),
         rule("&amp;", End::Match, Action::Ampersand),
         verbatim(choice![entity, numeric]),

@@ -1,0 +1,113 @@
+//! The best tree of a filled chart.
+//!
+//! Scores are added up in double precision here, from the chart's floats. Among trees of one score
+//! the first counts: splits from left to right, rules in the grammar's order, then unary rules.
+
+use crate::chart::Finished;
+use crate::lanes::Lanes;
+use crate::layout::{Layout, ParentRule};
+use crate::tree::Node;
+
+/// How a state over a span is made.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Binary { split: usize, left: u16, right: u16 },
+    Unary { child: u16 },
+}
+
+/// A tree whose marks of binarisation are gone.
+pub(crate) struct Extracted {
+    pub(crate) score: f64,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) tags: Vec<u16>,
+}
+
+/// The best tree of one lane, `None` if the sentence has none.
+pub(crate) fn extract<L: Lanes>(chart: &Finished<'_, L>, lane: usize) -> Option<Extracted> {
+    let goal = chart.layout.goal;
+    let mut extraction =
+        Extraction { chart, layout: chart.layout, lane, nodes: Vec::new(), tags: Vec::new(), depth: 0 };
+    let (score, _) = extraction.best(goal, 0, chart.length)?;
+    extraction.add(goal, 0, chart.length)?;
+    Some(Extracted { score, nodes: extraction.nodes, tags: extraction.tags })
+}
+
+struct Extraction<'a, L> {
+    chart: &'a Finished<'a, L>,
+    layout: &'a Layout,
+    lane: usize,
+    nodes: Vec<Node>,
+    tags: Vec<u16>,
+    depth: usize,
+}
+
+impl<L: Lanes> Extraction<'_, L> {
+    /// Add the tree of a state; of a node that binarisation made, only the children.
+    fn add(&mut self, state: u16, start: usize, end: usize) -> Option<()> {
+        if self.layout.is_tag[usize::from(state)] && end == start + 1 {
+            self.add_word(state);
+            return Some(());
+        }
+        // A circle of unary rules would need rules of probability 1.
+        self.depth += 1;
+        if self.depth > 20 * self.chart.length + 100 {
+            return None;
+        }
+        let place = self.nodes.len();
+        let phrase = self.layout.names[usize::from(state)].phrase;
+        if let Some(label) = phrase {
+            self.nodes.push(Node { label, size: 1 });
+        }
+        match self.best(state, start, end)?.1 {
+            Step::Binary { split, left, right } => {
+                self.add(left, start, split)?;
+                self.add(right, split, end)?;
+            }
+            Step::Unary { child } => self.add(child, start, end)?,
+        }
+        if phrase.is_some() {
+            self.nodes[place].size = (self.nodes.len() - place) as u32;
+        }
+        self.depth -= 1;
+        Some(())
+    }
+
+    fn add_word(&mut self, state: u16) {
+        if state != self.layout.boundary_tag {
+            let label = self.layout.names[usize::from(state)].tag;
+            self.tags.push(label);
+            self.nodes.push(Node { label, size: 1 });
+        }
+    }
+
+    fn best(&self, state: u16, start: usize, end: usize) -> Option<(f64, Step)> {
+        let mut best: Option<(f64, Step)> = None;
+        let mut offer = |score: f64, step| {
+            if score > best.map_or(f64::NEG_INFINITY, |(score, _)| score) {
+                best = Some((score, step));
+            }
+        };
+        let rules = self.layout.binary.of(state);
+        for split in start + 1..end {
+            let left_cell = self.chart.scores(start, split, self.lane);
+            let right_cell = self.chart.scores(split, end, self.lane);
+            let (Some(left_cell), Some(right_cell)) = (left_cell, right_cell) else { continue };
+            for &ParentRule { left, right, kind, score } in rules {
+                // The plain child is missing most often, and quickly looked up.
+                let plain =
+                    if kind.head_is_left() { right_cell.has_plain(right) } else { left_cell.has_plain(left) };
+                if plain {
+                    let score =
+                        f64::from(score) + f64::from(left_cell.get(left)) + f64::from(right_cell.get(right));
+                    offer(score, Step::Binary { split, left, right });
+                }
+            }
+        }
+        if let Some(cell) = self.chart.scores(start, end, self.lane) {
+            for &(child, rule) in self.layout.unary.of(state) {
+                offer(f64::from(rule) + f64::from(cell.get(child)), Step::Unary { child });
+            }
+        }
+        best
+    }
+}

@@ -1,0 +1,29 @@
+//! An exact and fast parser with CoreNLP 3.6.0's English grammar, without Java.
+//!
+//! [`Source::from_jar`] reads the grammar from the models jar that its authors ship, [`compile()`]
+//! turns it into a table file once, [`Model::open`] opens that file, and a [`Parser`] parses
+//! sentences, given as tokens, into trees with tags. Trees and scores are those of CoreNLP's
+//! `englishPCFG` parser, to the last bit of the score.
+
+mod chart;
+mod compile;
+mod error;
+mod extract;
+mod java;
+mod lanes;
+mod layout;
+mod lexicon;
+mod model;
+mod parser;
+mod signature;
+mod source;
+mod spelling;
+mod tree;
+mod unaries;
+
+pub use compile::{Compiled, KIND, compile};
+pub use error::{ModelError, ParseError};
+pub use model::Model;
+pub use parser::{DEFAULT_LIMIT, Parser, Progress};
+pub use source::{BinaryRule, Count, MODEL_ENTRY, MODEL_ENTRY_SHA256, MODELS_JAR_SHA256, Source, UnaryRule};
+pub use tree::{Node, Parse};

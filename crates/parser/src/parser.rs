@@ -1,0 +1,299 @@
+//! Parsing many sentences.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use capeval_tables::TableError;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::chart::Chart;
+use crate::compile::BOUNDARY;
+use crate::error::ParseError;
+use crate::extract::{Extracted, extract};
+use crate::lanes::{Lanes, Lanes1, Lanes4, Lanes16};
+use crate::lexicon::{TagScore, WordClass};
+use crate::model::Model;
+use crate::tree::{Node, Parse};
+
+/// The longest sentence that is parsed unless the caller asks for another limit.
+///
+/// A sentence of 120 words has a chart of 7,300 cells of some 85 kB: 620 MB. One of 150 words took 18
+/// seconds and a gigabyte; twice the length needs four times the memory and eight times the time.
+pub const DEFAULT_LIMIT: usize = 120;
+
+/// Up to this length 16 sentences are parsed side by side, up to the next one 4, then one.
+const LONGEST_OF_16: usize = 40;
+const LONGEST_OF_4: usize = 70;
+/// Longer sentences are parsed by one thread at a time, since their charts are large.
+const LONGEST_IN_PARALLEL: usize = 40;
+/// Charts above this size are given back after their batch.
+const LARGEST_KEPT: usize = 64 << 20;
+/// Words whose scores each thread keeps.
+const MOST_WORDS_KEPT: usize = 4096;
+/// In a sentence that has no parse with likely tags, every impossible tag gets this score.
+const IMPOSSIBLE: f32 = -1000.0;
+/// CoreNLP reports the remainder of a tree's score: the rest stands for unknown words.
+const SCORE_MODULUS: f64 = -10000.0;
+
+/// Told how many sentences are parsed, after each batch, by any thread; says whether to go on.
+pub type Progress<'a> = &'a (dyn Fn(usize) -> ControlFlow<()> + Sync);
+
+/// Parses sentences with a model.
+#[derive(Debug)]
+pub struct Parser<'a, B> {
+    model: &'a Model<B>,
+    limit: usize,
+}
+
+/// Sentences of one length that are parsed side by side, by their place in the input.
+struct Batch {
+    sentences: Vec<usize>,
+    length: usize,
+}
+
+impl<'a, B: AsRef<[u8]> + Sync> Parser<'a, B> {
+    /// A parser of sentences of up to [`DEFAULT_LIMIT`] words.
+    #[must_use]
+    pub fn new(model: &'a Model<B>) -> Self {
+        Self { model, limit: DEFAULT_LIMIT }
+    }
+
+    /// Accept sentences of up to `limit` words. Memory grows with its square, time with its cube.
+    #[must_use]
+    pub fn with_limit(self, limit: usize) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// Parse sentences, given as tokens, on all threads of the current rayon pool.
+    ///
+    /// # Errors
+    /// A [`ParseError`] names the first sentence that is empty or too long, before any is parsed.
+    pub fn parse_all<S, T>(&self, sentences: &[S], progress: Progress<'_>) -> Result<Vec<Parse>, ParseError>
+    where
+        S: AsRef<[T]> + Sync,
+        T: AsRef<str>,
+    {
+        for (sentence, words) in sentences.iter().enumerate() {
+            self.check_length(sentence, words.as_ref().len())?;
+        }
+        let words: Vec<Vec<&str>> =
+            sentences.iter().map(|words| words.as_ref().iter().map(AsRef::as_ref).collect()).collect();
+        let batches = self.batches(&words)?;
+        let (long, short): (Vec<Batch>, Vec<Batch>) =
+            batches.into_iter().partition(|batch| batch.length > LONGEST_IN_PARALLEL);
+        let run = Run {
+            model: self.model,
+            sentences: &words,
+            workers: Mutex::new(Vec::new()),
+            progress,
+            done: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+        };
+        let mut parsed = Vec::with_capacity(words.len());
+        for batch in &long {
+            parsed.extend(run.parse(batch)?);
+        }
+        let short = short.par_iter().with_max_len(1).map(|batch| run.parse(batch));
+        parsed.extend(short.collect::<Result<Vec<_>, _>>()?.into_iter().flatten());
+        parsed.sort_unstable_by_key(|&(sentence, _)| sentence);
+        Ok(parsed.into_iter().map(|(_, parse)| parse).collect())
+    }
+
+    fn check_length(&self, sentence: usize, found: usize) -> Result<(), ParseError> {
+        match found {
+            0 => Err(ParseError::Empty { sentence }),
+            _ if found > self.limit => Err(ParseError::TooLong { sentence, limit: self.limit, found }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sentences of one length side by side, those with words of the same classes together, since
+    /// their charts are alike; the longest first, so that no thread ends late.
+    fn batches(&self, sentences: &[Vec<&str>]) -> Result<Vec<Batch>, ParseError> {
+        let mut classes: FxHashMap<&str, WordClass> = FxHashMap::default();
+        for &word in sentences.iter().flatten() {
+            if !classes.contains_key(word) {
+                classes.insert(word, self.model.lexicon.class(&self.model.file, word)?);
+            }
+        }
+        let key = |&sentence: &usize| -> (usize, Vec<WordClass>) {
+            let words = &sentences[sentence];
+            (usize::MAX - words.len(), words.iter().map(|word| classes[word]).collect())
+        };
+        let mut order: Vec<usize> = (0..sentences.len()).collect();
+        order.sort_by_cached_key(key);
+        let same_length = order.chunk_by(|&one, &two| sentences[one].len() == sentences[two].len());
+        let batches = same_length.flat_map(|group| {
+            let length = sentences[group[0]].len();
+            let split = move |part: &[usize]| Batch { sentences: part.to_vec(), length };
+            group.chunks(lanes_for(length)).map(split)
+        });
+        Ok(batches.collect())
+    }
+}
+
+fn lanes_for(length: usize) -> usize {
+    if length <= LONGEST_OF_16 {
+        Lanes16::COUNT
+    } else if length <= LONGEST_OF_4 {
+        Lanes4::COUNT
+    } else {
+        Lanes1::COUNT
+    }
+}
+
+/// What all threads of one call share.
+struct Run<'a, B> {
+    model: &'a Model<B>,
+    sentences: &'a [Vec<&'a str>],
+    /// Workers that wait for a batch: as many as there are threads, since rayon has no state of a
+    /// thread that lives as long as a call.
+    workers: Mutex<Vec<Worker<'a, B>>>,
+    progress: Progress<'a>,
+    done: AtomicUsize,
+    stopped: AtomicBool,
+}
+
+impl<'a, B: AsRef<[u8]> + Sync> Run<'a, B> {
+    fn parse(&self, batch: &Batch) -> Result<Vec<(usize, Parse)>, ParseError> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(ParseError::Stopped);
+        }
+        let sentences: Vec<&[&str]> =
+            batch.sentences.iter().map(|&sentence| self.sentences[sentence].as_slice()).collect();
+        let idle = self.workers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut worker = idle.unwrap_or_else(|| Worker::new(self.model));
+        let parses = worker.parse(&sentences)?;
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        let done = self.done.fetch_add(sentences.len(), Ordering::Relaxed) + sentences.len();
+        if (self.progress)(done).is_break() {
+            self.stopped.store(true, Ordering::Relaxed);
+            return Err(ParseError::Stopped);
+        }
+        Ok(batch.sentences.iter().copied().zip(parses).collect())
+    }
+}
+
+type Words = FxHashMap<(String, bool), Arc<[TagScore]>>;
+
+/// The charts and word scores of one thread.
+struct Worker<'a, B> {
+    model: &'a Model<B>,
+    sixteen: Chart<'a, Lanes16>,
+    four: Chart<'a, Lanes4>,
+    one: Chart<'a, Lanes1>,
+    words: Words,
+}
+
+impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
+    fn new(model: &'a Model<B>) -> Self {
+        let layout = &model.layout;
+        Self {
+            model,
+            sixteen: Chart::new(layout),
+            four: Chart::new(layout),
+            one: Chart::new(layout),
+            words: Words::default(),
+        }
+    }
+
+    /// Parse up to as many sentences of one length as are parsed side by side.
+    fn parse(&mut self, sentences: &[&[&str]]) -> Result<Vec<Parse>, ParseError> {
+        let tags = self.tag_scores(sentences)?;
+        let trees = match (sentences.len(), lanes_for(sentences[0].len())) {
+            (1, _) | (_, 1) => fill(&mut self.one, &tags),
+            (2..=4, _) | (_, 4) => fill(&mut self.four, &tags),
+            _ => fill(&mut self.sixteen, &tags),
+        };
+        let mut parses = Vec::with_capacity(trees.len());
+        for (tree, words) in trees.into_iter().zip(sentences) {
+            let tree = match tree {
+                Some(tree) => Some(tree),
+                None => self.recover(words)?,
+            };
+            parses.push(self.finish(tree, words.len()));
+        }
+        self.trim();
+        Ok(parses)
+    }
+
+    /// A sentence without a parse is tried again with every tag for every word.
+    fn recover(&mut self, words: &[&str]) -> Result<Option<Extracted>, ParseError> {
+        let (lexicon, file) = (&self.model.lexicon, &self.model.file);
+        let mut tags: Vec<Arc<[TagScore]>> = Vec::new();
+        for (place, word) in words.iter().enumerate() {
+            let scores = match *word {
+                BOUNDARY => lexicon.tag_scores(file, word, place == 0)?,
+                _ => lexicon.all_tag_scores(file, word, place == 0, IMPOSSIBLE)?,
+            };
+            tags.push(scores.into());
+        }
+        tags.push(self.word(BOUNDARY, false)?);
+        Ok(fill(&mut self.one, &[tags]).pop().flatten())
+    }
+
+    fn finish(&self, tree: Option<Extracted>, words: usize) -> Parse {
+        if let Some(Extracted { score, nodes, tags }) = tree {
+            return Parse { score: score % SCORE_MODULUS, nodes, tags };
+        }
+        let [phrase, tag] = self.model.no_parse;
+        let mut nodes = vec![Node { label: phrase, size: words as u32 + 1 }];
+        nodes.resize(words + 1, Node { label: tag, size: 1 });
+        Parse { score: f64::NAN, nodes, tags: vec![tag; words] }
+    }
+
+    fn tag_scores(&mut self, sentences: &[&[&str]]) -> Result<Vec<Vec<Arc<[TagScore]>>>, TableError> {
+        let mut all = Vec::with_capacity(sentences.len());
+        for words in sentences {
+            let mut tags = Vec::with_capacity(words.len() + 1);
+            for (place, word) in words.iter().enumerate() {
+                tags.push(self.word(word, place == 0)?);
+            }
+            tags.push(self.word(BOUNDARY, false)?);
+            all.push(tags);
+        }
+        Ok(all)
+    }
+
+    fn word(&mut self, word: &str, first: bool) -> Result<Arc<[TagScore]>, TableError> {
+        let key = (word.to_owned(), first);
+        if let Some(scores) = self.words.get(&key) {
+            return Ok(Arc::clone(scores));
+        }
+        if self.words.len() >= MOST_WORDS_KEPT {
+            self.words.clear();
+        }
+        let scores: Arc<[TagScore]> = self.model.lexicon.tag_scores(&self.model.file, word, first)?.into();
+        self.words.insert(key, Arc::clone(&scores));
+        Ok(scores)
+    }
+
+    fn trim(&mut self) {
+        let layout = &self.model.layout;
+        if self.sixteen.size() > LARGEST_KEPT {
+            self.sixteen = Chart::new(layout);
+        }
+        if self.four.size() > LARGEST_KEPT {
+            self.four = Chart::new(layout);
+        }
+        if self.one.size() > LARGEST_KEPT {
+            self.one = Chart::new(layout);
+        }
+    }
+}
+
+/// Fill a chart, and take the best tree of each lane that has one.
+fn fill<L: Lanes>(chart: &mut Chart<'_, L>, tags: &[Vec<Arc<[TagScore]>>]) -> Vec<Option<Extracted>> {
+    let length = tags[0].len();
+    chart.fill(length, |place, add| {
+        for (lane, words) in tags.iter().enumerate() {
+            for &(state, score) in words[place].iter() {
+                add(lane, state, score);
+            }
+        }
+    });
+    let finished = chart.finished();
+    (0..tags.len()).map(|lane| extract(&finished, lane)).collect()
+}
