@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 CAPTIONS = {
     image: ["A dog runs.", "The dog sleeps.", "A red bus", "the bus is red", f"a dog on bus {image}"]
     for image in range(1, 7)
@@ -18,7 +20,7 @@ CAPTIONS = {
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "capeval", "study", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, timeout=120, check=False, encoding="utf-8")
+    return subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, encoding="utf-8")
 
 
 def output(*arguments: str | Path) -> str:
