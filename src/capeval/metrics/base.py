@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from capeval.errors import MismatchError
+from capeval.resources.compiled import Found
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized
 from capeval.types import (
     Candidates,
@@ -44,6 +45,7 @@ class Resource:
         prepare: Makes it where it is not there yet, and calls its argument now and then with the number
             of steps done. Raises `ResourceError`, which says what to run, where what it is made from is
             missing.
+        found: Where it is; None where it is not there yet.
         steps: The number of steps that making it takes.
         memory: How many bytes of address space it takes in a process that scores with it.
         install: What to run when it is missing, in one line.
@@ -51,6 +53,7 @@ class Resource:
 
     name: str
     prepare: Callable[[Progress], object]
+    found: Callable[[], Found | None]
     steps: int
     memory: int
     install: str
