@@ -68,7 +68,9 @@ class Report:
             report["subsets"] = {name: _numbers(scores) for name, scores in self.subsets.items()}
         report["signatures"] = {name: _plain(signature) for name, signature in self.signatures.items()}
         if per_image:
-            columns = {name: [_number(each) for each in values.tolist()] for name, values in self.per_image.items()}
+            columns = {
+                name: [_number(each) for each in values.tolist()] for name, values in self.per_image.items()
+            }
             report["per_image"] = [
                 {"image_id": image, **{name: values[row] for name, values in columns.items()}}
                 for row, image in enumerate(self.image_ids)

@@ -49,6 +49,7 @@ class Resource:
         steps: The number of steps that making it takes.
         memory: How many bytes of address space it takes in a process that scores with it.
         install: What to run when it is missing, in one line.
+        by_command: Whether that command alone makes it; otherwise scoring makes it where it can.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Resource:
     steps: int
     memory: int
     install: str
+    by_command: bool = False
 
 
 class Metric(ABC):

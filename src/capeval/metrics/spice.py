@@ -61,6 +61,7 @@ _MODEL = Resource(
     steps=1,
     memory=2**30,
     install=RUN,
+    by_command=True,
 )
 
 

@@ -50,9 +50,7 @@ def cache_folder() -> Path:
     return platformdirs.user_cache_path("capeval")
 
 
-def compiled_file(
-    path: Path, opened: Open, compiled: Callable[[], bytes], *, again: bool = False
-) -> Path:
+def compiled_file(path: Path, opened: Open, compiled: Callable[[], bytes], *, again: bool = False) -> Path:
     """The path of a compiled file, which is made where it is missing or damaged.
 
     When several processes ask at once, one compiles and the others wait for it.

@@ -128,9 +128,7 @@ def _compiled(jar: Path | None, fetch: bool) -> bytes:
     synonyms = synonym_texts()
     # What Maven does not have comes first: where it is missing, nothing is fetched.
     jars = {role: _found(role, jar, fetch) for role in ("spice", "scene_graph_parser", "corenlp", "models")}
-    return _native.compile_spice_model(
-        **jars, synsets=synonyms["synsets"], exceptions=synonyms["exceptions"]
-    )
+    return _native.compile_spice_model(**jars, synsets=synonyms["synsets"], exceptions=synonyms["exceptions"])
 
 
 def _found(role: str, given: Path | None, fetch: bool) -> Path:

@@ -19,6 +19,7 @@ from capeval.metrics.base import Metric, Prepared
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
 from capeval.sampling import generator, orders
 from capeval.studies.checkpoints import Checkpoint
+from capeval.studies.words import check_reads_tokens
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike, Signature
 
@@ -83,7 +84,8 @@ def human_performance(
 
     Raises:
         MismatchError: An image has too few captions.
-        OptionError: An option has a value that it can't have, or a metric is not known.
+        OptionError: An option has a value that it can't have, or a metric is not known or reads captions as
+            they were written.
         FormatError: The checkpoint is of other data or options.
     """
     if not references or len(set(references)) < len(references):
@@ -95,7 +97,9 @@ def human_performance(
             checked_integer("references", k, 1)
     checked_integer("draws", draws, 1)
     checked_integer("seed", seed, 0)
-    resolved, pool = resolve(metrics), _Pool(captions, tokenizer)
+    resolved = resolve(metrics)
+    check_reads_tokens(resolved)
+    pool = _Pool(captions, tokenizer)
     pool.require(max((k or 1) for k in references) + 1)
     done = Checkpoint(checkpoint, pool.key(resolved, f"draws of seed {seed}"))
     sums_of: dict[int | None, list[list[FloatArray]]] = {k: [] for k in references}
@@ -134,10 +138,12 @@ def leave_one_out(
 
     Raises:
         MismatchError: An image has one caption alone.
-        OptionError: A metric is not known.
+        OptionError: A metric is not known, or reads captions as they were written.
         FormatError: The checkpoint is of other data or options.
     """
-    resolved, pool = resolve(metrics), _Pool(captions, tokenizer)
+    resolved = resolve(metrics)
+    check_reads_tokens(resolved)
+    pool = _Pool(captions, tokenizer)
     pool.require(2)
     done = Checkpoint(checkpoint, pool.key(resolved, "leave one out"))
     rounds = max(len(texts) for texts in pool.texts)

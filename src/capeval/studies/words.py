@@ -10,7 +10,15 @@ from capeval.metrics.base import Metric
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
 from capeval.types import ImageId, References
 
-__all__ = ["WORDS", "Contender", "contender_names", "stems_of", "with_frequencies", "words_of"]
+__all__ = [
+    "WORDS",
+    "Contender",
+    "check_reads_tokens",
+    "contender_names",
+    "stems_of",
+    "with_frequencies",
+    "words_of",
+]
 
 WORDS = Tokenizer(kind="none")
 """For sentences that are words joined by single spaces already."""
@@ -40,15 +48,31 @@ def contender_names(contenders: Sequence[Contender]) -> tuple[str, ...]:
     """The names of all scores.
 
     Raises:
-        OptionError: There is none, a name occurs twice, or a metric of several scores has one name.
+        OptionError: There is none, a name occurs twice, a metric of several scores has one name, or one
+            reads captions as they were written.
     """
     names = [name for contender in contenders for name in contender.names]
     if not names or len(set(names)) < len(names):
         raise OptionError(f"contenders must have different names, at least one (got {', '.join(names)})")
+    check_reads_tokens(contender.metric for contender in contenders)
     for contender in contenders:
         if len(contender.names) < len(contender.metric.names):
             raise OptionError(f"a metric of several scores can't have one name (got {contender.name!r})")
     return tuple(names)
+
+
+def check_reads_tokens(metrics: Iterable[Metric]) -> None:
+    """Refuses metrics of captions as they were written: a study that tokenises first has only the tokens.
+
+    Raises:
+        OptionError: A metric reads captions.
+    """
+    for metric in metrics:
+        if metric.reads != "tokens":
+            raise OptionError(
+                f"{metric.family} must read tokens in this study, which tokenises captions first"
+                " (got a metric of captions as they were written)"
+            )
 
 
 def words_of(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:

@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 
 import capeval
 from capeval.formats import load_subsets
+from capeval.metrics import METRICS
 from capeval.types import ImageId
 from capeval_server.challenges import definition
 from capeval_server.challenges.locking import lock_references, put
@@ -76,6 +77,7 @@ def read_files(read: Read, wanted: definition.Definition) -> dict[str, Files]:
 
 
 def _read(read: Read, split: definition.Split) -> Files:
+    _check_resources(split)
     references = {}
     images: tuple[int | str, ...] | None = None
     for entry in split.references:
@@ -102,6 +104,17 @@ def _read(read: Read, split: definition.Split) -> Files:
                 f"{split.subsets}: subset {subset!r} must have images of split {split.name!r} (got {named!r})"
             )
     return Files(image_ids=ids, references=references, humans=humans, subsets=subsets)  # type: ignore[arg-type]
+
+
+def _check_resources(split: definition.Split) -> None:
+    """Refuses a metric that could not score here."""
+    for metric in split.metrics:
+        for resource in METRICS[metric]().needs:
+            if resource.by_command and resource.found() is None:
+                raise ChallengeError(
+                    f"metric {metric!r} of split {split.name!r} needs {resource.name}, which is missing on this"
+                    f" server: {resource.install}"
+                )
 
 
 def _read_human(read: Read, name: str, split: definition.Split, images: Sequence[ImageId]) -> bytes:
