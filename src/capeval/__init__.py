@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from capeval.metrics.rouge import RougeL as RougeL
     from capeval.metrics.rouge import RougeN as RougeN
     from capeval.metrics.rouge import RougeS as RougeS
+    from capeval.metrics.spice import Spice as Spice
+    from capeval.metrics.spider import Spider as Spider
     from capeval.resources import DocumentFrequencies as DocumentFrequencies
     from capeval.tokenization import Tokenizer as Tokenizer
     from capeval.tokenization import tokenize as tokenize

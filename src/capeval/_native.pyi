@@ -403,7 +403,7 @@ class SpiceModel:
 class SpiceReferences:
     """The scene graphs of the references of images, merged."""
 
-    def __init__(self, model: SpiceModel, parses: list[list[bytes]]) -> None:
+    def __new__(cls, model: SpiceModel, parses: list[list[bytes]]) -> SpiceReferences:
         """Merges graphs; `parses` has those of each image's references.
 
         Raises:

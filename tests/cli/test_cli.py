@@ -35,7 +35,19 @@ A = [
     for image in range(1, 7)
 ]
 B = [{"image_id": image, "caption": "a dog" if image > 1 else ""} for image in range(1, 7)]
-COMMANDS = ("score", "compare", "check", "submit", "tokenize", "data", "demo", "align", "metrics")
+COMMANDS = (
+    "score",
+    "compare",
+    "check",
+    "submit",
+    "tokenize",
+    "data",
+    "demo",
+    "align",
+    "scene-graph",
+    "metrics",
+    "resources",
+)
 
 
 def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
@@ -221,7 +233,7 @@ def test_input_is_read_before_tables_are_made(files: Path) -> None:
     references, a = files / "references.json", files / "a.json"
     assert "none.json: No such file" in message("score", references, files / "none.json")
     assert "none.json: No such file" in message("compare", references, a, files / "none.json")
-    assert "got 'SPICE'" in message("score", references, a, "-m", "METEOR,SPICE")
+    assert "got 'SPICE-9'" in message("score", references, a, "-m", "METEOR,SPICE-9")
     (files / "s.json").write_text('{"x": [99]}')
     assert "image 99" in message("score", references, a, "--subset", files / "s.json")
     (files / "b.json").write_text(json.dumps(A[:-1]))
@@ -335,7 +347,7 @@ def test_other_wrong_input(files: Path) -> None:
     references, a = files / "references.json", files / "a.json"
     assert f"{files / 'none'}: No such file" in refusal("score", references, files / "none")
     assert f"{files}: Is a directory" in refusal("score", files, a)
-    assert "got 'SPICE')" in refusal("score", references, a, "-m", "SPICE")
+    assert "got 'SPICE-9')" in refusal("score", references, a, "-m", "SPICE-9")
     assert "BLEU-1 twice" in refusal("score", references, a, "-m", "BLEU,BLEU-1")
     assert "a.json twice" in refusal("score", references, a, a)
     subsets = files / "s.json"

@@ -13,6 +13,7 @@ from capeval.cli.options import Format, FormatOption
 from capeval.errors import OptionError
 
 if TYPE_CHECKING:
+    from capeval.metrics import Resource
     from capeval.resources.parses import ParseStore
 
 __all__ = ["app"]
@@ -64,7 +65,8 @@ def spice(
     """
     from capeval.resources.spice import compiled_model, found_model
 
-    if again or jars is not None or found_model() is None:
+    again = again or jars is not None
+    if again or found_model() is None:
         with Steps(1) as steps:
             steps.next("Making SPICE's model")
             compiled_model(jars, fetch=True, again=again)
@@ -105,10 +107,16 @@ def _resources() -> list[dict[str, str | int | None]]:
                 "path": None if found is None else str(found.path),
                 "bytes": None if found is None else found.path.stat().st_size,
                 "fingerprint": None if found is None else found.fingerprint,
-                "missing": resource.install if found is None else None,
+                "missing": _missing(resource) if found is None else None,
             }
         )
     return rows
+
+
+def _missing(resource: Resource) -> str:
+    if resource.by_command:
+        return resource.install
+    return f"made when a metric needs it ({resource.install})"
 
 
 def _parses() -> dict[str, str | int | None]:

@@ -16,7 +16,7 @@ from typing import Protocol
 from capeval.errors import ResourceError
 from capeval.files import written_whole
 
-__all__ = ["Found", "cache_folder", "compiled_file", "is_sound"]
+__all__ = ["Found", "Opened", "cache_folder", "compiled_file", "is_sound"]
 
 
 @dataclass(frozen=True, kw_only=True)

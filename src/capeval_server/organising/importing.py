@@ -112,8 +112,8 @@ def _check_resources(split: definition.Split) -> None:
         for resource in METRICS[metric]().needs:
             if resource.by_command and resource.found() is None:
                 raise ChallengeError(
-                    f"metric {metric!r} of split {split.name!r} needs {resource.name}, which is missing on this"
-                    f" server: {resource.install}"
+                    f"metric {metric!r} of split {split.name!r} needs {resource.name}, which is missing on"
+                    f" this server: {resource.install}"
                 )
 
 

@@ -12,9 +12,9 @@ from capeval.metrics import spice
 from capeval.resources.parses import ParseStore
 from capeval.types import ImageId
 
-__all__ = ["Spice", "SpiceScores", "category_scores", "mean_f"]
+__all__ = ["Spice", "category_scores", "mean_f"]
 
-SpiceScores = dict[str, dict[str, float]]
+_Scores = dict[str, dict[str, float]]
 """The scores of an image: by category, then by `pr`, `re`, `f`, `fn`, `numImages`, `fp` and `tp`."""
 
 # pycocoevalcap's names of the categories, in the order of its results.
@@ -44,7 +44,7 @@ class Spice:
             categories=tuple(_CATEGORIES.values()), measures=("precision", "recall", "F"), store=store
         )
 
-    def compute_score(self, gts: Captions, res: Captions) -> tuple[np.float64, list[SpiceScores]]:
+    def compute_score(self, gts: Captions, res: Captions) -> tuple[np.float64, list[_Scores]]:
         """Scores tokenised captions.
 
         Args:
@@ -71,12 +71,12 @@ class Spice:
         return "SPICE"
 
 
-def mean_f(by_image: Iterable[SpiceScores]) -> np.float64:
+def mean_f(by_image: Iterable[_Scores]) -> np.float64:
     """The corpus score: the mean F of all tuples."""
     return np.float64(np.mean([scores["All"]["f"] for scores in by_image]))
 
 
-def category_scores(report: Report) -> dict[ImageId, SpiceScores]:
+def category_scores(report: Report) -> dict[ImageId, _Scores]:
     """The scores of each image as pycocoevalcap gives them, from a report with the metric of a `Spice`."""
     ((statistics, columns),) = (
         (scores.statistics, metric.statistics)
