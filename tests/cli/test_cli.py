@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -485,8 +486,12 @@ def _everything(terminal: int) -> bytes:
 def test_progress_shows_on_a_terminal_alone(files: Path) -> None:
     code = (
         "import time; from capeval.cli.console import Steps\n"
+        "from capeval.progress import report_progress\n"
         "with Steps(2) as steps:\n"
-        "    steps.next('Reading [x]'); time.sleep(1.6); steps.next('Scoring'); time.sleep(0.4)\n"
+        "    steps.next('Reading [x]'); time.sleep(1.6); steps.next('Scoring')\n"
+        "    report_progress('Parsing [captions]', 0, 5000); time.sleep(0.2)\n"
+        "    report_progress('Parsing [captions]', 2500, 5000); time.sleep(0.4)\n"
+        "    report_progress('Parsing [captions]', 5000, 5000); time.sleep(0.4)\n"
     )
     ours, theirs = pty.openpty()
     command = [sys.executable, "-c", code]
@@ -495,6 +500,9 @@ def test_progress_shows_on_a_terminal_alone(files: Path) -> None:
         shown = _everything(ours)
     assert process.returncode == 0
     assert b"Reading [x]" in shown
+    assert b"Parsing [captions]" in shown
+    assert b"0 of 5,000" in shown
+    assert re.search(rb"2,500 of 5,000, [0-9,]+ a second", shown)
     os.close(ours)
     silent = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert (silent.stdout, silent.stderr) == (b"", b"")

@@ -14,6 +14,7 @@ import pytest
 
 from capeval import Candidates, References, Tokenizer, evaluate
 from capeval.errors import MismatchError, OptionError
+from capeval.formats.judgements import Pair
 from capeval.formats.ratings import Ratings
 from capeval.metrics.spice import SceneAttribute, SceneGraph, SceneObject, SceneRelation, Spice
 from capeval.report import System, per_image, scores, to_csv, to_html, to_json, to_latex, to_markdown
@@ -24,6 +25,7 @@ from capeval.studies.correlation import score_ratings, study_correlation
 from capeval.studies.domains import DomainEvaluator
 from capeval.studies.gaming import ATTACKS, game
 from capeval.studies.human import human_performance, leave_one_out
+from capeval.studies.pair_scores import PairScorer
 from capeval.studies.words import Contender, contender_names
 from tests.spice_model import NEEDS_MODEL
 
@@ -186,7 +188,20 @@ def test_correlation_with_ratings_takes_spice() -> None:
         values=np.array([[4.0], [1.0], [4.0], [1.0]]),
     )
     study = study_correlation(score_ratings(REFERENCES, ratings, ["SPICE", "BLEU-1"]), samples=20)
-    assert study.levels["segment"].values["SPICE"]["tau_b"].score > 0
+    assert study.levels["segment"].values["SPICE"]["tau-b"].score > 0
+
+
+@NEEDS_MODEL
+def test_captions_without_a_score_are_not_ranked() -> None:
+    ratings = Ratings(image_ids=(1, 2), captions=("a red bike", "a dog"), values=np.array([[4.0], [1.0]]))
+    message = r"SPICE-Color must have a score for every caption \(got none for 1 of 2\)"
+    with pytest.raises(MismatchError, match=message):
+        score_ratings(REFERENCES, ratings, ["SPICE-Color"])
+    pair = Pair(image=1, kind="HC", first="a man", second="a bike", references=("a man", "a bike"))
+    scorer = PairScorer([pair], [Contender(metric=Spice(categories=("Color",)))])
+    with pytest.raises(MismatchError, match=r"got none for 2 of 2"):
+        scorer.scores()
+    assert PairScorer([pair], [Contender(metric=Spice())]).scores()["SPICE"].shape == (1, 2)
 
 
 def test_raw_text_is_refused_where_a_study_tokenises_first() -> None:

@@ -15,7 +15,15 @@ from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.meteor import Meteor
 from capeval.metrics.rouge import RougeL, RougeN
 from capeval.sampling import generator
-from capeval.studies.words import WORDS, Contender, contender_names, stems_of, with_frequencies, words_of
+from capeval.studies.words import (
+    WORDS,
+    Contender,
+    check_scored,
+    contender_names,
+    stems_of,
+    with_frequencies,
+    words_of,
+)
 from capeval.tokenization import Tokenizer
 from capeval.types import Candidates, FloatArray, ImageId, References
 
@@ -107,6 +115,7 @@ class PairScorer:
             prepared = metric.prepare(References(dict(enumerate(references))), tokenizer=WORDS)
             candidates = {place: [pair.first, pair.second] for place, pair in enumerate(pairs)}
             scored = prepared.score(Candidates(candidates)).per_image
+            check_scored(scored)
             for name, known in zip(contender.names, metric.names, strict=True):
                 scores[name] = scored[known].reshape(-1, 2)
         return scores

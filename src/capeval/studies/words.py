@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from capeval.errors import DependencyError, OptionError
+import numpy as np
+
+from capeval.errors import DependencyError, MismatchError, OptionError
 from capeval.metrics.base import Metric
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
-from capeval.types import ImageId, References
+from capeval.types import FloatArray, ImageId, References
 
 __all__ = [
     "WORDS",
     "Contender",
     "check_reads_tokens",
+    "check_scored",
     "contender_names",
     "stems_of",
     "with_frequencies",
@@ -72,6 +75,24 @@ def check_reads_tokens(metrics: Iterable[Metric]) -> None:
             raise OptionError(
                 f"{metric.family} must read tokens in this study, which tokenises captions first"
                 " (got a metric of captions as they were written)"
+            )
+
+
+def check_scored(scores: Mapping[str, FloatArray]) -> None:
+    """Refuses scores that some captions don't have, in a study that ranks captions.
+
+    Args:
+        scores: The scores of captions, by name.
+
+    Raises:
+        MismatchError: A score is not a number for some captions, such as that of a category of SPICE whose
+            tuples no reference has.
+    """
+    for name, values in scores.items():
+        missing = int(np.isnan(values).sum())
+        if missing:
+            raise MismatchError(
+                f"{name} must have a score for every caption (got none for {missing:,} of {values.size:,})"
             )
 
 
