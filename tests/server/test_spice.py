@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +40,9 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def kept(settings: Any, tmp_path: Path) -> Iterator[Path]:
+def kept(settings: Any, tmp_path: Path) -> Path:
     settings.KEPT = tmp_path / "kept"
-    return settings.KEPT
+    return tmp_path / "kept"
 
 
 @NEEDS_MODEL

@@ -1,4 +1,4 @@
-"""`capeval tokenize`: the tokens of each line."""
+"""`capeval tokenize`: writes the tokens of each line."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def run(
         ),
     ],
     keep_punctuation: Annotated[
-        bool, typer.Option("--keep-punctuation", help="Leave punctuation in: the tokenizer's own output.")
+        bool, typer.Option("--keep-punctuation", help="Keep punctuation, as the tokenizer itself does.")
     ] = False,
     keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not turn tokens to lower case.")] = False,
     output: Output = None,
 ) -> None:
-    """Writes the tokens of each caption: a caption a line in, its tokens a line out, as UTF-8.
+    """Writes the tokens of each caption: one caption on each line, its tokens on the same line of the output.
 
-    A line ends at a line feed; any other line end in it is white space.
+    Both are UTF-8. Only a line feed ends a line; any other line end is white space.
     """
     from capeval import _native
     from capeval.tokenization import Tokenizer

@@ -28,7 +28,7 @@ _EXAMPLES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class _Example:
-    """An image with what a system said of it, and the drawn scene graphs of the two sides, if it has some."""
+    """An image with its candidate and references and, after SPICE, the scene graphs of both as pictures."""
 
     image: ImageId
     score: str
@@ -53,7 +53,7 @@ def to_html(
 
     Args:
         systems: The systems, all scored with the same metrics and subsets.
-        title: What stands at the top.
+        title: The title of the page.
         published: Rows to show beside the systems: names to scores.
         references: The references, to show examples.
         candidates: The candidates of each system by its name, to show examples.
@@ -100,7 +100,7 @@ def _examples(
     tokenizer: Tokenizer,
 ) -> dict[str, dict[str, list[_Example]]]:
     """The images with the best and the worst scores, for each system whose captions are given."""
-    made: dict[str, dict[str, list[_Example]]] = {}
+    examples: dict[str, dict[str, list[_Example]]] = {}
     for system in systems:
         if references is None or system.name not in candidates:
             continue
@@ -113,11 +113,11 @@ def _examples(
         images = [system.report.image_ids[row] for rows in chosen.values() for row in rows]
         said = candidates[system.name]
         graphs = _graphs(system, references.select(images), said.select(images), tokenizer) if images else {}
-        made[system.name] = {
+        examples[system.name] = {
             label: [_example(system, int(row), float(values[row]), references, said, graphs) for row in rows]
             for label, rows in chosen.items()
         }
-    return made
+    return examples
 
 
 def _example(

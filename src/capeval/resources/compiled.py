@@ -16,7 +16,7 @@ from typing import Protocol
 from capeval.errors import ResourceError
 from capeval.files import written_whole
 
-__all__ = ["Found", "Opened", "cache_folder", "compiled_file", "is_sound"]
+__all__ = ["Found", "cache_folder", "compiled_file", "is_sound"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,14 +32,14 @@ class Found:
     fingerprint: str
 
 
-class Opened(Protocol):
+class _Opened(Protocol):
     """A compiled file that is open."""
 
     def verify(self) -> None:
         """Reads all of it, and raises an error if it is damaged."""
 
 
-Open = Callable[[Path], Opened]
+Open = Callable[[Path], _Opened]
 
 
 def cache_folder() -> Path:

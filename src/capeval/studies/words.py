@@ -1,4 +1,4 @@
-"""Shared by the studies of metrics: sentences as words or stems, and the metrics that take either."""
+"""Shared by the studies of metrics: sentences as words or stems, and metrics that score either."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from capeval.types import FloatArray, ImageId, References
 __all__ = [
     "WORDS",
     "Contender",
-    "check_reads_tokens",
     "check_scored",
     "contender_names",
+    "require_tokens",
     "stems_of",
     "with_frequencies",
     "words_of",
@@ -33,8 +33,8 @@ class Contender:
 
     Attributes:
         metric: The metric; each of its scores is studied on its own.
-        stem: Whether it scores stems in place of words. CIDEr stems by itself.
-        name: The name of a metric with one score; the name of that score by default.
+        stem: Whether it scores stems instead of words. CIDEr makes stems itself.
+        name: A name for a metric with one score; by default the name of that score.
     """
 
     metric: Metric
@@ -51,31 +51,17 @@ def contender_names(contenders: Sequence[Contender]) -> tuple[str, ...]:
     """The names of all scores.
 
     Raises:
-        OptionError: There is none, a name occurs twice, a metric of several scores has one name, or one
-            reads captions as they were written.
+        OptionError: There is none, a name occurs twice, a metric of several scores has one name, or a
+            metric reads captions as written.
     """
+    require_tokens(contender.metric for contender in contenders)
     names = [name for contender in contenders for name in contender.names]
     if not names or len(set(names)) < len(names):
         raise OptionError(f"contenders must have different names, at least one (got {', '.join(names)})")
-    check_reads_tokens(contender.metric for contender in contenders)
     for contender in contenders:
         if len(contender.names) < len(contender.metric.names):
             raise OptionError(f"a metric of several scores can't have one name (got {contender.name!r})")
     return tuple(names)
-
-
-def check_reads_tokens(metrics: Iterable[Metric]) -> None:
-    """Refuses metrics of captions as they were written: a study that tokenises first has only the tokens.
-
-    Raises:
-        OptionError: A metric reads captions.
-    """
-    for metric in metrics:
-        if metric.reads != "tokens":
-            raise OptionError(
-                f"{metric.family} must read tokens in this study, which tokenises captions first"
-                " (got a metric of captions as they were written)"
-            )
 
 
 def check_scored(scores: Mapping[str, FloatArray]) -> None:
@@ -96,6 +82,21 @@ def check_scored(scores: Mapping[str, FloatArray]) -> None:
             )
 
 
+def require_tokens(metrics: Iterable[Metric]) -> None:
+    """Checks that metrics read tokens: a study that tokenises its captions once has no others to give.
+
+    Raises:
+        OptionError: A metric reads captions as written.
+    """
+    for metric in metrics:
+        if metric.reads != "tokens":
+            shown = ", ".join((metric.family, *metric.options()))
+            raise OptionError(
+                "'metrics' must read tokens, since this study scores captions that are tokenised once"
+                f" (got {shown}, which reads captions as written)"
+            )
+
+
 def words_of(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:
     """Each different text with its tokens joined by single spaces; each is tokenised once."""
     different = list(dict.fromkeys(texts))
@@ -106,8 +107,8 @@ def words_of(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:
 def stems_of(texts: Iterable[str]) -> dict[str, str]:
     """Each different text of `words_of` with the stems of its words: those that CIDEr compares.
 
-    CIDEr's own stems stay inside the native module, which compares and never shows them. What gives stems
-    to metrics that have none is therefore snowballstemmer, of the same algorithm.
+    The native module does not return CIDEr's stems, so other metrics get theirs from snowballstemmer, which
+    has the same algorithm.
 
     Raises:
         DependencyError: snowballstemmer is not installed.
@@ -124,10 +125,10 @@ def stems_of(texts: Iterable[str]) -> dict[str, str]:
 
 
 def with_frequencies(metric: Metric, corpus: Mapping[ImageId, Sequence[str]], name: str) -> Metric:
-    """The metric with the document frequencies of a corpus of words, where it takes them from references.
+    """The metric with the document frequencies of a corpus, if it would count them in the references.
 
     Args:
-        metric: Any metric; one that uses no document frequencies, or brings its own, stays as it is.
+        metric: Any metric; one that uses no document frequencies, or has its own, is returned unchanged.
         corpus: The words of each image's captions.
         name: What to call the corpus in signatures.
     """
