@@ -34,9 +34,11 @@ pub(crate) struct Head {
     slot: u16,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Cell {
+#[derive(Clone, Copy, Debug)]
+struct Cell<L> {
     first_score: usize,
+    /// The score of each lane's best state.
+    highest: L,
     /// Where the heads of each kind start, and one end.
     heads: [usize; 5],
 }
@@ -52,6 +54,8 @@ struct Edges {
 /// it stays in the cache, and the many changes of a score cause no traffic outside of it.
 struct Current<L> {
     masks: Vec<Mask>,
+    /// Where the scores of the states that the cell has will stand when it is built.
+    slots: Vec<u16>,
     /// Minus infinity in every lane that has no state.
     scores: Vec<L>,
 }
@@ -122,7 +126,7 @@ pub(crate) struct Chart<'a, L> {
     pub(crate) layout: &'a Layout,
     /// The number of words of the batch, the boundary included.
     pub(crate) length: usize,
-    cells: Vec<Cell>,
+    cells: Vec<Cell<L>>,
     cell_numbers: Vec<u32>,
     plain: Vec<Entry>,
     heads: Vec<Head>,
@@ -144,7 +148,11 @@ impl<'a, L: Lanes> Chart<'a, L> {
             heads: Vec::new(),
             places: Places::default(),
             scores: Vec::new(),
-            current: Current { masks: vec![0; layout.states], scores: vec![L::NONE; layout.states] },
+            current: Current {
+                masks: vec![0; layout.states],
+                slots: vec![0; layout.states],
+                scores: vec![L::NONE; layout.states],
+            },
         }
     }
 
@@ -204,6 +212,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
     /// that is being built.
     fn finish(&mut self, start: usize, end: usize) {
         let first_score = self.scores.len();
+        let mut highest = L::NONE;
         let (first_plain, first_word) = (self.plain.len(), self.places.bits.len());
         self.plain.resize(first_plain + self.layout.plain, Entry::default());
         for (word, masks) in self.current.masks.chunks(64).enumerate() {
@@ -216,11 +225,14 @@ impl<'a, L: Lanes> Chart<'a, L> {
             while bits != 0 {
                 let state = 64 * word + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
+                let slot = (self.scores.len() - first_score) as u16;
+                self.current.slots[state] = slot;
                 if state < self.layout.plain {
-                    let slot = (self.scores.len() - first_score) as u16;
                     self.plain[first_plain + state] = Entry { mask: self.current.masks[state], slot };
                 }
-                self.scores.push(std::mem::replace(&mut self.current.scores[state], L::NONE));
+                let score = std::mem::replace(&mut self.current.scores[state], L::NONE);
+                highest.improve(&score);
+                self.scores.push(score);
             }
         }
         let mut heads = [self.heads.len(); 5];
@@ -232,7 +244,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
         }
         self.current.masks.fill(0);
         self.cell_numbers[start * (self.length + 1) + end] = self.cells.len() as u32;
-        self.cells.push(Cell { first_score, heads });
+        self.cells.push(Cell { first_score, highest, heads });
     }
 
     /// A cell at an edge of the sentence has no neighbour there; the boundary is the neighbour of
@@ -246,17 +258,14 @@ impl<'a, L: Lanes> Chart<'a, L> {
 
     fn push_heads(&mut self, kind: Kind, first_word: usize) {
         let list = &self.layout.lists[kind as usize];
-        let mut slot = 0;
-        for (word, &bits) in self.places.bits[first_word..].iter().enumerate() {
-            let mut bits = bits;
+        for (word, (&bits, &is_head)) in self.places.bits[first_word..].iter().zip(&list.is_head).enumerate()
+        {
+            let mut bits = bits & is_head;
             while bits != 0 {
                 let state = 64 * word + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let rules = list.heads[state];
-                if !rules.is_empty() {
-                    self.heads.push(Head { rules, mask: self.current.masks[state], slot });
-                }
-                slot += 1;
+                let (mask, slot) = (self.current.masks[state], self.current.slots[state]);
+                self.heads.push(Head { rules: list.heads[state], mask, slot });
             }
         }
     }
@@ -284,7 +293,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
 pub(crate) struct Finished<'a, L> {
     pub(crate) layout: &'a Layout,
     pub(crate) length: usize,
-    cells: &'a [Cell],
+    cells: &'a [Cell<L>],
     cell_numbers: &'a [u32],
     plain: &'a [Entry],
     heads: &'a [Head],
@@ -343,6 +352,7 @@ impl<L: Lanes> Finished<'_, L> {
             table: self.table(number),
             bits: &self.places.bits[number * words..(number + 1) * words],
             before: &self.places.before[number * words..(number + 1) * words],
+            highest: self.cells[number].highest.get(lane),
             lane,
         })
     }
@@ -353,14 +363,24 @@ pub(crate) struct CellScores<'a, L> {
     table: Table<'a, L>,
     bits: &'a [u64],
     before: &'a [u16],
+    highest: f32,
     lane: usize,
 }
 
 impl<L: Lanes> CellScores<'_, L> {
-    /// Whether the lane has a plain state, which is quickly asked.
+    /// The score of the lane's best state.
+    pub(crate) fn highest(&self) -> f32 {
+        self.highest
+    }
+
+    /// The score of a plain state, minus infinity if the lane has none.
     #[inline(always)]
-    pub(crate) fn has_plain(&self, state: u16) -> bool {
-        self.table.plain[usize::from(state)].mask >> self.lane & 1 != 0
+    pub(crate) fn get_plain(&self, state: u16) -> f32 {
+        let entry = self.table.plain[usize::from(state)];
+        match entry.mask >> self.lane & 1 {
+            0 => f32::NEG_INFINITY,
+            _ => self.table.scores[usize::from(entry.slot)].get(self.lane),
+        }
     }
 
     /// The score of any state, minus infinity if the lane has none.

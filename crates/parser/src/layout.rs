@@ -76,6 +76,8 @@ impl HeadRules {
 pub(crate) struct RuleList {
     /// The place of each state's rules.
     pub(crate) heads: Vec<HeadRules>,
+    /// A bit for each state, set if it has rules here.
+    pub(crate) is_head: Vec<u64>,
     pub(crate) rules: Vec<ListedRule>,
 }
 
@@ -360,8 +362,13 @@ fn rule_list(rules: &Rules, order: &Order, kinds: &[Kind], uses: &[Use], kind: K
             only_right: count(Use::OnlyRight),
         }
     };
-    let heads = (0..rules.names.len() as u16).map(head_rules).collect();
-    RuleList { heads, rules: lists.entries.into_iter().map(|(_, rule)| rule).collect() }
+    let heads: Vec<HeadRules> = (0..rules.names.len() as u16).map(head_rules).collect();
+    let bits = |heads: &[HeadRules]| {
+        let bit = |(bit, rules): (usize, &HeadRules)| u64::from(!rules.is_empty()) << bit;
+        heads.iter().enumerate().map(bit).sum()
+    };
+    let is_head = heads.chunks(64).map(bits).collect();
+    RuleList { heads, is_head, rules: lists.entries.into_iter().map(|(_, rule)| rule).collect() }
 }
 
 /// Children ascend in the file's order, which is the reference's.
