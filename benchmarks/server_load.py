@@ -71,7 +71,7 @@ def _fill(folder: Path) -> None:
     from capeval_server.challenges.models import ReferenceVersion
     from capeval_server.examples import write_example
     from capeval_server.leaderboards.questions import score_names
-    from capeval_server.organising.importing import import_challenge
+    from capeval_server.organising.definition_files import import_challenge
     from capeval_server.submissions.models import Result, Score, Submission
     from capeval_server.teams.models import Membership, Team
 

@@ -29,7 +29,7 @@ FORGETFUL = """
 import os, time, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
 django.setup()
-from capeval_server.submissions.worker import work_once
+from capeval_server.jobs.worker import work_once
 while True:
     work_once() or time.sleep(0.05)
 """
@@ -89,7 +89,7 @@ def _make(folder: Path) -> bytes:
     django.setup()
     from django.contrib.auth.models import User
 
-    from capeval_server.organising.importing import import_challenge
+    from capeval_server.organising.definition_files import import_challenge
     from capeval_server.teams.joining import make_team
 
     subprocess.run(python("-m", "capeval_server", "migrate"), check=True)

@@ -19,12 +19,17 @@ __all__ = [
     "MeteorOptions",
     "MeteorReferences",
     "MeteorTables",
+    "SentenceStages",
+    "SentenceTooLongError",
+    "SpiceModel",
+    "SpiceReferences",
     "TokenizedCandidates",
     "TokenizedReferences",
     "TokenizerOptions",
     "__version__",
     "bleu_statistics",
     "compile_meteor_tables",
+    "compile_spice_model",
     "meteor_align",
     "meteor_scores",
     "read_annotations",
@@ -37,6 +42,7 @@ __all__ = [
     "rouge_l_statistics",
     "rouge_n_statistics",
     "rouge_s_statistics",
+    "spice_tuples",
     "tokenize",
     "tokenize_lines",
 ]
@@ -324,4 +330,126 @@ def meteor_align(
     Returns:
         The words of both, the matches (start and length in the candidate, start and length in the
         reference, stage, weight), the number of chunks, and precision, recall, F mean, penalty and score.
+    """
+
+class SentenceTooLongError(ValueError):
+    """A sentence that is too long: `args` are the caption's position and the sentence's number of tokens."""
+
+@final
+class SentenceStages:
+    """What is known of a sentence; edges are relation, governor and dependent.
+
+    A word of an edge is its number, from 1, and which copy of it is meant; the governor of a root is 0.
+    """
+
+    @property
+    def tokens(self) -> list[str]: ...
+    @property
+    def tags(self) -> list[str]: ...
+    @property
+    def lemmas(self) -> list[str]: ...
+    @property
+    def score(self) -> float: ...
+    @property
+    def tree(self) -> str: ...
+    @property
+    def basic(self) -> list[tuple[str, tuple[int, int], tuple[int, int]]]: ...
+    @property
+    def processed(self) -> list[tuple[str, tuple[int, int], tuple[int, int]]]: ...
+    @property
+    def rewritten(self) -> list[tuple[str, tuple[int, int], tuple[int, int]]]: ...
+
+@final
+class SpiceModel:
+    """SPICE's grammar, rules, word lists and synonyms, mapped into memory."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this model from others."""
+
+    @staticmethod
+    def open(path: Path) -> SpiceModel:
+        """Maps a file and makes its rules ready.
+
+        Raises:
+            OSError: The file can't be read.
+            ResourceError: It is no such file, of another version, or not whole.
+        """
+
+    def verify(self) -> None:
+        """Reads all of the model and compares its checksum.
+
+        Raises:
+            ResourceError: It is damaged.
+        """
+
+    def parse(self, texts: list[str], longest: int) -> list[bytes]:
+        """The parse of each text: its tuples, packed.
+
+        Raises:
+            SentenceTooLongError: A sentence has more than `longest` tokens.
+            ResourceError: The model is damaged.
+        """
+
+    def stages(self, texts: list[str], longest: int) -> list[list[SentenceStages]]:
+        """What is known of each sentence of each text.
+
+        Raises:
+            SentenceTooLongError: A sentence has more than `longest` tokens.
+            ResourceError: The model is damaged.
+        """
+
+@final
+class SpiceReferences:
+    """The scene graphs of the references of images, merged."""
+
+    def __new__(cls, model: SpiceModel, parses: list[list[bytes]]) -> SpiceReferences:
+        """Merges graphs; `parses` has those of each image's references.
+
+        Raises:
+            ResourceError: A parse is damaged.
+        """
+
+    def counts(self, images: NDArray[np.int64], parses: list[bytes]) -> NDArray[np.float64]:
+        """Counts of shape (captions, categories, 3): tuples of the candidate, of the references, and matched.
+
+        Categories are all tuples, objects, attributes, relations, colours, sizes, numbers.
+
+        Raises:
+            ResourceError: A parse is damaged.
+        """
+
+    def compare(
+        self, image: int, parse: bytes
+    ) -> tuple[
+        tuple[list[tuple[str, bool, list[tuple[str, bool]]]], list[tuple[int, str, int, bool]]],
+        tuple[list[tuple[str, bool, list[tuple[str, bool]]]], list[tuple[int, str, int, bool]]],
+    ]:
+        """The scene graphs of a candidate and of the references of its image.
+
+        Objects with name, whether the other graph has it, and attributes; relations with the position of the
+        subject, name, position of the object, and whether the other graph has it.
+        """
+
+def compile_spice_model(
+    *,
+    models: Path,
+    corenlp: Path,
+    scene_graph_parser: Path,
+    spice: Path,
+    synsets: bytes,
+    exceptions: bytes,
+) -> bytes:
+    """The compiled model, from the reference's jars and METEOR's synonyms.
+
+    Raises:
+        OSError: A jar can't be read.
+        ResourceError: A jar is not that of the reference.
+    """
+
+def spice_tuples(parse: bytes) -> list[list[str]]:
+    """The tuples of a parse, one to three texts each, before any are merged.
+
+    Raises:
+        ResourceError: The parse is damaged.
     """

@@ -1,4 +1,4 @@
-"""A server to look at: the COCO challenge, an account, and a few simple methods on its leaderboard."""
+"""The demo: the COCO challenge, an account, and a few simple methods on its leaderboard."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from capeval.sampling import python_random
 from capeval_server.accounts.users import make_user
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.examples import write_example
-from capeval_server.organising.importing import import_challenge
-from capeval_server.submissions import intake, standing, worker
+from capeval_server.jobs import worker
+from capeval_server.organising.definition_files import import_challenge
+from capeval_server.submissions import intake, standing
 from capeval_server.submissions.models import UNFINISHED, Submission
 from capeval_server.teams.joining import make_team
 

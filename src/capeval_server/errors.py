@@ -1,4 +1,4 @@
-"""What can be wrong with what people give the server; each message may be shown to them."""
+"""Errors in requests and uploads. Their messages are shown to users."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from capeval.errors import CapevalError
 __all__ = [
     "ChallengeError",
     "ConflictError",
+    "NotFoundError",
     "PhaseError",
     "QuestionError",
     "QuotaError",
@@ -20,11 +21,18 @@ __all__ = [
 
 
 class ChallengeError(CapevalError, ValueError):
-    """A challenge's files are not what they must be."""
+    """A challenge's definition or files are not valid."""
 
 
 class ConflictError(CapevalError, ValueError):
-    """What was to be changed changed meanwhile."""
+    """Somebody else changed it meanwhile."""
+
+
+class NotFoundError(CapevalError, LookupError):
+    """It does not exist, or the user may not see it; the message does not say which."""
+
+    def __init__(self) -> None:
+        super().__init__("not found")
 
 
 class UploadError(CapevalError, ValueError):
@@ -44,7 +52,7 @@ class PhaseError(CapevalError, ValueError):
 
 
 class QuestionError(CapevalError, ValueError):
-    """A leaderboard can't be shown so."""
+    """A leaderboard can't be shown as asked for."""
 
 
 class QuotaError(CapevalError, ValueError):
@@ -59,19 +67,19 @@ class QuotaError(CapevalError, ValueError):
         self.allowed_from = allowed_from
 
     def seconds_left(self, now: datetime) -> int | None:
-        """For how many seconds to wait before trying again; none if that is in vain."""
+        """For how many seconds to wait before trying again; none if no more are allowed."""
         if self.allowed_from is None:
             return None
         return max(int((self.allowed_from - now).total_seconds()) + 1, 1)
 
 
 class RepeatedKeyError(CapevalError, ValueError):
-    """An idempotency key was used before, for something else."""
+    """An idempotency key was already used for another upload."""
 
 
 class TeamError(CapevalError, ValueError):
-    """A user can't join or leave so, or must join first."""
+    """A user can't join or leave, or must join first."""
 
 
 class StandingError(CapevalError, ValueError):
-    """A submission can't stand, be withdrawn or be marked so."""
+    """A submission can't be put on the leaderboard, withdrawn, marked or scored again."""

@@ -29,6 +29,7 @@ INSTALLED_APPS = [
     "ninja",
     "capeval_server.accounts",
     "capeval_server.challenges",
+    "capeval_server.jobs",
     "capeval_server.organising",
     "capeval_server.teams",
     "capeval_server.submissions",
@@ -48,6 +49,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "capeval_server.statuses.ErrorPages",
 ]
 ROOT_URLCONF = "capeval_server.urls"
 WSGI_APPLICATION = "capeval_server.wsgi.application"
@@ -133,7 +135,7 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LOGIN_URL = "account_login"
-LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "/"
+LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "home"
 ACCOUNT_ADAPTER = "capeval_server.accounts.adapter.Adapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_FORMS = {"login": "capeval_server.accounts.forms.SignInForm"}

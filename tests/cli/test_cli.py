@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pty
+import select
 import signal
 import struct
 import subprocess
@@ -23,7 +24,7 @@ import pytest
 import capeval
 from capeval.cli.console import system_names
 from capeval.metrics import METRICS
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 REFERENCES = [
     {"image_id": image, "caption": caption}
@@ -40,7 +41,7 @@ COMMANDS = ("score", "compare", "check", "submit", "tokenize", "data", "demo", "
 
 def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "capeval", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, timeout=120, check=False, **options)
+    return subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, **options)
 
 
 def output(*arguments: str | Path, **options: Any) -> str:
@@ -163,11 +164,11 @@ def test_outputs_are_checked_before_any_work(files: Path) -> None:
     before = {path: path.read_bytes() for path in files.iterdir()}
     assert "No such file" in refusal("score", *paths, "--report", files / "r.html", "-o", files / "no" / "y")
     both = files / "both"
-    assert "another result goes there" in refusal("score", *paths, "--report", both, "-o", both)
+    assert "another result is written to it" in refusal("score", *paths, "--report", both, "-o", both)
     (files / "link.json").symlink_to(files / "a.json")
     for command, *read in (("score", *paths), ("compare", *paths, files / "b.json"), ("tokenize", paths[1])):
         message = refusal(command, *read, "-o", files / "link.json")
-        assert message == f"capeval: error: {files / 'link.json'} can't be written to: it is read\n"
+        assert message == f"capeval: error: {files / 'link.json'} can't be written to: it is also read\n"
     (files / "link.json").unlink()
     assert {path: path.read_bytes() for path in files.iterdir()} == before
 
@@ -193,7 +194,7 @@ def test_scores_of_images_refuse_what_they_do_not_show(files: Path) -> None:
     (files / "s.json").write_text('{"x": [1]}')
     paths = files / "references.json", files / "a.json", "-m", "ROUGE-L", "--per-image"
     for option in (["--bootstrap"], ["--subset", files / "s.json"]):
-        assert "'--per-image' shows neither" in refusal("score", *paths, *option)
+        assert "has neither intervals nor subsets" in refusal("score", *paths, *option)
         report = json.loads(output("score", *paths, *option, "-f", "json"))
         assert {"subsets", "intervals"} & report.keys()
         # Here they are in the page.
@@ -257,7 +258,7 @@ def test_closed_streams_take_and_give_nothing(files: Path) -> None:
     paths = f"{files / 'references.json'} {files / 'a.json'} -m ROUGE-L"
     for shell in (f"score {paths} >&-", f"score {paths} 2>&- >&-", "tokenize - <&-", "--version >&-"):
         command = f"{sys.executable} -m capeval {shell}"
-        done = subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=120)
+        done = subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=PATIENCE)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -472,19 +473,27 @@ def _everything(terminal: int) -> bytes:
 
 def test_progress_shows_on_a_terminal_alone(files: Path) -> None:
     code = (
-        "import time; from capeval.cli.console import Steps\n"
+        "import sys, time; from capeval.cli.console import Steps\n"
         "with Steps(2) as steps:\n"
-        "    steps.next('Reading [x]'); time.sleep(1.6); steps.next('Scoring'); time.sleep(0.4)\n"
+        "    steps.next('Reading [x]'); {}; steps.next('Scoring')\n"
     )
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", code]
-    with subprocess.Popen(command, stderr=theirs, env={**os.environ, "TERM": "xterm"}) as process:
+    command = [sys.executable, "-c", code.format("sys.stdin.readline()")]
+    environment = {**os.environ, "TERM": "xterm"}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=theirs, env=environment) as process:
         os.close(theirs)
-        shown = _everything(ours)
+        shown = b""
+        while b"Reading [x]" not in shown:
+            readable, _, _ = select.select([ours], [], [], PATIENCE)
+            assert readable, shown
+            shown += os.read(ours, 100_000)
+        process.communicate(b"\n")
+        _everything(ours)
     assert process.returncode == 0
-    assert b"Reading [x]" in shown
     os.close(ours)
-    silent = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    # Longer than until it shows on a terminal.
+    command = [sys.executable, "-c", code.format("time.sleep(1.5)")]
+    silent = subprocess.run(command, capture_output=True, check=True)
     assert (silent.stdout, silent.stderr) == (b"", b"")
 
 

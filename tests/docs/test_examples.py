@@ -25,6 +25,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
 FENCE = re.compile(r"^( *)```(\w+)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
@@ -148,7 +150,7 @@ def test_commands(page: Path, folder: Path) -> None:
             env=environment,
             capture_output=True,
             encoding="utf-8",
-            timeout=600,
+            timeout=PATIENCE,
             check=False,
         )
         where = f"{name(page)}:{command.line}: {command.text}\n{done.stdout}{done.stderr}"

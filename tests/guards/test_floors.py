@@ -14,7 +14,7 @@ SERVER = PROJECT / "src" / "capeval_server"
 # The floor of each module or folder of the package, from the ground up. Modules of one floor may import
 # each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("checks", "errors", "files", "messages", "spreadsheets"),
+    ("checks", "errors", "files", "messages", "progress", "spreadsheets"),
     ("_native", "types"),
     ("tokenization", "formats", "resources", "sampling"),
     ("metrics",),
@@ -34,8 +34,8 @@ SHARED_METRICS = ("base", "registry", "__init__")
 
 # The same of the server: its applications, and above them what puts them together.
 SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
-    ("__init__", "environment", "errors", "examples", "staff"),
-    ("accounts", "challenges"),
+    ("__init__", "environment", "errors", "examples", "staff", "statuses"),
+    ("accounts", "challenges", "jobs"),
     ("teams",),
     ("submissions",),
     ("leaderboards",),
@@ -156,12 +156,32 @@ CRATES = {
     "metrics": {"capeval-tokens"},
     "meteor": {"capeval-tables", "capeval-tokens"},
     "parser": {"capeval-ptb", "capeval-tables"},
+    "dependencies": {"capeval-ptb"},
+    "lemmas": {"capeval-tables"},
+    "spice": {
+        "capeval-dependencies",
+        "capeval-lemmas",
+        "capeval-meteor",
+        "capeval-parser",
+        "capeval-ptb",
+        "capeval-tables",
+    },
+    "classfiles": {
+        "capeval-dependencies",
+        "capeval-lemmas",
+        "capeval-meteor",
+        "capeval-parser",
+        "capeval-spice",
+        "capeval-tables",
+    },
     "python": {
         "capeval-ptb",
         "capeval-formats",
         "capeval-tokens",
         "capeval-metrics",
         "capeval-meteor",
+        "capeval-classfiles",
+        "capeval-spice",
     },
 }
 

@@ -6,26 +6,16 @@ import subprocess
 import sys
 import tomllib
 from importlib import import_module
-from pathlib import Path
 
-import httpx
 import pytest
 import typer
 from django.core.management import call_command
 
-from tests.server.conftest import PROJECT, Server
-
-
-@pytest.fixture
-def fresh(tmp_path: Path) -> Server:
-    """A server of which nothing is made yet."""
-    return Server(tmp_path, None)
+from tests.server.processes import PROJECT, Server
 
 
 def refused(server: Server, *arguments: str) -> str:
-    done = subprocess.run(
-        server.command(*arguments), env=server.env, capture_output=True, text=True, check=False
-    )
+    done = server.done(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     return done.stderr
 
@@ -84,13 +74,45 @@ def test_users_and_tokens(fresh: Server) -> None:
     assert "'name'" in refused(fresh, "user", "a b")
     text = fresh.run("token", "ann", "laptop").strip()
     assert text.startswith("capeval_")
-    assert "must be new among ann's tokens (got 'laptop')" in refused(fresh, "token", "ann", "laptop")
+    assert "must not be the name of another token of ann (got 'laptop')" in refused(
+        fresh, "token", "ann", "laptop"
+    )
     assert "must be the name of a user (got 'bob')" in refused(fresh, "token", "bob", "laptop")
     assert fresh.run("token", "ann", "laptop", "--revoke") == "laptop: revoked\n"
     assert "must be the name of one of ann's tokens" in refused(fresh, "token", "ann", "laptop", "--revoke")
     assert "must be the id of a submission" in refused(fresh, "rerun", "x")
     assert text.encode() not in (fresh.folder / "data" / "capeval.sqlite3").read_bytes()
     assert (fresh.folder / "data" / "secret-key").stat().st_mode & 0o777 == 0o600
+
+
+HISTORY = """
+from capeval_server.organising.models import Action
+for action in Action.objects.order_by("pk"):
+    print(action)
+"""
+
+
+def test_commands_are_in_the_history(fresh: Server) -> None:
+    fresh.prepare()
+    fresh.run("import", str(fresh.folder / "small" / "challenge.toml"))
+    path = fresh.folder / "small" / "challenge.toml"
+    path.write_text(path.read_text().replace("quota_total = 20", "quota_total = 21"))
+    fresh.run("import", str(path))
+    fresh.run("organiser", "small", "user1")
+    assert "is an organiser already" in refused(fresh, "organiser", "small", "user1")
+    fresh.run("organiser", "small", "user1", "--remove")
+    assert "is no organiser of 'small'" in refused(fresh, "organiser", "small", "user1", "--remove")
+    assert "must be the name of a user (got 'nobody')" in refused(fresh, "organiser", "small", "nobody")
+    # The same files again changed nothing.
+    assert fresh.python(HISTORY).splitlines() == [
+        f"the command line {what}"
+        for what in (
+            "made the challenge from files",
+            "changed the challenge from files: phases.open.quota_total",
+            "made user1 an organiser",
+            "removed user1 from the organisers",
+        )
+    ]
 
 
 @pytest.mark.parametrize(
@@ -115,14 +137,11 @@ def test_behind_a_proxy(fresh: Server, https: str, statuses: dict[str | None, in
     fresh.env["CAPEVAL_SERVER_HTTPS"] = https
     fresh.run("migrate")
     fresh.start()
-    try:
-        for proxy, status in statuses.items():
-            headers = {"X-Forwarded-Proto": proxy} if proxy else {}
-            answer = httpx.get(f"{fresh.address}/challenges", headers=headers)
-            assert answer.status_code == status
-            assert ("Strict-Transport-Security" in answer.headers) == (https == "1" and status == 200)
-    finally:
-        fresh.stop()
+    for proxy, status in statuses.items():
+        headers = {"X-Forwarded-Proto": proxy} if proxy else {}
+        answer = fresh.client.get(f"{fresh.address}/challenges", headers=headers)
+        assert answer.status_code == status
+        assert ("Strict-Transport-Security" in answer.headers) == (https == "1" and status == 200)
 
 
 @pytest.mark.django_db

@@ -20,26 +20,22 @@ from capeval.evaluation import Evaluator
 from capeval.significance import compare, resample
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Phase, ReferenceVersion
+from capeval_server.jobs.models import Worker
 from capeval_server.leaderboards import ranking
 from capeval_server.leaderboards.citing import bibtex, fingerprint
 from capeval_server.leaderboards.exports import to_csv
 from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.questions import ask
 from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
-from capeval_server.submissions.models import Result, Score, Submission, Worker
+from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.queue import jobs
-from tests.server.boards import around, baseline, make_challenge, score, stand, version
-from tests.server.conftest import CAPTIONS
+from tests.server.boards import around, baseline, score, stand, version
+from tests.server.kit import CAPTIONS
 
 pytestmark = pytest.mark.django_db
 
 API = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
 PAGE = "/small/open/?split=val&references=c2"
-
-
-@pytest.fixture
-def phase(tmp_path: Path) -> Phase:
-    return make_challenge(tmp_path)
 
 
 def board(phase: Phase, **asked: Any) -> Leaderboard:
@@ -165,7 +161,7 @@ def test_versions_are_never_mixed(phase: Phase) -> None:
     was = board(phase, version=1)
     assert (was.rescoring, order(was)) == (0, [("b", 1), ("a", 2), ("c", None)])
     page = Client().get(f"{PAGE}&version=1").content.decode()
-    assert "These are scores of version 1 of the references. Version 2 counts now" in page
+    assert "These scores are by version 1 of the references. The current version is 2" in page
     answer = Client().get(f"{API}&version=1").json()
     assert (answer["version"], answer["current"]) == (1, False)
     assert Client().get(API).json()["version"] == 2

@@ -29,12 +29,12 @@ from django.urls import get_resolver
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.examples import write_example
-from capeval_server.organising.importing import import_challenge
-from capeval_server.submissions import worker
+from capeval_server.jobs import worker
+from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Team
-from tests.server.conftest import CAPTIONS, RESULTS, results
+from tests.server.kit import CAPTIONS, RESULTS, results
 
 pytestmark = pytest.mark.django_db
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from html import unescape
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,12 +16,13 @@ from django.utils import timezone
 
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.challenges.names import NOT_CHALLENGES, NOT_PHASES
+from capeval_server.jobs.models import Worker
 from capeval_server.leaderboards import ranking
 from capeval_server.pages.markdown import excerpt, to_html
-from capeval_server.pages.tables import safe_link
+from capeval_server.pages.public.tables import safe_link
 from capeval_server.submissions import queue
-from capeval_server.submissions.models import Score, Submission, Worker
-from tests.server.boards import around, baseline, make_challenge, stand
+from capeval_server.submissions.models import Score, Submission
+from tests.server.boards import around, baseline, stand
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
@@ -32,11 +32,6 @@ CITE = "/small/open/cite/?split=val&references=c2"
 PLOT = "/small/open/plot.svg?split=val&references=c2"
 API = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
 PAGES = ("/", "/small/", BOARD, f"{BOARD}&subset=animals&sort_by=BLEU-1&order=worst", CITE, "/jobs/")
-
-
-@pytest.fixture
-def phase(tmp_path: Path) -> Phase:
-    return make_challenge(tmp_path)
 
 
 def page(path: str, status: int = 200) -> str:
@@ -279,7 +274,7 @@ def test_hidden_leaderboards_tell_nothing(phase: Phase, leaderboard: str, opens:
     phase.challenge.organisers.add(organiser)
     client = Client()
     client.force_login(organiser)
-    assert b"Only organisers see this leaderboard" in client.get(BOARD).content
+    assert b"Only organisers can see this leaderboard" in client.get(BOARD).content
     for path in HIDDEN:
         assert client.get(path).status_code == 200
     Phase.objects.update(closes=timezone.now())
@@ -312,18 +307,18 @@ def test_citing(phase: Phase) -> None:
     assert f"{as_of[1]}:{as_of[2]}:{as_of[3]} UTC; 2 rows" in html
     parts = urlsplit(permalink)
     cited = f"{parts.path}?{parts.query}"
-    assert "This is what was cited" in page(cited)
+    assert "Nothing has changed since" in page(cited)
     # What came later is not in it, so it is the same still.
     stand("c", 3.0, created=timezone.now() + timedelta(minutes=1))
     html = page(cited)
-    assert "This is what was cited" in html
+    assert "Nothing has changed since" in html
     assert ">c</a>" not in html
     Submission.objects.filter(pk=first.pk).update(stands=False)
-    assert "This is not all that was cited" in page(cited)
+    assert "This leaderboard has changed since" in page(cited)
     Submission.objects.filter(pk=first.pk).update(stands=True)
-    assert "This is what was cited" in page(cited)
+    assert "Nothing has changed since" in page(cited)
     Score.objects.filter(result__submission=second).update(value=2.1)
-    assert "This is not all that was cited" in page(cited)
+    assert "This leaderboard has changed since" in page(cited)
 
 
 def test_jobs(phase: Phase) -> None:

@@ -18,22 +18,27 @@ import capeval
 from capeval.significance import Resampled, compare, difference
 from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
 from capeval_server.examples import write_example
-from capeval_server.organising.importing import import_challenge
+from capeval_server.jobs import leases
+from capeval_server.jobs.handlers import handlers
+from capeval_server.jobs.leases import LostLeaseError
+from capeval_server.jobs.models import Job, Worker
+from capeval_server.jobs.worker import Heartbeat, work_once
+from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions.intake import submit
-from capeval_server.submissions.leases import LostLeaseError, claim, finish, rerun
-from capeval_server.submissions.models import ImageScores, Result, Score, Submission, Worker
-from capeval_server.submissions.scoring import Outcome, Scorer, Task
-from capeval_server.submissions.stored import (
+from capeval_server.submissions.lifecycle import SCORING, rerun
+from capeval_server.submissions.models import ImageScores, Result, Score, Submission
+from capeval_server.submissions.packing import (
     image_scores_of,
     packed_image_scores,
     packed_samples,
     samples_of,
 )
+from capeval_server.submissions.recording import write
+from capeval_server.submissions.scoring import Outcome, Scorer, Task
 from capeval_server.submissions.tidying import SCRATCH, tidy
-from capeval_server.submissions.worker import Heartbeat, work_once
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Team
-from tests.server.conftest import CAPTIONS, RESULTS, results
+from tests.server.kit import CAPTIONS, RESULTS, results
 
 pytestmark = pytest.mark.django_db
 
@@ -144,7 +149,7 @@ def test_references_that_are_public_no_more_lose_the_scores_of_images(path: Path
 def test_references_hidden_while_a_submission_is_scored_keep_no_scores_of_images(path: Path) -> None:
     submission = Submission.objects.get()
     rerun(submission)
-    held = claim()
+    held = leases.claim([SCORING], "here")
     assert held is not None
     (version,) = ReferenceVersion.objects.filter(reference_set__name="c1")
     outcome = Outcome(
@@ -155,21 +160,22 @@ def test_references_hidden_while_a_submission_is_scored_keep_no_scores_of_images
     )
     path.write_text(path.read_text().replace("public = true", "public = false"))
     import_challenge(path)
-    finish(held, [(version, outcome)])
+    write(held, [(version, outcome)])
     assert submission.results.get().scores.get().value == 0.5
     assert not ImageScores.objects.exists()
 
 
 def test_a_job_that_is_given_twice_is_finished_once(path: Path) -> None:
     submission = Submission.objects.get()
+    key = str(submission.pk)
     rerun(submission)
-    first = claim()
+    first = leases.claim([SCORING], "here")
     assert first is not None
-    assert claim() is None
-    Submission.objects.update(lease_until=timezone.now())
-    second = claim()
+    assert leases.claim([SCORING], "here") is None
+    Job.objects.update(available_from=timezone.now())
+    second = leases.claim([SCORING], "here")
     assert second is not None
-    assert (first.pk, first.attempt, second.pk, second.attempt) == (submission.pk, 1, submission.pk, 2)
+    assert (first.subject, first.attempt, second.subject, second.attempt) == (key, 1, key, 2)
     versions = ReferenceVersion.objects.order_by("pk")
     outcomes = [
         (version, Outcome(metric=metric, scores=[{"subset": "", "name": metric, "value": 0.5}]))
@@ -177,11 +183,11 @@ def test_a_job_that_is_given_twice_is_finished_once(path: Path) -> None:
         for metric in ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
     ]
     with pytest.raises(LostLeaseError):
-        finish(first, outcomes)
+        write(first, outcomes)
     assert not Result.objects.exists()
-    finish(second, outcomes)
+    write(second, outcomes)
     with pytest.raises(LostLeaseError):
-        finish(second, outcomes)
+        write(second, outcomes)
     assert Result.objects.count() == 8
     assert Submission.objects.get().state == "scored"
 
@@ -219,10 +225,10 @@ def test_what_is_prepared_is_scored_with_first(
     monkeypatch.setattr(Scorer, "score", noted)
     submission = Submission.objects.get()
     c2, c1 = ReferenceVersion.objects.order_by("pk").values_list("pk", flat=True)
-    with Scorer() as scorer:
+    with handlers() as opened:
         for _ in range(2):
             rerun(submission)
-            assert work_once(scorer)
+            assert work_once(opened)
             # Written in one order all the same.
             written = submission.results.order_by("pk").values_list("reference_version", flat=True)
             assert list(written) == [c2] * 4 + [c1] * 4

@@ -18,8 +18,8 @@ def test_every_name_is_there() -> None:
 
 
 def test_an_unknown_name_is_refused() -> None:
-    with pytest.raises(AttributeError, match="module 'capeval' has no attribute 'Spice'"):
-        _ = capeval.Spice  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="module 'capeval' has no attribute 'Spyce'"):
+        _ = capeval.Spyce  # type: ignore[attr-defined]
 
 
 def test_help_imports_nothing_that_scores() -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from capeval import Meteor, _native
 from capeval.errors import ResourceError
-from capeval.resources import installed, meteor
+from capeval.resources import compiled, installed, meteor
+from tests.waiting import PATIENCE
 
 OPEN = "import sys, pathlib; from capeval.resources.meteor import compiled_tables; "
 OPEN += "print(compiled_tables(pathlib.Path(sys.argv[1])))"
@@ -36,7 +37,7 @@ def test_damaged_tables_are_made_again_by_one_of_several_processes(tmp_path: Pat
         subprocess.Popen([sys.executable, "-c", OPEN, tmp_path], stdout=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
-    answers = [process.communicate(timeout=300)[0].strip() for process in processes]
+    answers = [process.communicate(timeout=PATIENCE)[0].strip() for process in processes]
     assert answers == [str(path)] * 3
     assert [process.returncode for process in processes] == [0] * 3
     assert path.read_bytes() == sound
@@ -66,7 +67,7 @@ def test_sound_tables_in_a_folder_that_is_read_only_will_do(
         raise PermissionError(f"{path} is read-only")
 
     # Permissions would not stop root.
-    monkeypatch.setattr(meteor, "written_whole", refuse)
+    monkeypatch.setattr(compiled, "written_whole", refuse)
     assert meteor.compiled_tables(tmp_path, lambda _: pytest.fail("compiled again")) == path
 
 
@@ -114,13 +115,15 @@ def installed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **replaced: 
 
 def test_damaged_paraphrases_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed_copy(tmp_path, monkeypatch, paraphrase=b"not gzip")
-    with pytest.raises(ResourceError, match=r"paraphrase-en\.gz is not that of .*pip install pycocoevalcap"):
+    with pytest.raises(
+        ResourceError, match=r"paraphrase-en\.gz must be the file of .*pip install pycocoevalcap"
+    ):
         meteor.compiled_tables(tmp_path / "cache")
 
 
 def test_a_damaged_jar_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed_copy(tmp_path, monkeypatch, jar=b"PK not a zip")
-    with pytest.raises(ResourceError, match=r"meteor-1\.5\.jar is not that of pycocoevalcap 1\.2"):
+    with pytest.raises(ResourceError, match=r"meteor-1\.5\.jar must be the file of pycocoevalcap 1\.2"):
         meteor.compiled_tables(tmp_path / "cache")
 
 

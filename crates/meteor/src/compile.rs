@@ -3,14 +3,15 @@
 use std::io::{BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 
-use capeval_tables::{Contents, write};
+use capeval_tables::{Contents, Kind, write};
 use capeval_tokens::Vocabulary;
 use flate2::bufread::MultiGzDecoder;
 use rustc_hash::FxHashMap;
 
 use crate::error::{CompileError, Source};
 use crate::tables::{
-    FUNCTION, HAS_BASES, HAS_SYNSETS, IS_PARAPHRASE, KIND, NUMERIC_PREFIX, PREFIX, step_bit, word_hash,
+    FUNCTION, HAS_BASES, HAS_SYNSETS, IS_PARAPHRASE, KIND, NUMERIC_PREFIX, PREFIX, SYNONYMS, step_bit,
+    word_hash,
 };
 
 /// The texts that METEOR 1.5 reads for English, as buffered readers of their bytes.
@@ -27,15 +28,15 @@ pub struct Sources<'a> {
     pub paraphrases: &'a mut dyn BufRead,
 }
 
-/// Hears the number of paraphrase pairs read, and may stop the work.
+/// Called with the number of paraphrase pairs read; may stop the work.
 pub type Progress<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
 
-/// Compile the sources. `progress` hears the number of paraphrase pairs read, now and then.
+/// Compile the sources. `progress` is called now and then with the number of paraphrase pairs read.
 ///
 /// Takes about the time of decompressing the paraphrases and some 400 MB for METEOR's own sources.
 ///
 /// # Errors
-/// A [`CompileError`] names the source and the line that is not as it must be.
+/// A [`CompileError`] names the source and the line that is wrong.
 pub fn compile(sources: Sources<'_>, progress: Progress<'_>) -> Result<Vec<u8>, CompileError> {
     let mut lexicon = Lexicon::default();
     let phrases = Phrases::read(sources.paraphrases, &mut lexicon, progress)?;
@@ -47,7 +48,24 @@ pub fn compile(sources: Sources<'_>, progress: Progress<'_>) -> Result<Vec<u8>, 
         return Err(CompileError::TooLarge("words"));
     }
     let trie = phrases.into_trie(lexicon.words.len());
-    Ok(lexicon.into_file(&trie))
+    Ok(lexicon.into_file(KIND, &trie))
+}
+
+/// Compile the synonyms alone, for [`crate::Synonyms`]: `synonym/english.synsets` and
+/// `synonym/english.exceptions` of the METEOR jar.
+///
+/// # Errors
+/// A [`CompileError`] names the source and the line that is not as it must be.
+pub fn compile_synonyms(
+    synsets: &mut dyn BufRead,
+    exceptions: &mut dyn BufRead,
+) -> Result<Vec<u8>, CompileError> {
+    let mut lexicon = Lexicon::default();
+    lexicon.read_synsets(synsets)?;
+    lexicon.read_exceptions(exceptions)?;
+    let no_phrases = Phrases { children: FxHashMap::default(), pairs: Vec::new() };
+    let trie = no_phrases.into_trie(lexicon.words.len());
+    Ok(lexicon.into_file(SYNONYMS, &trie))
 }
 
 /// The lines of a source with their numbers.
@@ -158,7 +176,7 @@ impl Lexicon {
         if found { Ok(()) } else { Err(CompileError::Empty(Source::Prefixes)) }
     }
 
-    fn into_file(self, trie: &Trie) -> Vec<u8> {
+    fn into_file(self, kind: Kind, trie: &Trie) -> Vec<u8> {
         let count = self.words.len() as u32;
         let (mut ends, mut bytes, mut flags) = (Vec::new(), Vec::new(), Vec::new());
         let (mut synset_starts, mut synsets) = (vec![0], Vec::new());
@@ -188,7 +206,7 @@ impl Lexicon {
             Contents::of("step_filter", &trie.step_filter),
             Contents::of("paraphrases", &trie.paraphrases),
         ];
-        write(KIND, &sections)
+        write(kind, &sections)
     }
 }
 

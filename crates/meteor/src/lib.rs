@@ -58,13 +58,13 @@ mod tables;
 mod words;
 
 pub use alignment::{AlignedMatch, Alignment, align};
-pub use compile::{Progress, Sources, compile};
+pub use compile::{Progress, Sources, compile, compile_synonyms};
 pub use error::{CompileError, MeteorError, Source};
 pub use options::{Options, Stage, WeightedStage};
 pub use prepared::PreparedReferences;
 pub use score::{Parts, Statistics, parts, score};
 pub use scorer::Segment;
-pub use tables::Tables;
+pub use tables::{Synonyms, Tables};
 
 #[cfg(test)]
 mod tests;

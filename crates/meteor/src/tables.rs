@@ -22,6 +22,8 @@ use capeval_tables::{Kind, Section, TableError, TableFile};
 use crate::morphology::base_candidates;
 
 pub(crate) const KIND: Kind = Kind { name: "METEOR", version: 2 };
+/// The same sections without phrases.
+pub(crate) const SYNONYMS: Kind = Kind { name: "SYNONYMS", version: 1 };
 
 pub(crate) const FUNCTION: u8 = 1;
 pub(crate) const PREFIX: u8 = 2;
@@ -40,6 +42,46 @@ pub(crate) fn word_hash(word: &[u8]) -> u64 {
 pub(crate) fn step_bit(node: u32, word: u32, bits: usize) -> usize {
     let step = u64::from(node) << 32 | u64::from(word);
     (step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits.trailing_zeros())) as usize
+}
+
+/// Synonyms without the rest of METEOR's tables, over any bytes.
+#[derive(Debug)]
+pub struct Synonyms<B>(Tables<B>);
+
+impl<B: AsRef<[u8]>> Synonyms<B> {
+    /// Open what [`crate::compile_synonyms()`] made.
+    ///
+    /// # Errors
+    /// A [`TableError`] if the header is not that of complete synonyms of this version.
+    pub fn open(bytes: B) -> Result<Self, TableError> {
+        Tables::open_kind(bytes, SYNONYMS).map(Self)
+    }
+
+    /// Read the whole file and compare its checksum.
+    ///
+    /// # Errors
+    /// [`TableError::Checksum`] if a byte differs from what was compiled.
+    pub fn verify(&self) -> Result<(), TableError> {
+        self.0.verify()
+    }
+
+    /// The checksum that tells these synonyms from others.
+    #[must_use]
+    pub fn fingerprint(&self) -> u32 {
+        self.0.fingerprint()
+    }
+
+    /// The synsets of a word (blanks as `_`) and of its base forms, sorted, each once.
+    ///
+    /// # Errors
+    /// A [`TableError`] if the file is damaged.
+    pub fn synsets(&self, word: &str) -> Result<Vec<u32>, TableError> {
+        let mut synsets = Vec::new();
+        self.0.synsets(word, self.0.word(word)?, &mut synsets)?;
+        synsets.sort_unstable();
+        synsets.dedup();
+        Ok(synsets)
+    }
 }
 
 /// Compiled word tables over any bytes, usually a memory map.
@@ -68,7 +110,11 @@ impl<B: AsRef<[u8]>> Tables<B> {
     /// # Errors
     /// A [`TableError`] if the header is not that of complete METEOR tables of this version.
     pub fn open(bytes: B) -> Result<Self, TableError> {
-        let file = TableFile::open(bytes, KIND)?;
+        Self::open_kind(bytes, KIND)
+    }
+
+    fn open_kind(bytes: B, kind: Kind) -> Result<Self, TableError> {
+        let file = TableFile::open(bytes, kind)?;
         let tables = Self {
             word_ends: file.section("word_ends")?,
             word_bytes: file.section("word_bytes")?,

@@ -114,7 +114,7 @@ fn every_stage_matches() {
     assert_eq!(matched("on top of", "upon"), [(0, 3, 0, 1, Paraphrase)]);
     assert_eq!(matched("over", "upon it"), [(0, 1, 0, 1, Paraphrase)]);
     assert_eq!(matched("cat", "dog"), []);
-    // A paraphrase of a paraphrase is none.
+    // A paraphrase of a paraphrase is not a paraphrase.
     assert_eq!(matched("over", "on top of"), []);
 }
 
@@ -229,6 +229,20 @@ fn a_table_is_compiled_the_same_from_compressed_paraphrases() {
     );
     assert_eq!(reported, [5]);
     small().verify().unwrap();
+}
+
+#[test]
+fn synonyms_stand_alone() {
+    let bytes = compile_synonyms(&mut SYNSETS.as_bytes(), &mut EXCEPTIONS.as_bytes()).unwrap();
+    let synonyms = Synonyms::open(bytes.clone()).unwrap();
+    let synsets = |word: &str| synonyms.synsets(word).unwrap();
+    assert_eq!(synsets("travel"), [2, 5]);
+    assert_eq!(synsets("bikes"), [1, 7]);
+    assert_eq!(synsets("rode"), [2]);
+    assert!(synsets("unheard").is_empty());
+    assert!(synonyms.verify().is_ok());
+    assert!(Tables::open(bytes).is_err());
+    assert!(Synonyms::open(file()).is_err());
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod sentences;
 mod symbols;
 mod tokenizer;
 
+pub use lowercase::lowercase;
 pub use release::Release;
 pub use sentences::sentences;
 pub use tokenizer::{Options, Punctuation, Tokenizer, tokenize};

@@ -7,6 +7,14 @@
 
 use crate::symbols::{MARK, symbols_of};
 
+/// The text in lower case, as Java's `String.toLowerCase` gives it.
+#[must_use]
+pub fn lowercase(text: &str) -> String {
+    let mut lower = String::with_capacity(text.len());
+    push_lowercase(text, &mut lower);
+    lower
+}
+
 /// Appends the text in lower case.
 pub(crate) fn push_lowercase(text: &str, out: &mut String) {
     if text.is_ascii() {

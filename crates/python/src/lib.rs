@@ -10,6 +10,7 @@ mod json;
 mod mapping;
 mod meteor;
 mod metrics;
+mod spice;
 mod threads;
 mod tokens;
 
@@ -24,5 +25,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tokens::add(module)?;
     frequencies::add(module)?;
     meteor::add(module)?;
+    spice::add(module)?;
     metrics::add(module)
 }

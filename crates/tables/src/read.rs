@@ -1,6 +1,7 @@
 //! Table files read in place.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use crate::{
     ALIGNMENT, DIRECTORY_ENTRY, Element, FIXED_HEADER, FORMAT_VERSION, KIND_NAME, Kind, MAGIC, SECTION_NAME,
@@ -41,6 +42,12 @@ impl<T: Element> Section<T> {
     #[must_use]
     pub fn len(&self) -> usize {
         (self.end - self.start) / size_of::<T>()
+    }
+
+    /// Where the section's bytes stand in the file.
+    #[must_use]
+    pub fn bytes(&self) -> Range<usize> {
+        self.start..self.end
     }
 
     /// Whether the section holds no number.

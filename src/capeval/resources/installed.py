@@ -1,4 +1,4 @@
-"""Files of the installed `pycocoevalcap`: word tables of METEOR, captions of COCO."""
+"""Finds files of the installed `pycocoevalcap`: METEOR's word tables, captions of COCO."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ from pathlib import Path
 
 from capeval.errors import ResourceError
 
-__all__ = ["INSTALL", "installed_file"]
+__all__ = ["INSTALL", "installed_file", "installed_folders"]
 
 INSTALL = "pip install pycocoevalcap==1.2"
-"""What installs `pycocoevalcap`."""
+"""The command that installs `pycocoevalcap`."""
+
+
+def installed_folders() -> list[Path]:
+    """The folder in which `pycocoevalcap` is installed; none where it is missing."""
+    # It has no __init__.py, so its spec has search locations but no origin. It is not imported: that would
+    # need pycocotools.
+    spec = importlib.util.find_spec("pycocoevalcap")
+    return [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
 
 
 def installed_file(name: str, purpose: str) -> Path:
@@ -23,10 +31,7 @@ def installed_file(name: str, purpose: str) -> Path:
     Raises:
         ResourceError: The package or the file is missing; the message says what to install.
     """
-    # pycocoevalcap has no __init__.py, so its spec has places but no origin. It is not imported: that
-    # would need pycocotools.
-    spec = importlib.util.find_spec("pycocoevalcap")
-    places = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
+    places = installed_folders()
     for place in places:
         if (place / name).is_file():
             return place / name

@@ -1,50 +1,29 @@
-"""What the API answers where something is wrong."""
+"""The API's answers to errors."""
 
 from __future__ import annotations
 
-import logging
 from functools import partial
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from ninja import NinjaAPI
 
 from capeval_server import errors
+from capeval_server.statuses import PASSING, RETRY_SECONDS, STATUSES, passing_text
 
 __all__ = ["answer_problems"]
 
-_log = logging.getLogger(__name__)
-# Those whose message is for whoever asked.
-_TOLD: dict[type[Exception], int] = {
-    errors.PhaseError: 403,
-    PermissionDenied: 403,
-    errors.RepeatedKeyError: 409,
-    errors.StandingError: 409,
-    errors.TeamError: 409,
-    errors.QuestionError: 422,
-    errors.UploadError: 422,
-    errors.QuotaError: 429,
-}
-# Those of the server itself: what passes by and is tried again. What was begun is undone.
-_PASSING: dict[type[Exception], str] = {
-    OSError: "files can't be stored at the moment",
-    OperationalError: "the database does not answer at the moment",
-}
-
 
 def answer_problems(api: NinjaAPI) -> None:
-    """Has an API say what is wrong."""
-    for kind, status in _TOLD.items():
+    """Registers the answers to errors."""
+    for kind, status in {**STATUSES, PermissionDenied: 403}.items():
         api.add_exception_handler(kind, partial(_tell, api, status))
-    for kind, text in _PASSING.items():
-        api.add_exception_handler(kind, partial(_ask_to_wait, api, text))
+    for kind in PASSING:
+        api.add_exception_handler(kind, partial(_ask_to_wait, api))
     # Django's own text says what kind of thing was looked for.
-    api.add_exception_handler(
-        Http404, lambda request, _: api.create_response(request, {"detail": "not found"}, status=404)
-    )
+    api.add_exception_handler(Http404, lambda request, _: _tell(api, 404, request, errors.NotFoundError()))
 
 
 def _tell(api: NinjaAPI, status: int, request: HttpRequest, error: Exception) -> HttpResponse:
@@ -59,8 +38,7 @@ def _tell(api: NinjaAPI, status: int, request: HttpRequest, error: Exception) ->
     return answer
 
 
-def _ask_to_wait(api: NinjaAPI, text: str, request: HttpRequest, error: Exception) -> HttpResponse:
-    _log.error(text, exc_info=error)
-    answer = api.create_response(request, {"detail": text}, status=503)
-    answer["Retry-After"] = "60"
+def _ask_to_wait(api: NinjaAPI, request: HttpRequest, error: Exception) -> HttpResponse:
+    answer = api.create_response(request, {"detail": passing_text(error)}, status=503)
+    answer["Retry-After"] = RETRY_SECONDS
     return answer

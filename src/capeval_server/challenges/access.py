@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.db.models import QuerySet
-from django.shortcuts import get_object_or_404
 
 from capeval_server.challenges.models import Challenge
+from capeval_server.errors import NotFoundError
 
 __all__ = ["makes_challenges", "organised", "organised_by", "organises"]
 
@@ -27,9 +27,12 @@ def organised(user: AbstractBaseUser | AnonymousUser, slug: str) -> Challenge:
     """The challenge with a name, for one of its organisers.
 
     Raises:
-        Http404: There is none, or the user is none of its organisers: who isn't can't tell which.
+        NotFoundError: There is none, or the user is not an organiser of it.
     """
-    return get_object_or_404(organised_by(user), slug=slug)
+    challenge = organised_by(user).filter(slug=slug).first()
+    if challenge is None:
+        raise NotFoundError
+    return challenge
 
 
 def makes_challenges(user: AbstractBaseUser | AnonymousUser) -> bool:

@@ -1,22 +1,24 @@
-"""What a leaderboard is asked for, and who may ask."""
+"""Questions: which leaderboard is asked for, and who may see it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.http import Http404
-from django.shortcuts import get_object_or_404
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from capeval.checks import checked_choice
 from capeval.metrics import METRICS
 from capeval_server.challenges.access import organises
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
-from capeval_server.errors import QuestionError
+from capeval_server.errors import NotFoundError, QuestionError
 
 __all__ = ["Question", "ask", "may_see", "score_names"]
+
+Row = TypeVar("Row", bound=Model)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +47,7 @@ class Question:
 
     @property
     def current(self) -> bool:
-        """Whether the version of the references is the one that counts now."""
+        """Whether the version of the references is the current one."""
         return self.version.number == self.reference_set.version
 
 
@@ -55,7 +57,7 @@ def score_names(split: Split) -> list[str]:
 
 
 def may_see(user: User | AnonymousUser, phase: Phase) -> bool:
-    """Whether somebody may see the leaderboard of a phase: all may, or they manage the challenge."""
+    """Whether a user may see the leaderboard of a phase: it is public, or they organise the challenge."""
     return phase.shows_leaderboard(timezone.now()) or organises(user, phase.challenge)
 
 
@@ -70,19 +72,19 @@ def ask(
     order: str = "",
     as_of: datetime | None = None,
 ) -> Question:
-    """A question by names; what is not named is the first there is, and the version that counts now.
+    """A question from names. By default it is the first split and reference set, and the current version.
 
     Raises:
-        Http404: Nothing has a name.
+        NotFoundError: Nothing has one of the names.
         QuestionError: A score or an order is not one that can be sorted by.
     """
     try:
         as_of = as_of and as_of.astimezone(UTC)
     except OverflowError:
-        raise Http404 from None
+        raise NotFoundError from None
     chosen, counted = _counted(phase, split, references, version)
     if subset and ("\0" in subset or not chosen.subsets.filter(name=subset).exists()):
-        raise Http404
+        raise NotFoundError
     names = score_names(chosen)
     if sort_by:
         checked_choice("sort_by", sort_by, names, error=QuestionError)
@@ -106,14 +108,21 @@ def _counted(
     """The split, and the version of its references, that have these names."""
     # PostgreSQL's text has no zero character, so nothing has a name with one.
     if "\0" in split + references:
-        raise Http404
+        raise NotFoundError
     splits = phase.splits.defer("image_ids").order_by("pk")
-    chosen = get_object_or_404(splits, name=split) if split else splits.first()
-    if chosen is None:
-        raise Http404
-    sets = chosen.reference_sets.order_by("pk")
-    found = get_object_or_404(sets, name=references) if references else sets.first()
-    number = found.version if found is not None and version is None else version
-    if found is None or number is None or not 0 <= number < 2**31:
-        raise Http404
-    return chosen, get_object_or_404(found.versions.select_related("reference_set"), number=number)
+    chosen = _named_or_first(splits, split)
+    reference_set = _named_or_first(chosen.reference_sets.order_by("pk"), references)
+    number = reference_set.version if version is None else version
+    if not 0 <= number < 2**31:
+        raise NotFoundError
+    found = reference_set.versions.select_related("reference_set").filter(number=number).first()
+    if found is None:
+        raise NotFoundError
+    return chosen, found
+
+
+def _named_or_first(rows: QuerySet[Row], name: str) -> Row:
+    row = (rows.filter(name=name) if name else rows).first()
+    if row is None:
+        raise NotFoundError
+    return row

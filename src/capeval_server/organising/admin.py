@@ -1,7 +1,6 @@
 """What organisers did, submissions and workers, for the staff of the site: to see.
 
-Submissions can be scored again. Their states, leases and scores can't be changed here: what is true of them
-follows from what workers do.
+Submissions can be scored again. Their states, leases and scores can't be edited: only workers change them.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from capeval_server.errors import StandingError
-from capeval_server.organising import managing
+from capeval_server.organising import moderation
 from capeval_server.organising.models import Action
 from capeval_server.staff import Seen, Shown
-from capeval_server.submissions.models import Result, Submission, Worker
+from capeval_server.submissions.models import Result, Submission
 
-__all__ = ["ActionAdmin", "SubmissionAdmin", "WorkerAdmin"]
+__all__ = ["ActionAdmin", "SubmissionAdmin"]
 
 
 @admin.register(Action)
@@ -49,7 +48,7 @@ class _Results(Shown):
 class SubmissionAdmin(Seen):
     """A submission and its results."""
 
-    list_display = ("id", "entrant", "phase_name", "state", "marked", "stands", "created", "attempt")
+    list_display = ("id", "entrant", "phase_name", "state", "marked", "stands", "created")
     list_filter = ("state", "mark", "stands", "phase__challenge", "created")
     list_select_related = ("team", "phase")
     search_fields = ("id__exact", "team__name", "user__username", "algorithm")
@@ -57,7 +56,7 @@ class SubmissionAdmin(Seen):
     date_hierarchy = "created"
     fields = (
         *("id", "entrant", "user", "phase_name", "created", "algorithm", "declared", "sha256"),
-        *("state", "attempt", "lease_until", "finished", "reason", "log"),
+        *("state", "finished", "reason", "log"),
         *("counts_for_quota", "stands", "mark", "mark_reason"),
     )
     readonly_fields = fields
@@ -80,16 +79,8 @@ class SubmissionAdmin(Seen):
         number = 0
         for submission in queryset.select_related("phase__challenge", "baseline_of__split__challenge"):
             try:
-                managing.rerun(cast(User, request.user), submission.challenge, submission)
+                moderation.rerun(cast(User, request.user), submission.challenge, submission)
                 number += 1
             except StandingError as error:
                 self.message_user(request, f"{submission.pk}: {error}", messages.WARNING)
         self.message_user(request, f"{number} wait to be scored again.")
-
-
-@admin.register(Worker)
-class WorkerAdmin(Seen):
-    """Workers, and when they were last seen."""
-
-    list_display = fields = readonly_fields = ("name", "started", "seen")
-    search_fields = ("name",)

@@ -1,4 +1,4 @@
-"""Making or changing a challenge from its files: the same files again change nothing."""
+"""Making the rows of a challenge what its files say: the same files again change nothing."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 
 import capeval
 from capeval.formats import load_subsets
+from capeval.messages import images_problem
 from capeval.types import ImageId
 from capeval_server.challenges import definition
 from capeval_server.challenges.locking import lock_references, put
@@ -29,10 +30,11 @@ from capeval_server.challenges.models import (
     Subset,
 )
 from capeval_server.errors import ChallengeError, UploadError
+from capeval_server.submissions import lifecycle
 from capeval_server.submissions.models import ImageScores, Submission, SubmissionFile
 from capeval_server.submissions.uploads import check_results
 
-__all__ = ["Files", "change_challenge", "import_challenge", "publish", "read_files", "taking_back"]
+__all__ = ["Files", "change_challenge", "check_images", "publish", "read_files", "taking_back"]
 
 Read = Callable[[str], tuple[str, bytes]]
 
@@ -45,27 +47,6 @@ class Files:
     references: dict[str, bytes]
     humans: dict[str, bytes]
     subsets: dict[str, list[int | str]]
-
-
-def import_challenge(path: Path) -> Challenge:
-    """Makes a challenge from its definition, or changes it to what its definition says now.
-
-    References that changed become a new version, and what was submitted is scored again.
-
-    Raises:
-        ChallengeError: The definition or a file is wrong, or takes away what submissions stand on.
-        FormatError: A file of references or subsets is wrong.
-        OSError: A file can't be read or stored.
-    """
-
-    def read(name: str) -> tuple[str, bytes]:
-        place = path.parent / name
-        return str(place), place.read_bytes()
-
-    wanted = definition.read_definition(*read(path.name))
-    files = read_files(read, wanted)
-    with taking_back() as stored, transaction.atomic():
-        return change_challenge(wanted, files, stored)
 
 
 @contextmanager
@@ -101,10 +82,8 @@ def _read(read: Read, split: definition.Split) -> Files:
     for entry in split.references:
         name, data = read(entry.file)
         found = capeval.load_references(data, name=name)
-        if images is None:
-            images = found.image_ids
-        elif set(images) != set(found.image_ids):
-            raise ChallengeError(f"{name} must have the images of {split.references[0].file}")
+        images = images or found.image_ids
+        check_images(name, found.image_ids, images, split.name)
         references[entry.name] = data
     ids = list(images or ())
     humans = {
@@ -122,6 +101,23 @@ def _read(read: Read, split: definition.Split) -> Files:
                 f"{split.subsets}: subset {subset!r} must have images of split {split.name!r} (got {named!r})"
             )
     return Files(image_ids=ids, references=references, humans=humans, subsets=subsets)  # type: ignore[arg-type]
+
+
+def check_images(name: str, found: Sequence[ImageId], images: Sequence[ImageId], split: str) -> None:
+    """Checks that references are of the images of a split.
+
+    Args:
+        name: What errors call the file of references.
+        found: Its images.
+        images: The split's images.
+        split: The split's name.
+
+    Raises:
+        ChallengeError: They are not.
+    """
+    problem = images_problem(found, images, f"split {split!r}", "references")
+    if problem:
+        raise ChallengeError(f"{name}: {problem}")
 
 
 def _read_human(read: Read, name: str, split: definition.Split, images: Sequence[ImageId]) -> bytes:
@@ -142,7 +138,7 @@ def change_challenge(wanted: definition.Definition, files: dict[str, Files], sto
         stored: Gets the names of the files that are stored, which the caller takes back if all is undone.
 
     Raises:
-        ChallengeError: They take away what submissions stand on.
+        ChallengeError: They remove what submissions depend on.
         OSError: A file can't be stored.
     """
     about = wanted.challenge
@@ -175,7 +171,7 @@ def change_challenge(wanted: definition.Definition, files: dict[str, Files], sto
 def _refuse_removal(what: str, there: object, wanted: set[str]) -> None:
     gone = set(there.values_list("name", flat=True)) - wanted  # type: ignore[attr-defined]
     if gone:
-        raise ChallengeError(f"{what} can't be taken out of a challenge (missing: {', '.join(sorted(gone))})")
+        raise ChallengeError(f"{what} can't be removed from a challenge (missing: {', '.join(sorted(gone))})")
 
 
 def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, stored: list[str]) -> None:
@@ -190,7 +186,7 @@ def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, 
                 f"{' and '.join(changed)} of split {wanted.name!r} can't change: there are submissions to it"
             )
         if changed:
-            # Made again, and scored as is wanted now.
+            # They are made again below, and scored with the new settings.
             _delete(Submission.objects.filter(baseline_of__split=old))
     values = {**scoring, "sort_by": wanted.sort_by, "image_url": wanted.image_url}
     split = put(Split.objects, values, challenge=challenge, name=wanted.name)
@@ -219,14 +215,8 @@ def _import_references(reference_set: ReferenceSet, name: str, data: bytes, stor
     version.file.save(file_name, ContentFile(data), save=False)
     version.save()
     reference_set.save(update_fields=["version"])
-    rescored = Submission.objects.filter(phase__splits=reference_set.split, state=Submission.State.SCORED)
-    # In the order in which all lock many of them.
-    list(rescored.select_for_update(of=("self",), no_key=True).order_by("pk").values("pk"))
-    rescored.update(state=Submission.State.WAITING, attempt=0)
-    ended = [Submission.State.SCORED, Submission.State.FAILED]
-    reference_set.baselines.filter(state__in=ended).update(
-        state=Submission.State.WAITING, attempt=0, reason="", finished=None
-    )
+    lifecycle.rescore(Submission.objects.filter(phase__splits=reference_set.split))
+    lifecycle.rescore(reference_set.baselines.all())
 
 
 def _import_human(reference_set: ReferenceSet, data: bytes | None, stored: list[str]) -> None:
@@ -238,7 +228,8 @@ def _import_human(reference_set: ReferenceSet, data: bytes | None, stored: list[
     if reference_set.baselines.filter(sha256=digest).exists():
         return
     _delete(reference_set.baselines.all())
-    made = Submission.objects.create(baseline_of=reference_set, algorithm="human", sha256=digest)
+    made = Submission(baseline_of=reference_set, algorithm="human", sha256=digest)
+    lifecycle.add(made)
     part = SubmissionFile(submission=made, split=reference_set.split)
     file_name = f"{made.pk}-{reference_set.split.name}.json"
     stored.append(f"submissions/{file_name}")
@@ -251,7 +242,7 @@ def _delete(baselines: QuerySet[Submission]) -> None:
     for baseline in baselines.select_for_update(of=("self",), no_key=True).order_by("pk"):
         for part in baseline.files.all():
             transaction.on_commit(partial(default_storage.delete, str(part.file)))
-        baseline.delete()
+        lifecycle.delete_baseline(baseline)
 
 
 def publish(reference_set: ReferenceSet, name: str, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What organisers did: who, when, what, and to which submission or team."""
+"""The history of a challenge: who did what, when, and to which submission or team."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Team
 
-__all__ = ["Action", "record"]
+__all__ = ["COMMAND_LINE", "Action", "record"]
+
+# The history's name for the command line. No user's name has spaces.
+COMMAND_LINE = "the command line"
 
 
 class Action(models.Model):
-    """One thing that an organiser did. It is written together with what was done, and never changes."""
+    """One thing that an organiser did, written in the transaction that did it; it never changes."""
 
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="actions")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    # The user's name then, which stays when the account goes.
+    # The user's name at that time, which is kept when the account is deleted.
     who = models.CharField(max_length=150)
     time = models.DateTimeField(default=timezone.now)
     what = models.TextField()
@@ -34,17 +37,17 @@ class Action(models.Model):
 
 
 def record(
-    user: User,
+    user: User | None,
     challenge: Challenge,
     what: str,
     *,
     submission: Submission | None = None,
     team: Team | None = None,
 ) -> None:
-    """Writes down what a user did as an organiser, in the transaction that does it.
+    """Records what a user did as an organiser, in the transaction that does it.
 
     Args:
-        user: Who.
+        user: Who; none for the command line.
         challenge: Of which challenge.
         what: What, as it follows the user's name: "hid a submission: copied".
         submission: The submission it was done to, if it was to one.
@@ -52,6 +55,7 @@ def record(
     """
     if submission is not None and team is None:
         team = submission.team
+    who = COMMAND_LINE if user is None else user.username
     Action.objects.create(
-        challenge=challenge, user=user, who=user.username, what=what, submission=submission, team=team
+        challenge=challenge, user=user, who=who, what=what, submission=submission, team=team
     )

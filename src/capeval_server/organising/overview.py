@@ -1,4 +1,4 @@
-"""What organisers see at a glance, in a few queries however much there is."""
+"""What organisers see on the overview, in a fixed number of queries."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from capeval_server.challenges.models import Challenge, Phase
-from capeval_server.organising.managing import of_challenge
+from capeval_server.organising.moderation import of_challenge
 from capeval_server.submissions.models import UNFINISHED, Submission
-from capeval_server.teams.models import Raise, Team
+from capeval_server.submissions.quotas import Use, uses
+from capeval_server.teams.models import Team
 
-__all__ = ["PhaseState", "TeamUse", "Use", "phases_of", "states_of", "use_of"]
+__all__ = ["PhaseState", "TeamUse", "phases_of", "states_of", "use_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,18 +38,6 @@ class PhaseState:
     waiting: int
     failed: int
     standing: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Use:
-    """What a team used of a phase's quota, and what it may use in all."""
-
-    phase: Phase
-    today: int
-    per_day: int
-    used: int
-    total: int
-    raised: Raise | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,36 +89,12 @@ def use_of(challenge: Challenge, teams: Iterable[Team]) -> list[TeamUse]:
         teams: Some of its teams, with their members prefetched (`memberships__user`).
     """
     teams = list(teams)
-    phases = list(challenge.phases.order_by("opens", "name"))
-    midnight = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    counted = (
-        Submission.objects.filter(team__in=teams, counts_for_quota=True)
-        .order_by()
-        .values_list("team_id", "phase_id")
-        .annotate(used=Count("pk"), today=Count("pk", filter=Q(created__gte=midnight)))
-    )
-    used = {(team, phase): (total, today) for team, phase, total, today in counted}
-    raises = {(found.team_id, found.phase_id): found for found in Raise.objects.filter(team__in=teams)}
+    used = uses(teams, challenge.phases.order_by("opens", "name"), timezone.now())
     return [
         TeamUse(
             team=team,
             members=[membership.user.username for membership in team.memberships.all()],
-            uses=[
-                _use(phase, used.get((team.pk, phase.pk), (0, 0)), raises.get((team.pk, phase.pk)))
-                for phase in phases
-            ],
+            uses=used[team.pk],
         )
         for team in teams
     ]
-
-
-def _use(phase: Phase, used: tuple[int, int], raised: Raise | None) -> Use:
-    more = (raised.per_day, raised.total) if raised else (0, 0)
-    return Use(
-        phase=phase,
-        today=used[1],
-        per_day=phase.quota_per_day + more[0],
-        used=used[0],
-        total=phase.quota_total + more[1],
-        raised=raised,
-    )

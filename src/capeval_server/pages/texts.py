@@ -1,4 +1,4 @@
-"""Texts that several pages have."""
+"""Texts that several pages use."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 
 from capeval_server.challenges.models import ALGORITHM, Split
 
-__all__ = ["example_name", "example_results", "wait"]
+__all__ = ["example_name", "example_results", "label", "wait"]
 
 
 def wait(seconds: float | None) -> str:
-    """About how long something waits; nothing where that is not known."""
+    """A waiting time in words; empty if it is not known."""
     if seconds is None:
         return ""
     if seconds < 90:
@@ -32,3 +32,9 @@ def example_results(split: Split) -> str:
     ]
     lines = [f"  {json.dumps(entry, ensure_ascii=False)}" for entry in entries]
     return "[\n" + ",\n".join(lines) + (",\n  …" if len(split.image_ids) > len(entries) else "") + "\n]"
+
+
+def label(name: str) -> str:
+    """A field's name as people read it: `training-data` is "Training data"."""
+    words = name.replace("-", " ").replace("_", " ")
+    return "URL" if words.lower() == "url" else words[:1].upper() + words[1:]

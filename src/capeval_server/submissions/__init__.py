@@ -1,1 +1,1 @@
-"""Submissions: taken in, scored once, kept."""
+"""Submissions: accepting them, scoring them, showing them."""

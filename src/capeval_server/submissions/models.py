@@ -1,4 +1,4 @@
-"""Submissions and their scores. What is true of them is in these tables alone."""
+"""Submissions and their scores."""
 
 from __future__ import annotations
 
@@ -12,18 +12,28 @@ from django.utils import timezone
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.teams.models import Team
 
-__all__ = ["UNFINISHED", "ImageScores", "Result", "Score", "Submission", "SubmissionFile", "Worker"]
+__all__ = [
+    "LONGEST_REASON",
+    "UNFINISHED",
+    "ImageScores",
+    "Result",
+    "Score",
+    "Submission",
+    "SubmissionFile",
+]
+
+# The most characters of the reason for a mark.
+LONGEST_REASON = 500
 
 
 class Submission(models.Model):
     """Results that a team submitted to a phase, or the human baseline of a reference set.
 
-    It waits until a worker takes it. The worker holds it by a lease, which it renews; a submission whose
-    lease ran out is taken over by another worker. Only the holder of the lease can write scores.
+    `lifecycle.py` has the ways from one state to another, and no other module changes a state.
     """
 
     class State(models.TextChoices):
-        """Where a submission is on its way."""
+        """What happens with a submission."""
 
         WAITING = "waiting"
         RUNNING = "running"
@@ -32,7 +42,7 @@ class Submission(models.Model):
         WITHDRAWN = "withdrawn"
 
     class Mark(models.TextChoices):
-        """What an organiser says of a submission."""
+        """What an organiser marked a submission as."""
 
         NONE = "", "nothing"
         FLAGGED = "flagged", "shown on the leaderboard with the reason"
@@ -55,18 +65,15 @@ class Submission(models.Model):
     sha256 = models.CharField(max_length=64)
     idempotency_key = models.CharField(max_length=100, null=True)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
-    attempt = models.PositiveIntegerField(default=0)
-    lease = models.UUIDField(null=True)
-    lease_until = models.DateTimeField(null=True)
     finished = models.DateTimeField(null=True)
-    # What went wrong, for its user; never from an error's text, which may quote references.
+    # What went wrong, for its team; never an error's text, which may quote references.
     reason = models.CharField(max_length=300, blank=True)
     # What went wrong, in full, for those who run the server.
     log = models.TextField(blank=True)
     counts_for_quota = models.BooleanField(default=True)
     stands = models.BooleanField(default=False)
     mark = models.CharField(max_length=10, choices=Mark, blank=True, default=Mark.NONE)
-    mark_reason = models.CharField(max_length=500, blank=True)
+    mark_reason = models.CharField(max_length=LONGEST_REASON, blank=True)
 
     class Meta:
         constraints = [
@@ -94,6 +101,19 @@ class Submission(models.Model):
             return self.phase.challenge
         # The table's own constraint: what has no phase is a baseline.
         return cast(ReferenceSet, self.baseline_of).split.challenge
+
+    def current_versions(self) -> list[ReferenceVersion]:
+        """The current versions of references, of all sets that its files are scored by."""
+        sets = ReferenceSet.objects.filter(split__submissionfile__submission=self)
+        if self.baseline_of_id is not None:
+            sets = sets.filter(pk=self.baseline_of_id)
+        counts = models.Q(number=models.F("reference_set__version"))
+        versions = ReferenceVersion.objects.filter(counts, reference_set__in=sets)
+        return list(
+            versions.select_related("reference_set").order_by(
+                "reference_set__split__name", "reference_set_id"
+            )
+        )
 
 
 UNFINISHED = (Submission.State.WAITING, Submission.State.RUNNING)
@@ -145,17 +165,9 @@ class Score(models.Model):
 
 
 class ImageScores(models.Model):
-    """The scores of each image, kept where the references are public: what is not here can't leak."""
+    """The scores of each image, stored only if the references are public, so that others can't leak."""
 
     result = models.OneToOneField(Result, on_delete=models.CASCADE, related_name="image_scores")
     names = models.JSONField()
     # Float64, a row for each image in the order of the split's, a column for each name; deflated.
     values = models.BinaryField()
-
-
-class Worker(models.Model):
-    """A worker, and when it was last seen."""
-
-    name = models.CharField(max_length=200, unique=True)
-    started = models.DateTimeField(default=timezone.now)
-    seen = models.DateTimeField(default=timezone.now)

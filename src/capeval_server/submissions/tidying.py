@@ -1,10 +1,11 @@
-"""Taking away what nothing names any more: files, scratch folders, rows of workers that are gone."""
+"""Deletes what is not used any more: files, scratch folders, rows of workers that are gone."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,21 +13,42 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from capeval_server.challenges.models import ReferenceVersion
-from capeval_server.submissions.models import SubmissionFile, Worker
+from capeval_server.jobs import leases
+from capeval_server.jobs.handlers import Handler
+from capeval_server.jobs.models import Job, Worker
+from capeval_server.submissions.models import SubmissionFile
 
-__all__ = ["SCRATCH", "tidy"]
+__all__ = ["SCRATCH", "TidyingHandler", "tidy"]
 
 SCRATCH = "capeval-worker-"
-# What is younger may belong to a transaction that has not ended yet.
+# Younger files may belong to a transaction that has not ended yet.
 _AGE = timedelta(days=1)
 
 
-def tidy() -> int:
-    """Deletes what is older than a day and nothing names.
+class TidyingHandler(Handler):
+    """Tidies every hour. Workers start with the scratch folders of their own machine."""
 
-    That are stored files of uploads and imports that ended between the file and its row, drafts that
-    nobody confirmed, folders of workers on this machine that were killed, and the rows of workers not
-    seen since.
+    kind = "tidying"
+    every = timedelta(hours=1)
+
+    def __init__(self) -> None:
+        _delete_scratch()
+
+    def run(self, job: Job, renew: Callable[[], None]) -> None:
+        """Tidies, and has the job wait for the next time."""
+        tidy(renew)
+        leases.finish(job, again_after=self.every)
+
+
+def tidy(renew: Callable[[], None] = lambda: None) -> int:
+    """Deletes what is older than a day and not used.
+
+    These are: stored files of uploads and imports that ended before the file's row was written, drafts that
+    nobody confirmed, folders on this machine of workers that were killed, and the rows of workers that were
+    not seen since.
+
+    Args:
+        renew: Called before each file.
 
     Returns:
         How many files and folders were deleted.
@@ -37,9 +59,10 @@ def tidy() -> int:
     Worker.objects.filter(seen__lt=timezone.now() - _AGE).delete()
     named = {str(name) for name in SubmissionFile.objects.values_list("file", flat=True)}
     named |= {str(name) for name in ReferenceVersion.objects.values_list("file", flat=True)}
-    deleted = _scratch()
+    deleted = _delete_scratch()
     for kind in ("drafts", "references", "submissions"):
         for name in _stored(kind):
+            renew()
             if name not in named and _old(name):
                 default_storage.delete(name)
                 deleted += 1
@@ -62,7 +85,7 @@ def _old(name: str) -> bool:
         return False
 
 
-def _scratch() -> int:
+def _delete_scratch() -> int:
     deleted = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
         try:

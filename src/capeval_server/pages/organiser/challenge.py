@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django import forms
+from django import forms as django_forms
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -13,19 +13,20 @@ from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
 from capeval_server.challenges.models import Challenge, Phase
-from capeval_server.organising import drafts, editing
-from capeval_server.organising.describing import describe_phase, fingerprint, to_toml
-from capeval_server.organising.files import apply_files, preview_files
-from capeval_server.pages import organiser_forms
+from capeval_server.errors import ConflictError
+from capeval_server.organising import drafts, settings
+from capeval_server.organising.definition_files import apply_files, preview_files
+from capeval_server.organising.description import describe_phase, fingerprint, to_toml
+from capeval_server.pages.organiser import forms
 from capeval_server.pages.organiser.common import (
     for_makers,
     for_organisers,
     form_status,
     show,
-    storing,
     tell,
     user_of,
 )
+from capeval_server.statuses import STATUSES
 
 __all__ = ["apply_new", "apply_to", "definition", "edit", "files", "new", "phase"]
 
@@ -33,18 +34,18 @@ __all__ = ["apply_new", "apply_to", "definition", "edit", "files", "new", "phase
 @for_organisers
 def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Changes texts and declared fields."""
-    about = editing.about_of(challenge)
-    form = organiser_forms.AboutForm(request.POST or None, initial={**about, "seen": fingerprint(about)})
-    fields = organiser_forms.FieldSet(request.POST or None, initial=about["fields"], prefix="fields")
+    about = settings.about_of(challenge)
+    form = forms.AboutForm(request.POST or None, initial={**about, "seen": fingerprint(about)})
+    fields = forms.FieldSet(request.POST or None, initial=about["fields"], prefix="fields")
     if request.method == "POST" and form.is_valid() and fields.is_valid():
         given = form.cleaned_data
         wanted = {name: given[name].replace("\r\n", "\n") for name in ("title", "description", "rules")}
-        wanted["fields"] = organiser_forms.declared(fields)
+        wanted["fields"] = forms.declared(fields)
         try:
-            changed = editing.edit_about(user_of(request), challenge, wanted, seen=given["seen"])
-        except editing.FieldsError as error:
-            organiser_forms.show_problems(form, error)
-        except CapevalError as error:
+            changed = settings.edit_about(user_of(request), challenge, wanted, seen=given["seen"])
+        except settings.FieldsError as error:
+            forms.show_problems(form, error)
+        except ConflictError as error:
             shown = {"fields": fields, "current": about, "phases": _phases(challenge)}
             return _conflict(request, challenge, error, form, "edit", **shown)
         else:
@@ -61,17 +62,17 @@ def _phases(challenge: Challenge) -> QuerySet[Phase]:
 def _conflict(
     request: HttpRequest,
     challenge: Challenge,
-    error: CapevalError,
-    form: forms.Form,
+    error: ConflictError,
+    form: django_forms.Form,
     page: str,
     **context: Any,
 ) -> HttpResponse:
-    """What was sent stays in the form, beside what is there by now; sent again, it replaces that."""
-    form.add_error(None, f"{error}. Look at what it is now, below; saving again replaces it.")
+    """Keeps what was sent in the form, and shows the current values; sent again, it replaces them."""
+    form.add_error(None, f"{error}. The current values are below; saving again replaces them.")
     data = form.data.copy()  # type: ignore[attr-defined]
     data["seen"] = fingerprint(context["current"])
     form.data = data
-    return show(request, challenge, page, tab="edit", form=form, status=409, **context)
+    return show(request, challenge, page, tab="edit", form=form, status=STATUSES[type(error)], **context)
 
 
 @for_organisers
@@ -80,17 +81,15 @@ def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) 
     found = None if phase is None else get_object_or_404(challenge.phases, name=phase)
     initial = describe_phase(found) if found else {"quota_per_day": 5, "quota_total": 100}
     seen = fingerprint(initial) if found else ""
-    form = organiser_forms.PhaseForm(
-        challenge, found, request.POST or None, initial={**initial, "seen": seen}
-    )
+    form = forms.PhaseForm(challenge, found, request.POST or None, initial={**initial, "seen": seen})
     if request.method == "POST" and form.is_valid():
         wanted = {name: value for name, value in form.cleaned_data.items() if name != "seen"}
         given = form.cleaned_data["seen"] if found else None
         try:
-            changed = editing.edit_phase(user_of(request), challenge, wanted, seen=given)
-        except editing.FieldsError as error:
-            organiser_forms.show_problems(form, error)
-        except CapevalError as error:
+            changed = settings.edit_phase(user_of(request), challenge, wanted, seen=given)
+        except settings.FieldsError as error:
+            forms.show_problems(form, error)
+        except ConflictError as error:
             return _conflict(request, challenge, error, form, "phase", phase=found, current=initial)
         else:
             name = wanted["name"]
@@ -101,14 +100,12 @@ def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) 
 
 
 @for_organisers
-@storing
 def files(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Takes a zip of the challenge's files, and shows what would change."""
     return _files(request, challenge)
 
 
 @for_makers
-@storing
 def new(request: HttpRequest) -> HttpResponse:
     """Takes a zip of a new challenge's files, and shows what would be made."""
     return _files(request, None)
@@ -116,7 +113,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 def _files(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
     context: dict[str, Any] = {"challenge": challenge, "tab": "files"}
-    form = organiser_forms.FilesForm(request.POST or None, request.FILES or None)
+    form = forms.FilesForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         try:
             data = form.cleaned_data["file"].read()
@@ -125,14 +122,13 @@ def _files(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
             form.add_error("file", str(error))
         else:
             sha256 = drafts.keep_draft(user_of(request), challenge, "files", data)
-            context["confirm"] = organiser_forms.ConfirmForm(initial={"sha256": sha256, "seen": preview.seen})
+            context["confirm"] = forms.ConfirmForm(initial={"sha256": sha256, "seen": preview.seen})
             context["preview"] = preview
     return render(request, "pages/organiser/files.html", {**context, "form": form}, status=form_status(form))
 
 
 @for_organisers
 @require_POST
-@storing
 def apply_to(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Applies the zip that was sent before."""
     return _apply(request, challenge)
@@ -140,14 +136,13 @@ def apply_to(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 
 @for_makers
 @require_POST
-@storing
 def apply_new(request: HttpRequest) -> HttpResponse:
     """Makes a challenge of the zip that was sent before."""
     return _apply(request, None)
 
 
 def _apply(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
-    form = organiser_forms.ConfirmForm(request.POST)
+    form = forms.ConfirmForm(request.POST)
     user = user_of(request)
     if form.is_valid():
         given = form.cleaned_data
@@ -158,7 +153,10 @@ def _apply(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
             messages.error(request, f"Nothing changed: {error}.")
         else:
             drafts.drop_draft(user, challenge, "files")
-            tell(request, "The challenge is what the files say." if challenge else "The challenge is made.")
+            tell(
+                request,
+                "The challenge is changed." if challenge else "The challenge is created.",
+            )
             return redirect("organiser_overview", changed.slug)
     return redirect("organiser_files", challenge.slug) if challenge else redirect("organiser_new")
 

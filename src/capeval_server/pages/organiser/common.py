@@ -1,4 +1,4 @@
-"""What all pages of organisers have in common: who is let in, and what is shown."""
+"""What all pages of organisers use."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
 from capeval_server.challenges.access import makes_challenges, organised
 from capeval_server.challenges.models import Challenge
+from capeval_server.errors import NotFoundError
 from capeval_server.organising.models import Action
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
     "form_status",
     "paged",
     "show",
-    "storing",
     "tell",
     "user_of",
 ]
@@ -43,21 +43,8 @@ FAILURES = Count("results__metric", filter=Q(results__failure__gt=""), distinct=
 View = Callable[..., HttpResponseBase]
 
 
-def storing(view: View) -> View:
-    """Says so when files can't be stored, as when the disk is full."""
-
-    @wraps(view)
-    def answer(request: HttpRequest, *arguments: Any, **named: Any) -> HttpResponseBase:
-        try:
-            return view(request, *arguments, **named)
-        except OSError:
-            return render(request, "503.html", status=503)
-
-    return answer
-
-
 def for_organisers(view: View) -> View:
-    """Lets organisers of a challenge in, and gives the view the challenge for its name."""
+    """Lets organisers of a challenge in, and gives the view the challenge in place of its slug."""
 
     @never_cache
     @wraps(view)
@@ -74,7 +61,7 @@ def for_makers(view: View) -> View:
     @wraps(view)
     def answer(request: HttpRequest) -> HttpResponseBase:
         if not makes_challenges(request.user):
-            raise Http404
+            raise NotFoundError
         return view(request)
 
     return answer
@@ -94,7 +81,7 @@ def show(
 
 
 def form_status(*sent: forms.Form | forms.BaseFormSet[Any]) -> int:
-    """The status of a page with forms: of those that were sent, all are right, or the answer says so."""
+    """The status of a page with forms: 422 if a form that was sent is not valid."""
     return 422 if any(form.is_bound and not form.is_valid() for form in sent) else 200
 
 
@@ -113,5 +100,5 @@ def paged(request: HttpRequest, rows: QuerySet[Any]) -> dict[str, Any]:
 
 
 def tell(request: HttpRequest, text: str) -> None:
-    """Says on the next page that something is done."""
+    """Shows a message of success on the next page."""
     messages.success(request, text)

@@ -7,8 +7,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from capeval_server.challenges.models import Challenge
-from capeval_server.organising import managing, overview
-from capeval_server.organising.exporting import exported
+from capeval_server.organising import moderation, overview
+from capeval_server.organising.export import exported
 from capeval_server.pages.organiser.common import (
     FAILURES,
     LATEST,
@@ -16,7 +16,6 @@ from capeval_server.pages.organiser.common import (
     for_organisers,
     paged,
     show,
-    storing,
 )
 from capeval_server.submissions.models import UNFINISHED
 
@@ -27,8 +26,8 @@ __all__ = ["export_page", "overview_page", "trail"]
 @require_safe
 def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """How the challenge goes."""
-    failed = managing.repeatable(challenge, failed=True).annotate(failures=FAILURES)
-    waiting = managing.of_challenge(challenge).filter(state__in=UNFINISHED)
+    failed = moderation.repeatable(challenge, failed=True).annotate(failures=FAILURES)
+    waiting = moderation.of_challenge(challenge).filter(state__in=UNFINISHED)
     return show(
         request,
         challenge,
@@ -38,7 +37,7 @@ def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         states=overview.states_of(challenge),
         waiting=waiting.order_by("created")[:LATEST],
         failed=failed.order_by("-created")[:LATEST],
-        latest=managing.of_challenge(challenge).order_by("-created")[:LATEST],
+        latest=moderation.of_challenge(challenge).order_by("-created")[:LATEST],
         actions=actions_of(challenge)[:LATEST],
         teams=challenge.teams.count(),
     )
@@ -53,7 +52,6 @@ def trail(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 
 @for_organisers
 @require_safe
-@storing
 def export_page(request: HttpRequest, challenge: Challenge) -> FileResponse:
     """Everything of the challenge, as a zip."""
     name = f"{challenge.slug}-{timezone.now():%Y-%m-%d}.zip"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django import forms
+from django import forms as django_forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -10,8 +10,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
 from capeval_server.challenges.models import Challenge
-from capeval_server.organising import managing, overview
-from capeval_server.pages import organiser_forms
+from capeval_server.organising import moderation, overview
+from capeval_server.pages.organiser import forms
 from capeval_server.pages.organiser.common import (
     LATEST,
     PAGE,
@@ -23,6 +23,7 @@ from capeval_server.pages.organiser.common import (
     tell,
     user_of,
 )
+from capeval_server.submissions.quotas import Use
 
 __all__ = ["organisers", "remove_organiser", "team", "teams"]
 
@@ -43,11 +44,11 @@ def team(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
     found = get_object_or_404(challenge.teams.prefetch_related("memberships__user"), pk=pk)
     form = None
     if request.method == "POST":
-        form = organiser_forms.RaiseForm(challenge, request.POST)
+        form = forms.RaiseForm(challenge, request.POST)
         if form.is_valid():
             given = form.cleaned_data
             chosen = challenge.phases.get(name=given["phase"])
-            managing.raise_quota(
+            moderation.raise_quota(
                 user_of(request), found, chosen, per_day=given["per_day"], total=given["total"]
             )
             tell(request, f"The team's quota in phase {chosen.name} is changed.")
@@ -61,28 +62,28 @@ def team(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
         team=found,
         use=use,
         raises=[(each, _raise_form(challenge, each, form)) for each in use.uses],
-        submissions=managing.of_challenge(challenge).filter(team=found).order_by("-created")[:PAGE],
+        submissions=moderation.of_challenge(challenge).filter(team=found).order_by("-created")[:PAGE],
         actions=actions_of(challenge).filter(team=found)[:LATEST],
         status=form_status(form) if form else 200,
     )
 
 
-def _raise_form(challenge: Challenge, use: overview.Use, sent: forms.Form | None) -> forms.Form:
-    """The form of one phase: as it was sent, where it was that one."""
+def _raise_form(challenge: Challenge, use: Use, sent: django_forms.Form | None) -> django_forms.Form:
+    """The form of one phase, with what was sent if it was the form of this phase."""
     if sent is not None and sent.data.get("phase") == use.phase.name:
         return sent
     given = (use.raised.per_day, use.raised.total) if use.raised else (0, 0)
     initial = {"phase": use.phase.name, "per_day": given[0], "total": given[1]}
-    return organiser_forms.RaiseForm(challenge, initial=initial, auto_id=f"id_{use.phase.name}_%s")
+    return forms.RaiseForm(challenge, initial=initial, auto_id=f"id_{use.phase.name}_%s")
 
 
 @for_organisers
 def organisers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """Who organises the challenge; adds one."""
-    form = organiser_forms.OrganiserForm(request.POST or None)
+    """The organisers of the challenge; adds one."""
+    form = forms.OrganiserForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            added = managing.add_organiser(user_of(request), challenge, form.cleaned_data["username"])
+            added = moderation.add_organiser(user_of(request), challenge, form.cleaned_data["username"])
         except CapevalError as error:
             form.add_error("username", str(error))
         else:
@@ -103,14 +104,14 @@ def organisers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 @for_organisers
 @require_POST
 def remove_organiser(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
-    """Has somebody organise the challenge no more."""
+    """Removes an organiser."""
     removed = get_object_or_404(challenge.organisers, pk=pk)
     try:
-        managing.remove_organiser(user_of(request), challenge, removed)
+        moderation.remove_organiser(user_of(request), challenge, removed)
     except CapevalError as error:
         messages.error(request, f"{error}.")
     else:
-        tell(request, f"{removed.username} is no organiser any more.")
+        tell(request, f"{removed.username} no longer organises the challenge.")
         if removed == request.user and not removed.is_staff:
-            return redirect("/")
+            return redirect("home")
     return redirect("organiser_organisers", challenge.slug)

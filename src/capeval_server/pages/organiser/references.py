@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django import forms
+from django import forms as django_forms
 from django.contrib import messages
 from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
@@ -11,13 +11,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
 from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
-from capeval_server.organising import drafts, editing
-from capeval_server.pages import organiser_forms
+from capeval_server.organising import drafts, settings
+from capeval_server.pages.organiser import forms
 from capeval_server.pages.organiser.common import (
     for_organisers,
     form_status,
     show,
-    storing,
     tell,
     user_of,
 )
@@ -37,7 +36,7 @@ def _references(
     challenge: Challenge,
     *,
     wrong: ReferenceSet | None = None,
-    form: forms.Form | None = None,
+    form: django_forms.Form | None = None,
 ) -> HttpResponse:
     versions = Prefetch("reference_sets__versions", ReferenceVersion.objects.order_by("-number"))
     splits = challenge.splits.prefetch_related("reference_sets", versions).order_by("name")
@@ -47,7 +46,7 @@ def _references(
         "references",
         tab="references",
         splits=splits,
-        blank=organiser_forms.ReferencesForm(),
+        blank=forms.ReferencesForm(),
         wrong=wrong,
         form=form,
         status=form_status(form) if form else 200,
@@ -61,21 +60,20 @@ def _reference_set(challenge: Challenge, split: str, references: str) -> Referen
 
 @for_organisers
 @require_POST
-@storing
 def send_references(request: HttpRequest, challenge: Challenge, split: str, references: str) -> HttpResponse:
     """Takes a file of references, and says what publishing it would do."""
     entry = _reference_set(challenge, split, references)
-    form = organiser_forms.ReferencesForm(request.POST, request.FILES)
+    form = forms.ReferencesForm(request.POST, request.FILES)
     if form.is_valid():
         name, data = form.cleaned_data["file"].name, form.cleaned_data["file"].read()
         try:
-            found = editing.check_references(entry, name, data)
+            found = settings.check_references(entry, name, data)
         except CapevalError as error:
             form.add_error("file", str(error))
         else:
             drafts.keep_draft(user_of(request), challenge, f"references-{entry.pk}", data)
             sent = {"sha256": found.sha256, "seen": entry.version, "name": name}
-            confirm = organiser_forms.ConfirmForm(initial=sent)
+            confirm = forms.ConfirmForm(initial=sent)
             shown = {"entry": entry, "found": found, "form": confirm, "file_name": name}
             return show(request, challenge, "publish", tab="references", **shown)
     return _references(request, challenge, wrong=entry, form=form)
@@ -83,22 +81,24 @@ def send_references(request: HttpRequest, challenge: Challenge, split: str, refe
 
 @for_organisers
 @require_POST
-@storing
 def publish_references(
     request: HttpRequest, challenge: Challenge, split: str, references: str
 ) -> HttpResponse:
     """Publishes the file of references that was sent before."""
     entry = _reference_set(challenge, split, references)
-    form = organiser_forms.ConfirmForm(request.POST)
+    form = forms.ConfirmForm(request.POST)
     user, kind = user_of(request), f"references-{entry.pk}"
     if form.is_valid() and form.cleaned_data["seen"].isdecimal():
         given = form.cleaned_data
         try:
             data = drafts.read_draft(user, challenge, kind, given["sha256"])
-            number = editing.publish_references(user, entry, given["name"], data, seen=int(given["seen"]))
+            number = settings.publish_references(user, entry, given["name"], data, seen=int(given["seen"]))
         except CapevalError as error:
             messages.error(request, f"Nothing is published: {error}.")
         else:
             drafts.drop_draft(user, challenge, kind)
-            tell(request, f"Version {number} of {entry.name} counts now; submissions are scored again.")
+            tell(
+                request,
+                f"Version {number} of {entry.name} is now the current one. Submissions are scored again.",
+            )
     return redirect("organiser_references", challenge.slug)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from uuid import UUID
 
-from django import forms
+from django import forms as django_forms
 from django.contrib import messages
 from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
@@ -14,9 +14,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
 from capeval_server.challenges.models import Challenge, Phase
-from capeval_server.organising import managing
-from capeval_server.pages import organiser_forms
-from capeval_server.pages.labels import label
+from capeval_server.organising import moderation
+from capeval_server.pages.organiser import forms
 from capeval_server.pages.organiser.common import (
     FAILURES,
     actions_of,
@@ -27,6 +26,7 @@ from capeval_server.pages.organiser.common import (
     tell,
     user_of,
 )
+from capeval_server.pages.texts import label
 from capeval_server.submissions.models import Result, Score, Submission
 
 __all__ = ["mark", "rerun_many", "rerun_one", "submission", "submissions", "take_off"]
@@ -36,9 +36,9 @@ __all__ = ["mark", "rerun_many", "rerun_one", "submission", "submissions", "take
 @require_safe
 def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """All submissions, or some of them."""
-    form = organiser_forms.FilterForm(challenge, request.GET)
+    form = forms.FilterForm(challenge, request.GET)
     given = form.cleaned_data if form.is_valid() else {}
-    listed = managing.of_challenge(challenge).annotate(failures=FAILURES).order_by("-created", "-pk")
+    listed = moderation.of_challenge(challenge).annotate(failures=FAILURES).order_by("-created", "-pk")
     for name in ("state", "mark"):
         if given.get(name):
             listed = listed.filter(**{name: "" if given[name] == "none" else given[name]})
@@ -55,7 +55,7 @@ def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 
 
 def _submission(challenge: Challenge, pk: UUID) -> Submission:
-    return get_object_or_404(managing.of_challenge(challenge), pk=pk)
+    return get_object_or_404(moderation.of_challenge(challenge), pk=pk)
 
 
 @for_organisers
@@ -63,12 +63,12 @@ def _submission(challenge: Challenge, pk: UUID) -> Submission:
 def submission(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
     """A submission with its scores, failures and logs."""
     found = _submission(challenge, pk)
-    form = organiser_forms.MarkForm(initial={"mark": found.mark, "reason": found.mark_reason})
+    form = forms.MarkForm(initial={"mark": found.mark, "reason": found.mark_reason})
     return _show_submission(request, challenge, found, form)
 
 
 def _show_submission(
-    request: HttpRequest, challenge: Challenge, found: Submission, form: forms.Form
+    request: HttpRequest, challenge: Challenge, found: Submission, form: django_forms.Form
 ) -> HttpResponse:
     scores = Score.objects.filter(subset="").defer("samples").order_by("pk")
     results = (
@@ -104,8 +104,8 @@ def rerun_one(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpRespo
         request,
         challenge,
         pk,
-        lambda found: managing.rerun(user_of(request), challenge, found),
-        "It waits to be scored again.",
+        lambda found: moderation.rerun(user_of(request), challenge, found),
+        "The submission waits to be scored again.",
     )
 
 
@@ -117,8 +117,8 @@ def take_off(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpRespon
         request,
         challenge,
         pk,
-        lambda found: managing.take_off(user_of(request), challenge, found),
-        "It is off the leaderboard.",
+        lambda found: moderation.take_off(user_of(request), challenge, found),
+        "The submission is no longer on the leaderboard.",
     )
 
 
@@ -140,11 +140,11 @@ def _done(
 def mark(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
     """Flags or hides a submission, or takes the mark off."""
     found = _submission(challenge, pk)
-    form = organiser_forms.MarkForm(request.POST)
+    form = forms.MarkForm(request.POST)
     if form.is_valid():
         given = form.cleaned_data
         try:
-            managing.mark(user_of(request), challenge, found, given["mark"], given["reason"])
+            moderation.mark(user_of(request), challenge, found, given["mark"], given["reason"])
         except CapevalError as error:
             form.add_error("reason", str(error))
         else:
@@ -155,15 +155,15 @@ def mark(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
 
 @for_organisers
 def rerun_many(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """Says how many submissions would be scored again, and has them."""
-    form = organiser_forms.RerunForm(challenge, request.POST or request.GET or None)
+    """Shows how many submissions would be scored again, and scores them again."""
+    form = forms.RerunForm(challenge, request.POST or request.GET or None)
     if not form.is_valid():
         return show(request, challenge, "rerun", tab="submissions", form=form, status=form_status(form))
     chosen: Phase | None = challenge.phases.filter(name=form.cleaned_data["phase"]).first()
     failed = form.cleaned_data["which"] == "failed"
     if request.method == "POST":
-        number = managing.rerun_all(user_of(request), challenge, phase=chosen, failed=failed)
+        number = moderation.rerun_all(user_of(request), challenge, phase=chosen, failed=failed)
         tell(request, f"{number} submissions wait to be scored again.")
         return redirect("organiser_submissions", challenge.slug)
-    number = managing.repeatable(challenge, phase=chosen, failed=failed).count()
+    number = moderation.repeatable(challenge, phase=chosen, failed=failed).count()
     return show(request, challenge, "rerun", tab="submissions", form=form, number=number, asked=True)

@@ -1,0 +1,642 @@
+//! Runs static initialisers and constructors as far as rules and lists need it.
+//!
+//! Nothing is guessed: code of a class outside of `opened` is not run but recorded as a call with
+//! its arguments, and whatever depends on such a result (a branch, a dropped result) is an error.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use crate::bytes::Bytes;
+use crate::class::{Class, Constant, Member, Method};
+use crate::library;
+use crate::value::{Call, Content, Value};
+use crate::{Error, Jar};
+
+/// How a run of instructions ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    Return(Option<Value>),
+    /// At a branch that depends on a recorded call, or at a jump back.
+    Branch,
+}
+
+/// Where an evaluation is, and what it works on.
+struct Frame {
+    class: Rc<Class>,
+    method: String,
+    locals: Vec<Value>,
+    stack: Vec<Value>,
+    /// Where the current instruction begins.
+    position: usize,
+}
+
+/// A long loop is no initialiser of a list.
+const MOST_INSTRUCTIONS: usize = 5_000_000;
+
+pub(crate) struct Evaluator {
+    jars: Vec<Jar>,
+    classes: HashMap<String, Option<Rc<Class>>>,
+    opened: HashSet<String>,
+    statics: HashMap<(String, String), Value>,
+    initialised: HashSet<String>,
+    /// The calls on recorded objects while one action of a generated lexer is traced.
+    trace: Option<Vec<Call>>,
+    instructions: usize,
+}
+
+impl Evaluator {
+    /// Only static code of the `opened` classes is run.
+    pub fn new(jars: Vec<Jar>, opened: &[&str]) -> Self {
+        Self {
+            jars,
+            classes: HashMap::new(),
+            opened: opened.iter().map(|&name| name.to_owned()).collect(),
+            statics: HashMap::new(),
+            initialised: HashSet::new(),
+            trace: None,
+            instructions: 0,
+        }
+    }
+
+    pub fn class(&mut self, name: &str) -> Result<Rc<Class>, Error> {
+        self.find_class(name)?.ok_or_else(|| Error::MissingClass(name.to_owned()))
+    }
+
+    fn find_class(&mut self, name: &str) -> Result<Option<Rc<Class>>, Error> {
+        if !self.classes.contains_key(name) {
+            let mut found = None;
+            for jar in &mut self.jars {
+                if found.is_none() {
+                    found = jar.class(name)?.map(Rc::new);
+                }
+            }
+            self.classes.insert(name.to_owned(), found);
+        }
+        Ok(self.classes[name].clone())
+    }
+
+    /// The value of a static field after its class was initialised.
+    pub fn static_field(&mut self, class_name: &str, field: &str) -> Result<Value, Error> {
+        self.initialise(class_name)?;
+        let value = self.statics.get(&(class_name.to_owned(), field.to_owned())).cloned();
+        value.ok_or_else(|| Error::Format {
+            class: class_name.to_owned(),
+            problem: format!("there is no static field {field}"),
+        })
+    }
+
+    /// The value of a field of an object from `construct`.
+    pub fn field(object: &Value, field: &str) -> Result<Value, Error> {
+        if let Value::Object(target) = object
+            && let Content::Fields(fields) = &*target.content.borrow()
+            && let Some((_, value)) = fields.iter().find(|(name, _)| name == field)
+        {
+            return Ok(value.clone());
+        }
+        Err(object.shape(field, "an object with this field"))
+    }
+
+    /// Makes an object by running its constructor and those of its parents.
+    pub fn construct(&mut self, class: &str, descriptor: &str, arguments: &[Value]) -> Result<Value, Error> {
+        let object = Value::object(class, Content::Fields(Vec::new()));
+        let mut locals = vec![object.clone()];
+        locals.extend_from_slice(arguments);
+        self.run(class, "<init>", descriptor, locals)?;
+        Ok(object)
+    }
+
+    /// Runs the longest constructor of a class until it does something unknown; the named fields must be set by then.
+    pub fn run_constructors(&mut self, object: &Value, fields: &[&str]) -> Result<(), Error> {
+        let Value::Object(target) = object else {
+            return Err(object.shape("an object", "an object"));
+        };
+        let class = self.class(&target.class)?;
+        let longest = class.methods.iter().filter(|method| method.name == "<init>");
+        let longest = longest.max_by_key(|method| method.code.len());
+        let longest = longest.ok_or_else(|| Error::MissingClass(format!("{}.<init>", class.name)))?;
+        let mut locals = vec![object.clone()];
+        locals.resize(longest.locals, Value::Null);
+        match self.run(&class.name, "<init>", &longest.descriptor, locals) {
+            Err(error @ Error::Unknown { .. }) => {
+                let is_set = fields.iter().all(|field| Self::field(object, field).is_ok());
+                if is_set { Ok(()) } else { Err(error) }
+            }
+            other => other.map(|_| ()),
+        }
+    }
+
+    /// Runs the instructions from one position on an unknown object; gives what was called and how it ended.
+    pub fn trace(
+        &mut self,
+        class: &Rc<Class>,
+        method: &Method,
+        start: usize,
+    ) -> Result<(Vec<Call>, End), Error> {
+        let mut frame = Frame {
+            class: Rc::clone(class),
+            method: method.name.clone(),
+            locals: vec![Value::Null; method.locals],
+            stack: Vec::new(),
+            position: start,
+        };
+        frame.locals[0] = Value::call(&class.name, "this", Vec::new());
+        self.trace = Some(Vec::new());
+        let end = self.execute(&mut frame, method, start);
+        let calls = self.trace.take().unwrap_or_default();
+        Ok((calls, end?))
+    }
+
+    fn initialise(&mut self, name: &str) -> Result<(), Error> {
+        if !self.initialised.insert(name.to_owned()) {
+            return Ok(());
+        }
+        let class = self.class(name)?;
+        for (field, &index) in &class.constant_fields {
+            let value = constant_value(&class, index)?;
+            self.statics.insert((name.to_owned(), field.clone()), value);
+        }
+        if class.method("<clinit>", "()V").is_some() {
+            self.run(name, "<clinit>", "()V", Vec::new())?;
+        }
+        Ok(())
+    }
+
+    /// Runs a method of a class or of its nearest parent that has it.
+    fn run(
+        &mut self,
+        class: &str,
+        name: &str,
+        descriptor: &str,
+        locals: Vec<Value>,
+    ) -> Result<Option<Value>, Error> {
+        let mut owner = self.class(class)?;
+        while owner.method(name, descriptor).is_none() {
+            let parent = owner.parent.clone();
+            let parent = parent.ok_or_else(|| Error::MissingClass(format!("{class}.{name}{descriptor}")))?;
+            owner = self.class(&parent)?;
+        }
+        let Some(method) = owner.method(name, descriptor) else {
+            return Err(Error::MissingClass(format!("{class}.{name}{descriptor}")));
+        };
+        let mut frame = Frame {
+            class: Rc::clone(&owner),
+            method: name.to_owned(),
+            locals,
+            stack: Vec::new(),
+            position: 0,
+        };
+        frame.locals.resize(method.locals.max(frame.locals.len()), Value::Null);
+        match self.execute(&mut frame, method, 0)? {
+            End::Return(value) => Ok(value),
+            End::Branch => Err(frame.unknown("a branch depends on code that is not run")),
+        }
+    }
+
+    fn execute(&mut self, frame: &mut Frame, method: &Method, start: usize) -> Result<End, Error> {
+        let mut bytes = Bytes::at(&method.code, start);
+        loop {
+            self.instructions += 1;
+            if self.instructions > MOST_INSTRUCTIONS {
+                return Err(frame.unknown("it runs longer than an initialiser should"));
+            }
+            frame.position = bytes.position();
+            let code = bytes.u8()?;
+            match code {
+                0x99..=0xA7 | 0xC6 | 0xC7 => {
+                    let offset = bytes.i16()?;
+                    let target = frame.position.checked_add_signed(isize::from(offset));
+                    let target = target.ok_or_else(|| frame.unknown("a jump out of the method"))?;
+                    match frame.is_taken(code)? {
+                        None => return Ok(End::Branch),
+                        // While an action is traced, a jump back leads to the next token.
+                        Some(true) if self.trace.is_some() && offset < 0 => return Ok(End::Branch),
+                        Some(true) => bytes.set_position(target),
+                        Some(false) => {}
+                    }
+                }
+                0xAC | 0xB0 => return Ok(End::Return(Some(frame.pop()?))),
+                0xB1 => return Ok(End::Return(None)),
+                0xB2..=0xBA => self.member_instruction(frame, code, &mut bytes)?,
+                _ => frame.plain_instruction(code, &mut bytes)?,
+            }
+        }
+    }
+
+    fn member_instruction(
+        &mut self,
+        frame: &mut Frame,
+        code: u8,
+        bytes: &mut Bytes<'_>,
+    ) -> Result<(), Error> {
+        let member = frame.class.member(bytes.u16()?)?;
+        match code {
+            0xB2 => {
+                let value = self.get_static(&member)?;
+                frame.stack.push(value);
+            }
+            0xB3 => {
+                let value = frame.pop()?;
+                self.statics.insert((member.class, member.name), value);
+            }
+            0xB4 => {
+                let object = frame.pop()?;
+                frame.stack.push(get_field(&object, &member, frame)?);
+            }
+            0xB5 => {
+                let (value, object) = (frame.pop()?, frame.pop()?);
+                self.put_field(&object, &member, value, frame)?;
+            }
+            _ => {
+                if code >= 0xB9 {
+                    bytes.u16()?;
+                }
+                self.invoke(frame, code, &member)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn get_static(&mut self, member: &Member) -> Result<Value, Error> {
+        if self.opened.contains(&member.class) {
+            return self.static_field(&member.class, &member.name);
+        }
+        if let Some(value) = self.statics.get(&(member.class.clone(), member.name.clone())) {
+            return Ok(value.clone());
+        }
+        Ok(Value::call(&member.class, &member.name, Vec::new()))
+    }
+
+    fn put_field(
+        &mut self,
+        object: &Value,
+        member: &Member,
+        value: Value,
+        frame: &Frame,
+    ) -> Result<(), Error> {
+        match (object, &mut self.trace) {
+            (Value::Object(target), _) => {
+                if let Content::Fields(fields) = &mut *target.content.borrow_mut() {
+                    match fields.iter_mut().find(|(name, _)| *name == member.name) {
+                        Some((_, place)) => *place = value,
+                        None => fields.push((member.name.clone(), value)),
+                    }
+                    return Ok(());
+                }
+                Err(frame.unknown(&format!("field {} of {} is set", member.name, object.short())))
+            }
+            (Value::Call(_), Some(calls)) => {
+                calls.push(Call {
+                    class: member.class.clone(),
+                    name: member.name.clone(),
+                    arguments: vec![value],
+                });
+                Ok(())
+            }
+            _ => Err(frame.unknown(&format!("field {} of {} is set", member.name, object.short()))),
+        }
+    }
+
+    fn invoke(&mut self, frame: &mut Frame, code: u8, member: &Member) -> Result<(), Error> {
+        let (count, has_result) = signature(&member.descriptor);
+        let first = frame.stack.len().checked_sub(count);
+        let first = first.ok_or_else(|| frame.unknown("too few values on the stack"))?;
+        let arguments = frame.stack.split_off(first);
+        let receiver = if code == 0xB8 || code == 0xBA { None } else { Some(frame.pop()?) };
+        let result = self.call(frame, code, member, receiver, arguments)?;
+        match (has_result, result) {
+            (true, Some(value)) => frame.stack.push(value),
+            (false, None) => {}
+            (true, None) => {
+                return Err(frame.unknown(&format!("{}.{} gave no result", member.class, member.name)));
+            }
+            (false, Some(_)) => {
+                return Err(frame.unknown(&format!("{}.{} is not known", member.class, member.name)));
+            }
+        }
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        frame: &Frame,
+        code: u8,
+        member: &Member,
+        receiver: Option<Value>,
+        arguments: Vec<Value>,
+    ) -> Result<Option<Value>, Error> {
+        match receiver {
+            None if code == 0xB8 && self.opened.contains(&member.class) => {
+                self.run(&member.class, &member.name, &member.descriptor, arguments)
+            }
+            None => {
+                let known =
+                    library::static_call(member, &arguments).map_err(|problem| frame.unknown(&problem))?;
+                match known {
+                    Some(outcome) => Ok(outcome.value()),
+                    None => Ok(Some(Value::call(&member.class, &member.name, arguments))),
+                }
+            }
+            Some(Value::Object(object)) if member.name == "<init>" && object.is_allocated() => {
+                library::construct(&object, arguments).map_err(|problem| frame.unknown(&problem))?;
+                Ok(None)
+            }
+            Some(receiver) if library::has_fields(&receiver) => {
+                self.call_own(code, member, receiver, arguments)
+            }
+            Some(receiver) => self.call_on_value(frame, member, receiver, arguments),
+        }
+    }
+
+    /// A method of an object whose own code is run.
+    fn call_own(
+        &mut self,
+        code: u8,
+        member: &Member,
+        receiver: Value,
+        arguments: Vec<Value>,
+    ) -> Result<Option<Value>, Error> {
+        const NOT_VIRTUAL: u8 = 0xB7;
+        if member.class == "java/lang/Object" && member.name == "<init>" {
+            return Ok(None);
+        }
+        let class = match &receiver {
+            Value::Object(object) if code != NOT_VIRTUAL => object.class.clone(),
+            _ => member.class.clone(),
+        };
+        let mut locals = vec![receiver];
+        locals.extend(arguments);
+        self.run(&class, &member.name, &member.descriptor, locals)
+    }
+
+    fn call_on_value(
+        &mut self,
+        frame: &Frame,
+        member: &Member,
+        receiver: Value,
+        arguments: Vec<Value>,
+    ) -> Result<Option<Value>, Error> {
+        let known =
+            library::call(member, &receiver, &arguments).map_err(|problem| frame.unknown(&problem))?;
+        if let Some(outcome) = known {
+            return Ok(outcome.value());
+        }
+        let (_, has_result) = signature(&member.descriptor);
+        let mut all = vec![receiver];
+        all.extend(arguments);
+        let is_traced = self.trace.is_some();
+        if let Some(calls) = &mut self.trace {
+            let arguments = all[1..].to_vec();
+            calls.push(Call { class: member.class.clone(), name: member.name.clone(), arguments });
+        }
+        match (has_result, is_traced) {
+            (true, _) => Ok(Some(Value::call(&member.class, &member.name, all))),
+            (false, true) => Ok(None),
+            (false, false) => Err(frame.unknown(&format!("{}.{} is not known", member.class, member.name))),
+        }
+    }
+}
+
+impl Frame {
+    fn unknown(&self, problem: &str) -> Error {
+        Error::Unknown {
+            class: self.class.name.clone(),
+            method: self.method.clone(),
+            position: self.position,
+            problem: problem.to_owned(),
+        }
+    }
+
+    fn pop(&mut self) -> Result<Value, Error> {
+        self.stack.pop().ok_or_else(|| self.unknown("too few values on the stack"))
+    }
+
+    fn pop_int(&mut self) -> Result<i32, Error> {
+        let value = self.pop()?;
+        match value {
+            Value::Int(number) => Ok(number),
+            other => Err(self.unknown(&format!("expected a number, found {}", other.short()))),
+        }
+    }
+
+    fn local(&mut self, index: usize) -> Result<&mut Value, Error> {
+        let error = self.unknown("there is no such local variable");
+        self.locals.get_mut(index).ok_or(error)
+    }
+
+    fn load(&mut self, index: usize) -> Result<(), Error> {
+        let value = self.local(index)?.clone();
+        self.stack.push(value);
+        Ok(())
+    }
+
+    fn store(&mut self, index: usize) -> Result<(), Error> {
+        let value = self.pop()?;
+        *self.local(index)? = value;
+        Ok(())
+    }
+
+    /// Whether a jump is taken; None when that depends on a recorded call.
+    fn is_taken(&mut self, code: u8) -> Result<Option<bool>, Error> {
+        if code == 0xA7 {
+            return Ok(Some(true));
+        }
+        let two_values = (0x9F..=0xA6).contains(&code);
+        let second = if two_values { self.pop()? } else { Value::Int(0) };
+        let first = self.pop()?;
+        Ok(match (code, &first, &second) {
+            (0x99..=0xA4, Value::Int(first), Value::Int(second)) => {
+                let order = (code - 0x99) % 6;
+                Some(
+                    [
+                        first == second,
+                        first != second,
+                        first < second,
+                        first >= second,
+                        first > second,
+                        first <= second,
+                    ][usize::from(order)],
+                )
+            }
+            (0xC6, Value::Null, _) => Some(true),
+            (0xC7, Value::Null, _) => Some(false),
+            (0xC6, Value::Object(_) | Value::Text(_), _) => Some(false),
+            (0xC7, Value::Object(_) | Value::Text(_), _) => Some(true),
+            _ => None,
+        })
+    }
+
+    /// Instructions that touch only this frame.
+    fn plain_instruction(&mut self, code: u8, bytes: &mut Bytes<'_>) -> Result<(), Error> {
+        match code {
+            0x00 => {}
+            0x01 => self.stack.push(Value::Null),
+            0x02..=0x08 => self.stack.push(Value::Int(i32::from(code) - 3)),
+            0x10 => self.stack.push(Value::Int(i32::from(bytes.i8()?))),
+            0x11 => self.stack.push(Value::Int(i32::from(bytes.i16()?))),
+            0x12 | 0x13 => {
+                let index = if code == 0x12 { u16::from(bytes.u8()?) } else { bytes.u16()? };
+                let value = constant_value(&self.class, index)?;
+                self.stack.push(value);
+            }
+            0x15 | 0x19 => {
+                let index = usize::from(bytes.u8()?);
+                self.load(index)?;
+            }
+            0x1A..=0x1D | 0x2A..=0x2D => self.load(usize::from((code - 0x1A) % 4))?,
+            0x36 | 0x3A => {
+                let index = usize::from(bytes.u8()?);
+                self.store(index)?;
+            }
+            0x3B..=0x3E | 0x4B..=0x4E => self.store(usize::from((code - 0x3B) % 4))?,
+            0x84 => {
+                let (index, step) = (usize::from(bytes.u8()?), i32::from(bytes.i8()?));
+                let value = self.local(index)?.to_int("a counter")?;
+                *self.local(index)? = Value::Int(value.wrapping_add(step));
+            }
+            0x57..=0x5F => self.stack_instruction(code)?,
+            0x2E | 0x32 | 0x34 | 0x4F | 0x53 | 0x55 | 0xBC | 0xBD | 0xBE => {
+                self.array_instruction(code, bytes)?
+            }
+            0x60 | 0x64 | 0x68 => self.arithmetic(code)?,
+            0xBB => {
+                let name = self.class.class_name(bytes.u16()?)?;
+                self.stack.push(Value::object(&name, Content::Allocated));
+            }
+            // A cast changes nothing here.
+            0xC0 => {
+                bytes.u16()?;
+            }
+            // Locks matter only between threads.
+            0xC2 | 0xC3 => {
+                self.pop()?;
+            }
+            _ => return Err(self.unknown(&format!("the instruction {code:#04x} is not known"))),
+        }
+        Ok(())
+    }
+
+    fn stack_instruction(&mut self, code: u8) -> Result<(), Error> {
+        let top = self.pop()?;
+        match code {
+            // The result of code that was not run may not get lost.
+            0x57 if matches!(top, Value::Call(_)) => {
+                return Err(self.unknown(&format!("{} is dropped", top.short())));
+            }
+            0x57 => {}
+            0x59 => self.stack.extend([top.clone(), top]),
+            0x5A => {
+                let below = self.pop()?;
+                self.stack.extend([top.clone(), below, top]);
+            }
+            0x5F => {
+                let below = self.pop()?;
+                self.stack.extend([top, below]);
+            }
+            _ => return Err(self.unknown(&format!("the instruction {code:#04x} is not known"))),
+        }
+        Ok(())
+    }
+
+    fn array_instruction(&mut self, code: u8, bytes: &mut Bytes<'_>) -> Result<(), Error> {
+        match code {
+            0xBC | 0xBD => {
+                let is_object = code == 0xBD;
+                bytes.take(if is_object { 2 } else { 1 })?;
+                let length = usize::try_from(self.pop_int()?);
+                let length = length.map_err(|_| self.unknown("an array with a negative length"))?;
+                let empty = if is_object { Value::Null } else { Value::Int(0) };
+                self.stack.push(Value::object("[]", Content::Items(vec![empty; length])));
+            }
+            0xBE => {
+                let length = self.pop()?.items("an array")?.len();
+                let length = i32::try_from(length).map_err(|_| self.unknown("the array is too long"))?;
+                self.stack.push(Value::Int(length));
+            }
+            0x2E | 0x32 | 0x34 => {
+                let (index, array) = (self.pop_int()?, self.pop()?);
+                let items = array.items("an array")?;
+                let item = usize::try_from(index).ok().and_then(|index| items.get(index)).cloned();
+                let item = item.ok_or_else(|| self.unknown(&format!("an array has no place {index}")))?;
+                self.stack.push(item);
+            }
+            _ => {
+                let (value, index, array) = (self.pop()?, self.pop_int()?, self.pop()?);
+                self.set_item(&array, index, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_item(&self, array: &Value, index: i32, value: Value) -> Result<(), Error> {
+        if let Value::Object(object) = array
+            && let Content::Items(items) = &mut *object.content.borrow_mut()
+            && let Some(place) = usize::try_from(index).ok().and_then(|index| items.get_mut(index))
+        {
+            *place = value;
+            return Ok(());
+        }
+        Err(self.unknown(&format!("{} has no place {index}", array.short())))
+    }
+
+    fn arithmetic(&mut self, code: u8) -> Result<(), Error> {
+        let (second, first) = (self.pop()?, self.pop()?);
+        let result = match (&first, &second) {
+            (Value::Int(first), Value::Int(second)) => Value::Int(match code {
+                0x60 => first.wrapping_add(*second),
+                0x64 => first.wrapping_sub(*second),
+                _ => first.wrapping_mul(*second),
+            }),
+            _ => Value::call("number", ["+", "-", "*"][usize::from(code - 0x60) / 4], vec![first, second]),
+        };
+        self.stack.push(result);
+        Ok(())
+    }
+}
+
+fn get_field(object: &Value, member: &Member, frame: &Frame) -> Result<Value, Error> {
+    match object {
+        Value::Object(target) => {
+            if let Content::Fields(fields) = &*target.content.borrow() {
+                let found = fields.iter().find(|(name, _)| *name == member.name);
+                let unset = if member.descriptor.len() == 1 { Value::Int(0) } else { Value::Null };
+                return Ok(found.map_or(unset, |(_, value)| value.clone()));
+            }
+            Err(frame.unknown(&format!("field {} of {} is read", member.name, object.short())))
+        }
+        Value::Call(_) => Ok(Value::call(&member.class, &member.name, vec![object.clone()])),
+        _ => Err(frame.unknown(&format!("field {} of {} is read", member.name, object.short()))),
+    }
+}
+
+fn constant_value(class: &Class, index: u16) -> Result<Value, Error> {
+    Ok(match class.constant(index)? {
+        Constant::Integer(number) => Value::Int(*number),
+        Constant::Text(text) => Value::Text(class.units(*text)?.into()),
+        Constant::Class(_) => Value::call(&class.class_name(index)?, "class", Vec::new()),
+        // Numbers of other kinds occur beside the lists and are never used by them.
+        _ => Value::call(&class.name, "constant", vec![Value::Int(i32::from(index))]),
+    })
+}
+
+/// How many arguments a method takes and whether it gives a result.
+fn signature(descriptor: &str) -> (usize, bool) {
+    let (inside, result) = descriptor.trim_start_matches('(').split_once(')').unwrap_or(("", "V"));
+    let (mut count, mut in_name) = (0, false);
+    for character in inside.chars() {
+        match character {
+            ';' => {
+                in_name = false;
+                count += 1;
+            }
+            _ if in_name => {}
+            'L' => in_name = true,
+            '[' => {}
+            _ => count += 1,
+        }
+    }
+    (count, result != "V")
+}
+
+#[cfg(test)]
+#[path = "evaluate_tests.rs"]
+mod tests;

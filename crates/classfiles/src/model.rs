@@ -1,0 +1,58 @@
+//! SPICE's model, compiled from the reference's files.
+
+use std::io::{Read, Seek};
+
+use capeval_lemmas::{Sections, SectionsError};
+use capeval_meteor::{CompileError, compile_synonyms};
+use capeval_parser::{Compiled, ModelError, Source};
+use capeval_spice::{KIND, Model, Rules, RulesError};
+use capeval_tables::write;
+
+use crate::{Error, Jars, Reference};
+
+/// Why the model can't be compiled.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelCompileError {
+    /// The rules can't be read from their jars.
+    #[error(transparent)]
+    Reference(#[from] Error),
+    /// The grammar can't be read from the models jar.
+    #[error(transparent)]
+    Grammar(#[from] ModelError),
+    /// The rules can't be written.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
+    /// The tables of the lemmas are not as they must be.
+    #[error(transparent)]
+    Lemmas(#[from] SectionsError),
+    /// The synonyms are not as they must be.
+    #[error(transparent)]
+    Synonyms(#[from] CompileError),
+}
+
+/// The bytes of a table file with everything that SPICE needs, for [`Model::open`].
+///
+/// `models` is CoreNLP's models jar; `synsets` and `exceptions` are METEOR's lists of synonyms.
+///
+/// # Errors
+/// A [`ModelCompileError`] if a file is not that of the reference.
+pub fn compile_model<R: Read + Seek>(
+    jars: Jars,
+    models: R,
+    mut synsets: &[u8],
+    mut exceptions: &[u8],
+) -> Result<Vec<u8>, ModelCompileError> {
+    let reference = Reference::read(jars)?;
+    let mut source = Source::from_jar(models)?;
+    source.spellings = reference.spellings;
+    source.our_words = reference.our_words;
+    let grammar = Compiled::new(&source)?;
+    let rules = reference.rules.to_bytes()?;
+    let lemmas = Sections::new(&reference.lemmas)?;
+    let synonyms = compile_synonyms(&mut synsets, &mut exceptions)?;
+    let mut contents = grammar.contents();
+    contents.push(Rules::contents(&rules));
+    contents.extend(lemmas.contents());
+    contents.push(Model::<Vec<u8>>::synonyms_contents(&synonyms));
+    Ok(write(KIND, &contents))
+}

@@ -1,0 +1,27 @@
+//! From the constituent tree of a sentence to the grammatical relations between its words.
+//!
+//! The rules themselves (tree patterns of the relations, head tables, lists of words) are data: see
+//! [`Rules`]. This crate has what they run on: trees that can be rewritten ([`Tree`]), tree patterns
+//! ([`Pattern`]), rewriting ([`Rewriter`]), heads ([`HeadFinder`]) and all of it in a row ([`Converter`]).
+//! What becomes of the relations afterwards is in [`processed`].
+
+mod basic;
+mod error;
+mod heads;
+mod labels;
+mod pattern;
+pub mod processed;
+mod relations;
+mod rewriting;
+mod rules;
+mod tree;
+
+pub use basic::{Converter, ConverterScratch, Edge};
+pub use error::{ConversionError, PatternError, RulesError, TreeError};
+pub use heads::{HeadFinder, Heads};
+pub use labels::{Label, Labels, basic_category};
+pub use pattern::{LabelTests, Match, Matcher, Name, Pattern, Scratch, TestId};
+pub use relations::{Relation, Relations};
+pub use rewriting::{Rewriter, RewritingError, RewritingRule, RewritingScratch};
+pub use rules::{HeadRules, RelationRule, Rules};
+pub use tree::{NodeId, Tree};

@@ -1,0 +1,203 @@
+//! One run of the lexer over `word_TAG`.
+
+use crate::{Action, Rule, Tables, TokenEnd};
+
+/// Text in UTF-16 units: the rules count in them.
+pub(crate) type Units = Vec<u16>;
+
+pub(crate) struct Scanner<'a> {
+    tables: &'a Tables,
+    text: &'a [u16],
+    position: usize,
+    state: u32,
+}
+
+impl<'a> Scanner<'a> {
+    pub fn new(tables: &'a Tables, text: &'a [u16]) -> Self {
+        Self { tables, text, position: 0, state: tables.lexer.word_state }
+    }
+
+    /// The next token's lemma; None at the end of the text.
+    pub fn next(&mut self) -> Option<Units> {
+        let mut before: Option<Units> = None;
+        // Every step but the change of the state reads on; damaged tables must not run for ever.
+        for _ in 0..=2 * self.text.len() + self.tables.lexer.starts.len() {
+            let start = self.position;
+            let Some((rule, length)) = self.longest_match() else {
+                return before;
+            };
+            let length = match rule.end {
+                TokenEnd::Match => length,
+                TokenEnd::BeforeEnd(units) => length.saturating_sub(units as usize),
+                TokenEnd::AfterStart(units) => (units as usize).min(length),
+            };
+            self.position = start + length;
+            let token = &self.text[start..self.position];
+            match &rule.action {
+                Action::Skip => {}
+                Action::Enter { state } => {
+                    self.state = *state;
+                    self.position = start;
+                }
+                Action::EndTag { state } => {
+                    self.state = *state;
+                    return Some(join(before, token.to_vec()));
+                }
+                Action::LowerCaseAndNext => before = Some(join(before, lower_case(token))),
+                action => return Some(join(before, self.lemma(action, token))),
+            }
+        }
+        before
+    }
+
+    /// The longest match's rule; the table itself settles which rule wins among equally long ones.
+    fn longest_match(&self) -> Option<(&'a Rule, usize)> {
+        let mut state = self.tables.lexer.starts[self.state as usize] as usize;
+        let mut found = None;
+        let rest = &self.text[self.position..];
+        for (index, &unit) in rest.iter().enumerate() {
+            let class = usize::from(self.tables.classes[usize::from(unit)]);
+            let next = self.tables.transitions[self.tables.rows[state] as usize + class];
+            if next == 0 {
+                break;
+            }
+            state = usize::from(next) - 1;
+            let accepted = usize::from(self.tables.accepted[state]);
+            if accepted > 0 {
+                found = Some((&self.tables.lexer.rules[accepted - 1], index + 1));
+            }
+        }
+        found
+    }
+
+    fn lemma(&self, action: &Action, token: &[u16]) -> Units {
+        match action {
+            Action::Replace { delete, add } => replace(token, *delete, add),
+            Action::ReplaceBeforeEnding { delete, add } => {
+                match token.last().copied().and_then(ending_length) {
+                    Some(ending) => replace(token, ending + delete, add),
+                    None => add.encode_utf16().collect(),
+                }
+            }
+            Action::Undouble { delete } => self.undouble(token, *delete),
+            Action::LowerCase => lower_case(token),
+            _ => token.to_vec(),
+        }
+    }
+
+    fn undouble(&self, token: &[u16], delete: i32) -> Units {
+        let mut stem = lower_case(token);
+        let length = kept(stem.len().min(token.len()), delete);
+        let Some(consonant) = length.checked_sub(1).and_then(|last| stem.get(last).copied()) else {
+            return stem;
+        };
+        if delete > 0 {
+            stem.truncate(length - 1);
+        }
+        let text = String::from_utf16_lossy(&stem);
+        if self.tables.lexer.doubling_stems.binary_search(&text).is_err() {
+            stem.push(consonant);
+        }
+        stem
+    }
+}
+
+fn join(before: Option<Units>, lemma: Units) -> Units {
+    match before {
+        None => lemma,
+        Some(mut joined) => {
+            joined.extend(lemma);
+            joined
+        }
+    }
+}
+
+/// How long the endings -s, -ed and -ing are, with the letter that -s and -ed may follow.
+fn ending_length(last: u16) -> Option<i32> {
+    match u8::try_from(last).ok()? {
+        b's' | b'S' | b'd' | b'D' => Some(2),
+        b'g' | b'G' => Some(3),
+        _ => None,
+    }
+}
+
+fn kept(length: usize, delete: i32) -> usize {
+    length.saturating_sub(usize::try_from(delete).unwrap_or(0))
+}
+
+fn replace(token: &[u16], delete: i32, add: &str) -> Units {
+    let mut lemma = lower_case(&token[..kept(token.len(), delete)]);
+    lemma.extend(add.encode_utf16());
+    lemma
+}
+
+pub(crate) fn lower_case(units: &[u16]) -> Units {
+    if units.iter().all(|&unit| unit < 0x80) {
+        return units.iter().map(|&unit| if is_ascii_upper(unit) { unit + 0x20 } else { unit }).collect();
+    }
+    match String::from_utf16(units) {
+        Ok(text) => java_lower_case(&text).encode_utf16().collect(),
+        // Half a character has no case.
+        Err(_) => units.iter().map(|&unit| if is_ascii_upper(unit) { unit + 0x20 } else { unit }).collect(),
+    }
+}
+
+fn is_ascii_upper(unit: u16) -> bool {
+    (0x41..=0x5A).contains(&unit)
+}
+
+/// Java decides by word boundaries which sigma ends a word, where Unicode and Rust look only at the
+/// nearest letters.
+fn java_lower_case(text: &str) -> String {
+    const SIGMA: char = 'Σ';
+    let mut lower = String::with_capacity(text.len());
+    for (place, character) in text.char_indices() {
+        if character != SIGMA {
+            lower.extend(character.to_lowercase());
+            continue;
+        }
+        let has_case_before = word_has_case(text[..place].chars().rev());
+        let is_last = has_case_before && !word_has_case(text[place + SIGMA.len_utf8()..].chars());
+        lower.push(if is_last { 'ς' } else { 'σ' });
+    }
+    lower
+}
+
+/// Whether the characters up to the word's boundary have a letter with case.
+fn word_has_case(characters: impl Iterator<Item = char>) -> bool {
+    let mut characters = characters.peekable();
+    while let Some(character) = characters.next() {
+        let is_inside = is_in_word(character)
+            || (joins_letters(character) && characters.peek().is_some_and(|next| next.is_alphabetic()));
+        if !is_inside {
+            return false;
+        }
+        if character.is_lowercase() || character.is_uppercase() {
+            return true;
+        }
+    }
+    false
+}
+
+fn is_in_word(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '\u{300}'..='\u{36F}' | '\u{1CF0}'..='\u{1CF2}')
+}
+
+/// Between two letters these don't end a word.
+fn joins_letters(character: char) -> bool {
+    matches!(character, '-' | '\'' | '"' | '.' | '\u{AD}' | '\u{2010}'..='\u{2015}' | '\u{2027}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sigma_at_the_end_of_a_word_has_its_own_form() {
+        for (text, lower) in
+            [("ΑΣ", "ας"), ("ΑΣ's", "ασ's"), ("Σ", "σ"), ("Α4Σ:", "α4ς:"), ("I`Σ", "i`σ"), ("P.Σ", "p.ς")]
+        {
+            assert_eq!(java_lower_case(text), lower);
+        }
+    }
+}

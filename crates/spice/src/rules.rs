@@ -1,0 +1,88 @@
+//! The reference's rules and word lists in a table file.
+
+use capeval_tables::{Contents, TableError, TableFile};
+use serde::{Deserialize, Serialize};
+
+use crate::WordLists;
+
+const SECTION: &str = "spice.rules";
+
+/// What the reference's code holds besides its grammar, and besides its lemma tables.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rules {
+    /// How trees are rewritten, relations and heads.
+    pub dependencies: capeval_dependencies::Rules,
+    /// Word lists.
+    pub lists: WordLists,
+}
+
+/// Why rules can't be read from a file.
+#[derive(Debug, thiserror::Error)]
+pub enum RulesError {
+    /// The file has no such section.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// The section's text is not that of rules.
+    #[error("the section spice.rules must hold the rules as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl Rules {
+    /// The bytes of the section.
+    ///
+    /// # Errors
+    /// None is known: plain strings and lists can always be written.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, RulesError> {
+        Ok(serde_json::to_vec(self)?)
+    }
+
+    /// The section of a table file, for the bytes of [`Rules::to_bytes`].
+    #[must_use]
+    pub fn contents(bytes: &[u8]) -> Contents<'_> {
+        Contents::of(SECTION, bytes)
+    }
+
+    /// Reads the rules from a table file.
+    ///
+    /// # Errors
+    /// A [`RulesError`] if the section is missing or damaged.
+    pub fn open<B: AsRef<[u8]>>(file: &TableFile<B>) -> Result<Self, RulesError> {
+        Ok(serde_json::from_slice(file.numbers(file.section::<u8>(SECTION)?)?)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capeval_dependencies::RewritingRule;
+    use capeval_tables::{Kind, write};
+
+    use super::*;
+
+    const KIND: Kind = Kind { name: "TEST", version: 1 };
+
+    #[test]
+    fn rules_are_read_as_they_were_written() {
+        let rules = Rules {
+            dependencies: capeval_dependencies::Rules {
+                rewriting: vec![
+                    RewritingRule::Coordination,
+                    RewritingRule::Date { pattern: "NP=root".to_owned() },
+                ],
+                verbs_without_object: "(?i:sing|hum)".to_owned(),
+                ..Default::default()
+            },
+            lists: WordLists { colors: vec!["grün".to_owned()], ..Default::default() },
+        };
+        let bytes = rules.to_bytes().unwrap();
+        let file = TableFile::open(write(KIND, &[Rules::contents(&bytes)]), KIND).unwrap();
+        assert_eq!(Rules::open(&file).unwrap(), rules);
+    }
+
+    #[test]
+    fn what_is_no_rules_is_told() {
+        let empty = TableFile::open(write(KIND, &[]), KIND).unwrap();
+        assert!(matches!(Rules::open(&empty), Err(RulesError::Table(_))));
+        let other = TableFile::open(write(KIND, &[Rules::contents(b"{}")]), KIND).unwrap();
+        assert!(matches!(Rules::open(&other), Err(RulesError::Json(_))));
+    }
+}

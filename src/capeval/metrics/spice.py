@@ -1,0 +1,361 @@
+"""SPICE 1.0 (Anderson, Fernando, Johnson and Gould 2016): captions compared by their scene graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, Self, get_args
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from capeval import _native
+from capeval.checks import checked_choice, checked_integer
+from capeval.errors import CaptionError, OptionError
+from capeval.messages import shortened
+from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Reads, Resource
+from capeval.metrics.registry import register
+from capeval.progress import report_progress
+from capeval.resources.parses import ParseStore
+from capeval.resources.spice import RUN, spice_model, store_in
+from capeval.tokenization import TokenizedCandidates, TokenizedReferences
+from capeval.types import FloatArray
+
+__all__ = [
+    "CATEGORIES",
+    "MEASURES",
+    "Comparison",
+    "SceneAttribute",
+    "SceneGraph",
+    "SceneObject",
+    "SceneRelation",
+    "Spice",
+    "compare_graphs",
+    "parsed",
+]
+
+CATEGORIES = ("All", "Object", "Attribute", "Relation", "Color", "Size", "Count")
+"""Which tuples are compared: all of them, or those of one kind."""
+
+MEASURES = ("F", "precision", "recall")
+
+Text = Literal["tokens", "raw"]
+
+# How many captions are parsed between two reports of progress, each of which the store keeps.
+_CHUNK = 2048
+_LONGEST, _LONGEST_ALLOWED = 120, 400
+_COUNTS = 3
+# The parses of captions, for as long as the captions are there.
+_PARSES: WeakKeyDictionary[TokenizedReferences | TokenizedCandidates, dict[str, bytes]] = WeakKeyDictionary()
+_MODEL = Resource(
+    name="SPICE's model",
+    prepare=lambda _: spice_model(),
+    steps=1,
+    memory=2**30,
+    install=RUN,
+)
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Spice(Metric):
+    """The F-measure of objects, attributes and relations that candidate and references have in common.
+
+    Args:
+        categories: Which tuples to compare, some of `All`, `Object`, `Attribute`, `Relation`, `Color`,
+            `Size` and `Count`.
+        measures: What to give of each category, some of `F`, `precision` and `recall`.
+        text: What is parsed. `tokens` is what pycocoevalcap gives to SPICE: the tokens of its tokenizer,
+            joined by spaces, in lower case and without punctuation. `raw` is captions as they were written.
+        longest: The longest sentence that is parsed, in tokens: time grows with its cube.
+        store: Where parses are kept between runs; nowhere by default. It does not change scores.
+
+    Raises:
+        OptionError: An option has another value.
+    """
+
+    family: ClassVar[str] = "SPICE"
+    page: ClassVar[str] = "spice"
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "SPICE": {},
+        **{f"SPICE-{category}": {"categories": (category,)} for category in CATEGORIES[1:]},
+    }
+
+    categories: tuple[str, ...] = ("All",)
+    measures: tuple[str, ...] = ("F",)
+    text: Text = "tokens"
+    longest: int = field(default=_LONGEST, metadata=NOT_AN_OPTION)
+    store: ParseStore | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
+
+    def __post_init__(self) -> None:
+        for name, chosen, choices in (
+            ("categories", self.categories, CATEGORIES),
+            ("measures", self.measures, MEASURES),
+        ):
+            if not isinstance(chosen, tuple) or not chosen or len({*chosen}) < len(chosen):
+                raise OptionError(f"{name!r} must be a tuple of different names (got {chosen!r})")
+            for each in chosen:
+                checked_choice(name, each, choices)
+        checked_choice("text", self.text, get_args(Text))
+        checked_integer("longest", self.longest, 1, _LONGEST_ALLOWED)
+        if self.store is not None and not isinstance(self.store, ParseStore):
+            raise OptionError(f"'store' must be a ParseStore, or None (got {self.store!r})")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """`SPICE`, with the category where it is not `All`, and the measure where it is not `F`."""
+        return tuple(
+            "-".join(["SPICE", *[category] * (category != "All"), *[measure] * (measure != "F")])
+            for category in self.categories
+            for measure in self.measures
+        )
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """Of each category: counts of tuples, the measures of the image, and 1 if it has them."""
+        columns = ("candidate tuples", "reference tuples", "matched", *MEASURES, "images")
+        return tuple(f"{category} {column}" for category in self.categories for column in columns)
+
+    @property
+    def reads(self) -> Reads:
+        """The tokens, or the captions as they were written."""
+        return "tokens" if self.text == "tokens" else "captions"
+
+    @property
+    def needs(self) -> tuple[Resource, ...]:
+        """The grammar, rules and word lists."""
+        return (_MODEL,)
+
+    def remembering(self, folder: Path) -> Self:
+        """The metric with a store of parses in a folder, unless it has one."""
+        return replace(self, store=self.store or store_in(folder))
+
+    def kernel(self, references: TokenizedReferences) -> Kernel:
+        """Parses the references and merges the scene graphs of each image.
+
+        Raises:
+            CaptionError: A sentence is longer than `longest`.
+            ResourceError: The model was not made yet, or the store of parses is damaged.
+        """
+        model = spice_model()
+        groups = self._texts(references)
+        known = self._parses(references, list(chain.from_iterable(groups)))
+        prepared = _native.SpiceReferences(model, [[known[text] for text in group] for group in groups])
+
+        def statistics(candidates: TokenizedCandidates) -> FloatArray:
+            texts = candidates.texts() if self.text == "tokens" else candidates.captions()
+            parses = self._parses(candidates, texts, known)
+            counts = prepared.counts(candidates.positions, [parses[text] for text in texts])
+            return self._rows(counts)
+
+        return statistics
+
+    def aggregate(self, statistics: FloatArray) -> FloatArray:
+        """The means of the measures over the images that have them; NaN where none has.
+
+        Of all tuples, every image counts, as in pycocoevalcap. Of a category, the images count whose
+        references have tuples of it, as in the reference's own report.
+        """
+        width = _COUNTS + len(MEASURES) + 1
+        columns = [_COUNTS + MEASURES.index(measure) for measure in self.measures]
+        by_category = statistics.reshape(*statistics.shape[:-1], len(self.categories), width)
+        with np.errstate(invalid="ignore"):
+            scores: FloatArray = by_category[..., columns] / by_category[..., -1:]
+        return scores.reshape(*statistics.shape[:-1], len(self.names))
+
+    def _rows(self, counts: FloatArray) -> FloatArray:
+        """Statistics from counts of candidate, reference and matched tuples, by caption and category."""
+        chosen = [CATEGORIES.index(category) for category in self.categories]
+        counts = counts[:, chosen]
+        ours, theirs, matched = (counts[..., place] for place in range(_COUNTS))
+        precision = _ratio(matched, ours, where=theirs > 0)
+        recall = _ratio(matched, theirs)
+        f = _ratio(2 * precision * recall, precision + recall)
+        images = np.where([category == "All" for category in self.categories], 1.0, theirs > 0)
+        rows: FloatArray = np.stack([ours, theirs, matched, f, precision, recall, images], axis=-1)
+        return rows.reshape(len(counts), -1)
+
+    def _texts(self, references: TokenizedReferences) -> list[list[str]]:
+        captions = references.references
+        if self.text == "raw":
+            return [captions[image] for image in captions]
+        return [references.texts(image) for image in captions]
+
+    def _parses(
+        self,
+        captions: TokenizedReferences | TokenizedCandidates,
+        texts: Sequence[str],
+        known: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> dict[str, bytes]:
+        """The parse of each text, shared by all metrics that parse the same captions."""
+        parses = _PARSES.setdefault(captions, {})
+        missing = [text for text in texts if text not in parses]
+        parses |= {text: known[text] for text in missing if text in known}
+        new = [text for text in missing if text not in parses]
+        parses |= parsed(spice_model(), new, longest=self.longest, store=self.store)
+        return parses
+
+
+def parsed(
+    model: _native.SpiceModel,
+    texts: Iterable[str],
+    *,
+    longest: int = _LONGEST,
+    store: ParseStore | None = None,
+) -> dict[str, bytes]:
+    """The parse of each different caption: from the store, where it is there, and made otherwise.
+
+    What is parsed goes to the store bit by bit, so that work that was interrupted goes on where it was.
+
+    Args:
+        model: The model.
+        texts: The captions.
+        longest: The longest sentence that is parsed, in tokens.
+        store: Where parses are kept between runs.
+
+    Raises:
+        CaptionError: A sentence is longer than `longest`.
+        ResourceError: The store is damaged or can't be written.
+    """
+    different = list(dict.fromkeys(texts))
+    parses = {} if store is None else store.read(model.fingerprint, different)
+    # Sentences of one length are parsed side by side.
+    missing = sorted((text for text in different if text not in parses), key=lambda text: text.count(" "))
+    done = 0
+    for chunk in _chunks(missing):
+        report_progress("Parsing captions", done, len(missing))
+        try:
+            new = dict(zip(chunk, model.parse(chunk, longest), strict=True))
+        except _native.SentenceTooLongError as error:
+            position, words = error.args
+            raise CaptionError(
+                f"SPICE parses sentences of up to {longest} tokens (got one of {words} in the caption"
+                f" {shortened(chunk[position])}); Spice(longest=...) sets the limit"
+            ) from None
+        if store is not None:
+            store.write(model.fingerprint, new)
+        parses |= new
+        done += len(chunk)
+    if missing:
+        report_progress("Parsing captions", done, done)
+    return parses
+
+
+def _chunks(texts: list[str]) -> Iterator[list[str]]:
+    return (texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK))
+
+
+def _ratio(above: FloatArray, below: FloatArray, where: Any = True) -> FloatArray:
+    """One number over another; 0 where that one is 0."""
+    ratio: FloatArray = np.divide(above, below, out=np.zeros_like(above), where=(below != 0) & where)
+    return ratio
+
+
+@dataclass(frozen=True, kw_only=True)
+class SceneAttribute:
+    """An attribute of an object.
+
+    Attributes:
+        name: Its words; merged ones with slashes between them.
+        matched: Whether the other graph has it too.
+    """
+
+    name: str
+    matched: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SceneObject:
+    """An object of a scene graph.
+
+    Attributes:
+        name: Its words; merged ones with slashes between them.
+        matched: Whether the other graph has it too.
+        attributes: Its attributes.
+    """
+
+    name: str
+    matched: bool
+    attributes: tuple[SceneAttribute, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SceneRelation:
+    """A relation between two objects of a scene graph.
+
+    Attributes:
+        subject: The position of the object that it starts from.
+        name: Its words; merged ones with slashes between them.
+        object: The position of the object that it leads to.
+        matched: Whether the other graph has it too.
+    """
+
+    subject: int
+    name: str
+    object: int
+    matched: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SceneGraph:
+    """Objects with attributes, and relations between them."""
+
+    objects: tuple[SceneObject, ...]
+    relations: tuple[SceneRelation, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """The scene graphs of a candidate and of all references of its image, and what they have in common."""
+
+    candidate: SceneGraph
+    references: SceneGraph
+
+
+def compare_graphs(
+    candidate: str,
+    references: Sequence[str],
+    *,
+    longest: int = _LONGEST,
+    store: ParseStore | None = None,
+) -> Comparison:
+    """The scene graphs behind a SPICE score.
+
+    Args:
+        candidate: A caption, as SPICE is to parse it.
+        references: The references of its image.
+        longest: The longest sentence that is parsed, in tokens.
+        store: Where parses are kept between runs.
+
+    Raises:
+        CaptionError: A sentence is longer than `longest`.
+        ResourceError: The model was not made yet, or the store is damaged.
+    """
+    model = spice_model()
+    parses = parsed(model, [candidate, *references], longest=longest, store=store)
+    prepared = _native.SpiceReferences(model, [[parses[text] for text in references]])
+    ours, theirs = prepared.compare(0, parses[candidate])
+    return Comparison(candidate=_graph(*ours), references=_graph(*theirs))
+
+
+def _graph(
+    objects: Sequence[tuple[str, bool, Sequence[tuple[str, bool]]]],
+    relations: Sequence[tuple[int, str, int, bool]],
+) -> SceneGraph:
+    return SceneGraph(
+        objects=tuple(
+            SceneObject(
+                name=name,
+                matched=matched,
+                attributes=tuple(SceneAttribute(name=each, matched=found) for each, found in attributes),
+            )
+            for name, matched, attributes in objects
+        ),
+        relations=tuple(
+            SceneRelation(subject=subject, name=name, object=target, matched=matched)
+            for subject, name, target, matched in relations
+        ),
+    )

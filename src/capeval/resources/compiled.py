@@ -1,0 +1,93 @@
+"""Files compiled once from what the user has, and memory-mapped from then on.
+
+A small file beside each says what it was when it was last read in full, so that opening it takes
+milliseconds and a file that was changed since is checked, and made again if it is damaged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from capeval.errors import ResourceError
+from capeval.files import written_whole
+
+__all__ = ["cache_folder", "compiled_file", "is_sound"]
+
+
+class _Opened(Protocol):
+    """A compiled file that is open."""
+
+    def verify(self) -> None:
+        """Reads all of it, and raises an error if it is damaged."""
+
+
+Open = Callable[[Path], _Opened]
+
+
+def cache_folder() -> Path:
+    """The folder of the user's cache that compiled files are in."""
+    # Imported here: it takes longer than all that a run with compiled tables does otherwise.
+    import platformdirs
+
+    return platformdirs.user_cache_path("capeval")
+
+
+def compiled_file(path: Path, opened: Open, compiled: Callable[[], bytes]) -> Path:
+    """The path of a compiled file, which is made where it is missing or damaged.
+
+    When several processes ask at once, one compiles and the others wait for it.
+
+    Args:
+        path: Where it is.
+        opened: Opens it.
+        compiled: Makes its bytes.
+
+    Raises:
+        ResourceError: What it is made from is missing or damaged.
+        OSError: Its folder can't be written to.
+    """
+    if is_sound(path, opened):
+        return path
+    from filelock import FileLock
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_suffix(".lock")):
+        if not is_sound(path, opened):
+            content = compiled()
+            with written_whole(path) as file:
+                file.write(content)
+            _remember(path)
+    return path
+
+
+def is_sound(path: Path, opened: Open) -> bool:
+    """Whether a compiled file is whole; reads all of it only where it changed since the last time."""
+    try:
+        state = _state(path)
+        file = opened(path)
+        if _stamp(path).exists() and json.loads(_stamp(path).read_bytes()) == state:
+            return True
+        file.verify()
+    except (OSError, ValueError, ResourceError):
+        return False
+    _remember(path)
+    return True
+
+
+def _state(path: Path) -> dict[str, int]:
+    status = path.stat()
+    return {"bytes": status.st_size, "modified": status.st_mtime_ns}
+
+
+def _stamp(path: Path) -> Path:
+    return path.with_suffix(".checked")
+
+
+def _remember(path: Path) -> None:
+    # Without it the file is read in full the next time, which is slower and no less sound.
+    with suppress(OSError), written_whole(_stamp(path)) as file:
+        file.write(json.dumps(_state(path)).encode())

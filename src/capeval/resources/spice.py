@@ -1,0 +1,171 @@
+"""SPICE's model: the reference's grammar, rules and word lists, compiled once from the user's jars.
+
+Nothing of the reference is part of capeval. The jars are looked for, in this order, where the caller
+says, in an installed pycocoevalcap, in the local Maven repository and, where the caller allows it,
+through Maven. An installed package `capeval_spice_model` has the compiled file ready.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from capeval import _native
+from capeval.errors import ResourceError
+from capeval.resources.compiled import cache_folder, compiled_file, is_sound
+from capeval.resources.installed import INSTALL, installed_folders
+from capeval.resources.meteor import synonym_texts
+from capeval.resources.parses import ParseStore
+
+__all__ = ["RUN", "compiled_model", "spice_model", "store_in"]
+
+RUN = "capeval resources spice"
+"""What makes the model."""
+
+_NAME = "spice-1.0-en-1.tables"
+_PACKAGE = "capeval_spice_model"
+_STORE = "spice-parses.sqlite"
+_MAVEN = "edu.stanford.nlp:stanford-corenlp:3.6.0"
+_MAVEN_FOLDER = "edu/stanford/nlp/stanford-corenlp/3.6.0"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Jar:
+    """One of the reference's jars.
+
+    Attributes:
+        name: Its file name.
+        holds: What is read from it.
+        maven: What Maven calls it, where it has it.
+    """
+
+    name: str
+    holds: str
+    maven: str | None = None
+
+
+_JARS = {
+    "models": _Jar(
+        name="stanford-corenlp-3.6.0-models.jar", holds="the grammar", maven=f"{_MAVEN}:jar:models"
+    ),
+    "corenlp": _Jar(name="stanford-corenlp-3.6.0.jar", holds="the rules", maven=_MAVEN),
+    "scene_graph_parser": _Jar(name="SceneGraphParser-1.0.jar", holds="the word lists"),
+    "spice": _Jar(name="spice-1.0.jar", holds="the word lists"),
+}
+
+
+@cache
+def spice_model() -> _native.SpiceModel:
+    """The model, opened once in a process.
+
+    Raises:
+        ResourceError: It was not made yet; the message says what to run.
+    """
+    for path in (*_packaged(), cache_folder() / _NAME):
+        if is_sound(path, _native.SpiceModel.open):
+            return _native.SpiceModel.open(path)
+    raise ResourceError(f"SPICE needs its model, which is made once from the reference's files: {RUN}")
+
+
+def compiled_model(
+    jar: Path | None = None, folder: Path | None = None, *, fetch: bool = False, again: bool = False
+) -> Path:
+    """The path of the compiled model, which is made where it is missing or damaged.
+
+    Args:
+        jar: CoreNLP's models jar, or a folder that the reference's jars are in; other jars are looked for
+            beside it too.
+        folder: The folder of the compiled file; the user's cache folder by default.
+        fetch: Whether Maven, where it is installed, may fetch jars that are not on this machine.
+        again: Whether to make it again where it is there.
+
+    Raises:
+        ResourceError: A jar is not found, or is not that of the reference; the message says what to do.
+        OSError: The folder can't be written to.
+    """
+    path = (folder or cache_folder()) / _NAME
+    if again:
+        path.unlink(missing_ok=True)
+    return compiled_file(path, _native.SpiceModel.open, lambda: _compiled(jar, fetch))
+
+
+def store_in(folder: Path) -> ParseStore:
+    """The store of parses in a folder."""
+    return ParseStore(folder / _STORE)
+
+
+def _packaged() -> Iterator[Path]:
+    """The compiled model of an installed package that holds it."""
+    spec = importlib.util.find_spec(_PACKAGE)
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        path = Path(place) / _NAME
+        if path.is_file():
+            yield path
+
+
+def _compiled(jar: Path | None, fetch: bool) -> bytes:
+    synonyms = synonym_texts()
+    return _native.compile_spice_model(
+        models=_found("models", jar, fetch),
+        corenlp=_found("corenlp", jar, fetch),
+        scene_graph_parser=_found("scene_graph_parser", jar, fetch),
+        spice=_found("spice", jar, fetch),
+        synsets=synonyms["synsets"],
+        exceptions=synonyms["exceptions"],
+    )
+
+
+def _found(role: str, given: Path | None, fetch: bool) -> Path:
+    jar = _JARS[role]
+    if given is not None and not given.exists():
+        raise ResourceError(f"{given} must be {_JARS['models'].name}, or a folder with it (got no such file)")
+    if given is not None and given.is_file() and role == "models":
+        return given
+    places = _places(given)
+    for place in places:
+        if (place / jar.name).is_file():
+            return place / jar.name
+    if fetch and jar.maven is not None and (fetched := _fetch(jar.maven, jar.name)):
+        return fetched
+    raise ResourceError(_missing(jar, places))
+
+
+def _places(given: Path | None) -> list[Path]:
+    """The folders that jars are looked for in."""
+    places = [] if given is None else [given.parent if given.is_file() else given]
+    for folder in installed_folders():
+        places += [folder / "spice" / "lib", folder / "spice"]
+    return [*places, _maven_repository() / _MAVEN_FOLDER]
+
+
+def _maven_repository() -> Path:
+    return Path.home() / ".m2" / "repository"
+
+
+def _fetch(artifact: str, name: str) -> Path | None:
+    """A jar that Maven fetched into its local repository."""
+    maven = shutil.which("mvn")
+    if maven is None:
+        return None
+    command = [maven, "--batch-mode", "--quiet", "dependency:get", f"-Dartifact={artifact}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    path = _maven_repository() / _MAVEN_FOLDER / name
+    if done.returncode or not path.is_file():
+        reason = next(iter((done.stdout + done.stderr).strip().splitlines()), "no message")
+        raise ResourceError(f"Maven can't fetch {artifact}: {reason}")
+    return path
+
+
+def _missing(jar: _Jar, places: Sequence[Path]) -> str:
+    if jar.maven is None:
+        return f"SPICE's model needs {jar.name} of pycocoevalcap ({jar.holds}), which is missing: {INSTALL}"
+    looked = ", ".join(map(str, places))
+    return (
+        f"SPICE's model needs {jar.name} of CoreNLP 3.6.0 ({jar.holds}; looked in {looked});"
+        f" either install Maven and run `{RUN}`, or run `{RUN} --from FOLDER` with the folder that has it"
+    )

@@ -1,0 +1,74 @@
+"""Handlers, which do the jobs: one for each kind. Other rooms register theirs when Django starts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import timedelta
+from typing import ClassVar
+
+from capeval_server.jobs.models import Job
+
+__all__ = ["Handler", "handlers", "recurring", "register"]
+
+
+class Handler(AbstractContextManager["Handler"], ABC):
+    """Does the jobs of one kind, one after the other, while its worker runs.
+
+    Attributes:
+        kind: The kind.
+        every: How long after one job is done it is done again; none if it is done once.
+    """
+
+    kind: ClassVar[str]
+    every: ClassVar[timedelta | None] = None
+
+    def __exit__(self, *_: object) -> None:
+        """Releases what the handler keeps between jobs; by default, nothing."""
+
+    @abstractmethod
+    def run(self, job: Job, renew: Callable[[], None]) -> None:
+        """Does a job, and calls `leases.finish` in the transaction that writes the result.
+
+        Args:
+            job: A job that the worker holds.
+            renew: Must be called every few seconds, to keep the lease; what it raises must be let through.
+        """
+
+    def wait(self, job: Job, log: str) -> None:
+        """Notes that a job waits for another attempt, in the transaction that gives it back.
+
+        Args:
+            job: The job.
+            log: Why the attempt failed; empty if it did not.
+        """
+
+    def give_up(self, job: Job, reason: str, log: str) -> None:
+        """Notes that a job will not be tried again, in the transaction that ends it.
+
+        Args:
+            job: The job.
+            reason: Why, without any text of an error.
+            log: Why the last attempt failed, in full; empty if that is not known.
+        """
+
+
+_REGISTERED: dict[str, type[Handler]] = {}
+
+
+def register(handler: type[Handler]) -> None:
+    """Registers a handler, so that workers do the jobs of its kind."""
+    _REGISTERED[handler.kind] = handler
+
+
+def recurring() -> list[str]:
+    """The kinds of jobs that are done again and again."""
+    return [kind for kind, handler in _REGISTERED.items() if handler.every is not None]
+
+
+@contextmanager
+def handlers() -> Iterator[Mapping[str, Handler]]:
+    """A handler of each kind, by its kind; they end with the context."""
+    with ExitStack() as stack:
+        yield {kind: stack.enter_context(handler()) for kind, handler in _REGISTERED.items()}

@@ -1,0 +1,165 @@
+"""The worker: takes a job that waits, and has its handler do it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection
+from django.utils import timezone
+
+from capeval_server.jobs import leases
+from capeval_server.jobs.handlers import Handler, handlers, recurring
+from capeval_server.jobs.leases import LostLeaseError
+from capeval_server.jobs.models import Job, Worker
+
+__all__ = ["Heartbeat", "StoppedError", "run", "work_once"]
+
+_log = logging.getLogger(__name__)
+_POLL_SECONDS = 0.5
+# A heartbeat is written this often at most.
+_BEAT_SECONDS = 5
+# The priority of recurring jobs: after all others.
+_LAST = 9
+
+
+class StoppedError(Exception):
+    """The worker was asked to stop."""
+
+
+def _name() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+class Heartbeat:
+    """The row of a worker, which tells others that the worker runs."""
+
+    def __init__(self) -> None:
+        self.name = _name()
+        self._next = 0.0
+        self._stopped = False
+
+    def stop(self, *_: object) -> None:
+        """Has the worker stop at its next beat. A signal may call this, between any two steps."""
+        self._stopped = True
+
+    def beat(self) -> None:
+        """Writes that the worker runs, unless it wrote so some seconds ago.
+
+        Raises:
+            StoppedError: The worker was asked to stop.
+        """
+        if self._stopped:
+            raise StoppedError
+        if time.monotonic() >= self._next:
+            Worker.objects.update_or_create(name=self.name, defaults={"seen": timezone.now()})
+            self._next = time.monotonic() + _BEAT_SECONDS
+
+    def end(self) -> None:
+        """Deletes the row."""
+        Worker.objects.filter(name=self.name).delete()
+
+
+def run(heartbeat: Heartbeat | None = None, *, until_empty: bool = False) -> None:
+    """Does the jobs that wait, until it is stopped or there are none.
+
+    Args:
+        heartbeat: Shows that the worker runs, and can stop it; a new one by default.
+        until_empty: Whether to end when no job waits or is being done, other than recurring ones.
+    """
+    heartbeat = heartbeat or Heartbeat()
+    try:
+        with handlers() as opened:
+            _work(opened, heartbeat, until_empty=until_empty)
+    except StoppedError:
+        _log.info("stopped")
+    finally:
+        try:
+            heartbeat.end()
+        except (DatabaseError, InterfaceError):
+            # The row gets old, and is then not shown any more.
+            _log.warning("the database did not answer")
+
+
+def _work(opened: Mapping[str, Handler], heartbeat: Heartbeat, *, until_empty: bool) -> None:
+    planned = False
+    while True:
+        try:
+            heartbeat.beat()
+            if not planned:
+                _plan(opened)
+                planned = True
+            worked = work_once(opened, heartbeat.beat)
+            if until_empty and not worked and not Job.objects.exclude(kind__in=recurring()).exists():
+                return
+        except (DatabaseError, InterfaceError):
+            # The database restarts, or can't be reached: when the lease ends, the job is taken again.
+            _log.exception("the database did not answer")
+            connection.close()
+            worked = False
+        if not worked:
+            close_old_connections()
+            time.sleep(_POLL_SECONDS)
+
+
+def _plan(opened: Mapping[str, Handler]) -> None:
+    """Adds the recurring jobs that are not there yet."""
+    for kind, handler in opened.items():
+        if handler.every is not None:
+            first = {"priority": _LAST, "available_from": timezone.now() + handler.every}
+            Job.objects.get_or_create(kind=kind, subject="server", defaults=first)
+
+
+def work_once(opened: Mapping[str, Handler] | None = None, beat: Callable[[], None] = lambda: None) -> bool:
+    """Does one job, if one waits.
+
+    Args:
+        opened: The handlers, by the kinds of their jobs; new ones by default.
+        beat: Called regularly while the job is done.
+
+    Returns:
+        Whether there was one.
+    """
+    if opened is None:
+        with handlers() as own:
+            return work_once(own, beat)
+    job = leases.claim(opened, _name())
+    if job is None:
+        return False
+    try:
+        _do(job, opened[job.kind], beat)
+    except LostLeaseError:
+        _log.warning("%s: taken over by another worker, or cancelled", job)
+    return True
+
+
+def _do(job: Job, handler: Handler, beat: Callable[[], None]) -> None:
+    if job.attempt > settings.MAX_ATTEMPTS:
+        leases.give_up(job, handler, f"{job.kind} stopped {job.attempt - 1} times before its end")
+        return
+    _log.info("%s, attempt %d: %s", job, job.attempt, job.kind)
+    try:
+        handler.run(job, leases.renewal(job, beat))
+        _log.info("%s: done", job)
+    except StoppedError:
+        _give_back(job, handler)
+        raise
+    except (LostLeaseError, DatabaseError, InterfaceError):
+        raise
+    except Exception as error:
+        # No error of a job may end the worker, which has other jobs to do.
+        _log.exception("%s: the system failed", job)
+        leases.postpone(job, handler, f"{type(error).__name__}: {error}")
+
+
+def _give_back(job: Job, handler: Handler) -> None:
+    try:
+        leases.give_back(job, handler)
+        _log.info("%s: given back, since the worker is stopped", job)
+    except (DatabaseError, InterfaceError, LostLeaseError):
+        # Its lease will run out, unless another worker already has it.
+        _log.warning("%s: not given back", job)

@@ -1,0 +1,135 @@
+"""Describes a challenge as its `challenge.toml` would, and compares two descriptions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+import tomli_w
+
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
+from capeval_server.submissions.models import Submission
+
+__all__ = ["Change", "changes", "describe", "describe_phase", "fingerprint", "state_of", "to_toml"]
+
+# What changed: its place, such as `phases.open.closes`, what was there before, and what is after.
+Change = tuple[str, str, str]
+
+
+def describe(challenge: Challenge) -> dict[str, Any]:
+    """A challenge as its definition says it. Its files have names here, and no content."""
+    splits = challenge.splits.prefetch_related("reference_sets__versions", "subsets").order_by("name")
+    phases = challenge.phases.prefetch_related("splits").order_by("opens", "name")
+    baselines = Submission.objects.filter(baseline_of__split__challenge=challenge)
+    human = set(baselines.values_list("baseline_of_id", flat=True))
+    return {
+        "challenge": {
+            "slug": challenge.slug,
+            "title": challenge.title,
+            "description": challenge.description,
+            "rules": challenge.rules,
+            "fields": challenge.fields,
+        },
+        "splits": [_split(split, human) for split in splits],
+        "phases": [describe_phase(phase) for phase in phases],
+    }
+
+
+def _split(split: Split, human: set[int]) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "name": split.name,
+        "results": split.results,
+        "metrics": split.metrics,
+        "sort_by": split.sort_by,
+    }
+    if split.image_url:
+        found["image_url"] = split.image_url
+    if split.subsets.all():
+        found["subsets"] = f"subsets_{split.name}.json"
+    found["references"] = [_references(entry, human) for entry in _by_name(split)]
+    return found
+
+
+def _by_name(split: Split) -> list[ReferenceSet]:
+    return sorted(split.reference_sets.all(), key=lambda entry: entry.name)
+
+
+def _references(entry: ReferenceSet, human: set[int]) -> dict[str, Any]:
+    stored = [version.file.name for version in entry.versions.all() if version.number == entry.version]
+    ending = "".join(PurePosixPath(str(stored[0])).suffixes) if stored else ".json"
+    found = {
+        "name": entry.name,
+        "file": f"references_{entry.split.name}_{entry.name}{ending}",
+        "public": entry.public,
+    }
+    if entry.pk in human:
+        found["human"] = f"human_{entry.split.name}_{entry.name}.json"
+    return found
+
+
+def describe_phase(phase: Phase) -> dict[str, Any]:
+    """A phase as the definition of its challenge says it."""
+    return {
+        "name": phase.name,
+        "opens": phase.opens,
+        "closes": phase.closes,
+        "splits": sorted(split.name for split in phase.splits.all()),
+        "quota_per_day": phase.quota_per_day,
+        "quota_total": phase.quota_total,
+        "leaderboard": phase.leaderboard,
+    }
+
+
+def to_toml(challenge: Challenge) -> str:
+    """A challenge's definition as a `challenge.toml`."""
+    return tomli_w.dumps(describe(challenge))
+
+
+def fingerprint(content: object) -> str:
+    """A hash of the content. An editor sends back that of what they saw, so later changes are noticed."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def state_of(challenge: Challenge) -> dict[str, str]:
+    """All that files can change of a challenge, as texts by their places; of files, what tells them apart."""
+    found = dict(_flat(describe(challenge), ""))
+    for split in challenge.splits.prefetch_related("reference_sets__versions", "subsets"):
+        place = f"splits.{split.name}"
+        found[f"{place}.images"] = f"{len(split.image_ids):,} ({fingerprint(split.image_ids)[:12]})"
+        for subset in split.subsets.all():
+            ids = sorted(subset.image_ids, key=str)
+            found[f"{place}.subsets.{subset.name}"] = f"{len(ids):,} images ({fingerprint(ids)[:12]})"
+        for entry in split.reference_sets.all():
+            for version in entry.versions.all():
+                if version.number == entry.version:
+                    text = f"version {version.number} (sha256 {version.sha256[:12]})"
+                    found[f"{place}.references.{entry.name}.file"] = text
+    return found
+
+
+def _flat(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    named = isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    if named and not place.endswith("fields"):
+        value = {item["name"]: {k: v for k, v in item.items() if k != "name"} for item in value}
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _flat(item, f"{place}.{key}".lstrip("."))
+    elif place.endswith("fields"):
+        yield place, ", ".join(f"{item['name']}{' (required)' if item['required'] else ''}" for item in value)
+    elif isinstance(value, list):
+        yield place, ", ".join(map(str, value))
+    else:
+        yield place, str(value)
+
+
+def changes(before: dict[str, str], after: dict[str, str]) -> list[Change]:
+    """What differs between two states, in the order of the places."""
+    places = sorted({**before, **after})
+    return [
+        (place, before.get(place, ""), after.get(place, ""))
+        for place in places
+        if before.get(place) != after.get(place)
+    ]

@@ -1,0 +1,207 @@
+"""What organisers fill in."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django import forms
+from django.contrib.auth.models import User
+
+from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase
+from capeval_server.organising.settings import FieldsError
+from capeval_server.submissions.models import LONGEST_REASON, Submission
+
+__all__ = [
+    "AboutForm",
+    "ConfirmForm",
+    "FieldSet",
+    "FilesForm",
+    "FilterForm",
+    "MarkForm",
+    "OrganiserForm",
+    "PhaseForm",
+    "RaiseForm",
+    "ReferencesForm",
+    "RerunForm",
+    "declared",
+    "show_problems",
+]
+
+
+class FilesForm(forms.Form):
+    """Takes a zip of a challenge's files."""
+
+    file = forms.FileField(
+        label="Zip of challenge.toml and its files",
+        help_text="Files without folders. You see what would change before anything is changed.",
+        widget=forms.ClearableFileInput({"accept": ".zip,application/zip"}),
+    )
+
+
+class ReferencesForm(forms.Form):
+    """Takes a file of references."""
+
+    file = forms.FileField(
+        label="File of references",
+        help_text="One file with captions of exactly the split's images. You confirm it on the next page.",
+        max_length=100,
+    )
+
+
+class ConfirmForm(forms.Form):
+    """Confirms a file that was sent before."""
+
+    sha256 = forms.RegexField("^[0-9a-f]{64}$", widget=forms.HiddenInput)
+    seen = forms.RegexField("^[0-9a-f]{1,64}$", widget=forms.HiddenInput)
+    name = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)
+
+
+class AboutForm(forms.Form):
+    """A challenge's texts."""
+
+    title = forms.CharField(max_length=200)
+    description = forms.CharField(
+        required=False, widget=forms.Textarea({"rows": 8}), help_text="Markdown. What the challenge is about."
+    )
+    rules = forms.CharField(
+        required=False, widget=forms.Textarea({"rows": 12}), help_text="Markdown. What participants agree to."
+    )
+    seen = forms.CharField(max_length=64, widget=forms.HiddenInput)
+
+
+class _DeclaredField(forms.Form):
+    """A field that submitters declare."""
+
+    name = forms.CharField(label="Name", max_length=50, required=False)
+    required = forms.BooleanField(label="Required", required=False)
+
+
+FieldSet = forms.formset_factory(_DeclaredField, extra=2, max_num=50, absolute_max=60)
+
+
+def declared(fields: forms.BaseFormSet[_DeclaredField]) -> list[dict[str, Any]]:
+    """The fields as a definition says them; those without a name are left out."""
+    filled = [form.cleaned_data for form in fields.forms if form.cleaned_data.get("name")]
+    return [{"name": found["name"], "required": found["required"]} for found in filled]
+
+
+class PhaseForm(forms.Form):
+    """A phase."""
+
+    name = forms.CharField(
+        max_length=50, help_text="Part of its address: letters, digits, - and _. It can't be changed later."
+    )
+    opens = forms.DateTimeField(label="Opens (UTC)")
+    closes = forms.DateTimeField(label="Closes (UTC)")
+    splits = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple, help_text="A submission must have results of each."
+    )
+    quota_per_day = forms.IntegerField(
+        label="Submissions a day", help_text="Of a team; days end at midnight, UTC.", min_value=1
+    )
+    quota_total = forms.IntegerField(label="Submissions in all", help_text="Of a team.", min_value=1)
+    leaderboard = forms.ChoiceField(label="Who sees the leaderboard", choices=Phase.Leaderboard.choices)
+    seen = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
+
+    def __init__(self, challenge: Challenge, phase: Phase | None, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for name in ("opens", "closes"):
+            # Seconds are kept, which a browser leaves out of what it shows when they are none.
+            self.fields[name].widget = forms.DateTimeInput(
+                {"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S"
+            )
+        splits = cast(forms.MultipleChoiceField, self.fields["splits"])
+        splits.choices = [
+            (name, name) for name in challenge.splits.order_by("name").values_list("name", flat=True)
+        ]
+        if phase is not None:
+            # Disabled: its value is the initial one, whatever is sent.
+            self.fields["name"].disabled = True
+            self.fields["name"].help_text = ""
+            if phase.submissions.exists():
+                splits.disabled = True
+                splits.help_text = "They can't be changed: there are submissions."
+
+
+class MarkForm(forms.Form):
+    """Says what an organiser thinks of a submission."""
+
+    mark = forms.ChoiceField(
+        label="Mark",
+        required=False,
+        choices=[
+            ("", "None"),
+            (Submission.Mark.FLAGGED, "Flagged: on the leaderboard, with the reason"),
+            (Submission.Mark.HIDDEN, "Hidden: not on the leaderboard"),
+        ],
+    )
+    reason = forms.CharField(
+        max_length=LONGEST_REASON,
+        required=False,
+        widget=forms.Textarea({"rows": 3}),
+        help_text="The team sees it.",
+    )
+
+
+class RaiseForm(forms.Form):
+    """Gives a team more of a phase's quota."""
+
+    phase = forms.ChoiceField(widget=forms.HiddenInput)
+    per_day = forms.IntegerField(label="Extra per day", min_value=0, max_value=MOST_PER_DAY)
+    total = forms.IntegerField(label="Extra in total", min_value=0, max_value=MOST_IN_ALL)
+
+    def __init__(self, challenge: Challenge, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        _offer_phases(self.fields["phase"], challenge, all_phases=False)
+
+
+class OrganiserForm(forms.Form):
+    """Names a user."""
+
+    username = forms.CharField(
+        label="Username", max_length=User._meta.get_field("username").max_length, strip=True
+    )
+
+
+class RerunForm(forms.Form):
+    """Says which submissions are to be scored again."""
+
+    phase = forms.ChoiceField(required=False)
+    which = forms.ChoiceField(
+        label="Which", choices=[("failed", "Those that failed, or that a metric failed on"), ("all", "All")]
+    )
+
+    def __init__(self, challenge: Challenge, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        _offer_phases(self.fields["phase"], challenge)
+
+
+class FilterForm(forms.Form):
+    """Says which submissions to list."""
+
+    state = forms.ChoiceField(
+        required=False, choices=[("", "Any state"), *((state, state) for state in Submission.State.values)]
+    )
+    phase = forms.ChoiceField(required=False)
+    mark = forms.ChoiceField(
+        required=False,
+        choices=[("", "Any mark"), ("none", "not marked"), ("flagged", "flagged"), ("hidden", "hidden")],
+    )
+    failures = forms.BooleanField(label="a metric failed", required=False)
+    team = forms.CharField(max_length=60, required=False, widget=forms.TextInput({"type": "search"}))
+
+    def __init__(self, challenge: Challenge, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **{**options, "label_suffix": ""})
+        _offer_phases(self.fields["phase"], challenge)
+
+
+def _offer_phases(field: forms.Field, challenge: Challenge, *, all_phases: bool = True) -> None:
+    names = challenge.phases.order_by("opens", "name").values_list("name", flat=True)
+    first = [("", "All phases")] if all_phases else []
+    cast(forms.ChoiceField, field).choices = [*first, *((name, name) for name in names)]
+
+
+def show_problems(form: forms.Form, error: FieldsError) -> None:
+    """Puts what is wrong to the fields it is about."""
+    for name, text in error.problems:
+        form.add_error(name if name in form.fields else None, text)

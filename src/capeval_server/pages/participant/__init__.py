@@ -1,0 +1,23 @@
+"""The pages of participants: joining, submitting, submissions with their scores and examples."""
+
+from django.urls import path
+
+from capeval_server.pages.participant import examples, submissions, submitting, teams
+
+__all__ = ["urlpatterns"]
+
+_SUBMISSION = "submissions/<uuid:pk>/"
+urlpatterns = [
+    path(_SUBMISSION, submissions.submission, name="submission"),
+    path(f"{_SUBMISSION}examples/", examples.examples, name="submission_examples"),
+    path(f"{_SUBMISSION}state/", submissions.state, name="submission_state"),
+    path(f"{_SUBMISSION}stand/", submissions.stand, name="submission_stand"),
+    path(f"{_SUBMISSION}withdraw/", submissions.take_back, name="submission_withdraw"),
+    path(f"{_SUBMISSION}files/<slug:split>/", submissions.download, name="submission_file"),
+    path("<slug:slug>/join/", teams.join, name="join"),
+    path("<slug:slug>/team/", teams.team, name="team"),
+    path("<slug:slug>/team/code/", teams.renew_code, name="team_code"),
+    path("<slug:slug>/team/leave/", teams.leave, name="team_leave"),
+    path("<slug:slug>/submissions/", submissions.submissions, name="submissions"),
+    path("<slug:slug>/<slug:name>/submit/", submitting.submit, name="submit"),
+]

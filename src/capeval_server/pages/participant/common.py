@@ -1,0 +1,37 @@
+"""What the pages of participants have in common."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from capeval_server.challenges.models import Challenge
+from capeval_server.teams import joining
+from capeval_server.teams.models import Team
+
+__all__ = ["TEMPLATES", "member", "no_such_submission", "user_of"]
+
+TEMPLATES = "pages/participant"
+
+
+def user_of(request: HttpRequest) -> User:
+    """The user who asks. The views that call this answer only users who are logged in."""
+    return cast(User, request.user)
+
+
+def member(request: HttpRequest, challenge: Challenge) -> Team | HttpResponse:
+    """The user's team; or a redirect to the page to join, if they have none."""
+    team = joining.team_of(user_of(request), challenge)
+    if team is not None:
+        return team
+    messages.info(request, "Join the challenge first, alone or in a team.")
+    return redirect("join", challenge.slug)
+
+
+def no_such_submission(request: HttpRequest) -> HttpResponse:
+    """The same page if there is no such submission and if the user may not see it: it tells neither."""
+    return render(request, f"{TEMPLATES}/not_found.html", status=404)

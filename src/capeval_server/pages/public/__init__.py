@@ -1,0 +1,27 @@
+"""The pages that everybody may see: challenges, leaderboards, jobs."""
+
+from django.urls import path, register_converter
+from django.urls.converters import SlugConverter
+
+from capeval_server.challenges.names import NOT_CHALLENGES
+from capeval_server.pages.public import challenges, jobs, leaderboards
+
+__all__ = ["urlpatterns"]
+
+
+class ChallengeConverter(SlugConverter):
+    """A challenge's slug in an address; it can't be a word that other addresses begin with."""
+
+    regex = rf"(?!(?:{'|'.join(sorted(NOT_CHALLENGES))})(?:/|$)){SlugConverter.regex}"
+
+
+register_converter(ChallengeConverter, "challenge")
+
+urlpatterns = [
+    path("", challenges.home, name="home"),
+    path("jobs/", jobs.show_jobs, name="jobs"),
+    path("<challenge:slug>/", challenges.challenge, name="challenge"),
+    path("<challenge:slug>/<slug:name>/", leaderboards.show_leaderboard, name="leaderboard"),
+    path("<challenge:slug>/<slug:name>/cite/", leaderboards.cite, name="cite"),
+    path("<challenge:slug>/<slug:name>/plot.svg", leaderboards.show_plot, name="leaderboard_plot"),
+]

@@ -1,0 +1,126 @@
+"""Quotas: how often teams may submit to a phase, and how often they have. They are counted only here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Count, Q
+
+from capeval_server.challenges.models import Phase
+from capeval_server.errors import QuotaError
+from capeval_server.submissions.models import Submission
+from capeval_server.teams.models import Raise, Team
+
+__all__ = ["Quota", "Use", "allowance", "quota", "spend", "uses"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use:
+    """What a team used of a phase's quota, today and in all, and what it may use.
+
+    Attributes:
+        phase: The phase.
+        today: How many submissions it made since midnight, UTC.
+        per_day: How many it may make a day.
+        used: How many it made in all.
+        total: How many it may make in all.
+        raised: What the team was given beyond the phase's quota; none if nothing.
+    """
+
+    phase: Phase
+    today: int
+    per_day: int
+    used: int
+    total: int
+    raised: Raise | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quota:
+    """What a team may still submit to a phase.
+
+    Attributes:
+        left_today: How many more until midnight, UTC.
+        left: How many more in all.
+        allowed_from: When the next one is allowed: now, a later time, or never (none).
+    """
+
+    left_today: int
+    left: int
+    allowed_from: datetime | None
+
+
+def _midnight(now: datetime) -> datetime:
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def uses(teams: Iterable[Team], phases: Iterable[Phase], now: datetime) -> dict[int, list[Use]]:
+    """The use of the quota of each phase by each team, by the teams' keys, in two queries."""
+    keys, phases = [team.pk for team in teams], list(phases)
+    counted = (
+        Submission.objects.filter(team__in=keys, phase__in=phases, counts_for_quota=True)
+        .order_by()
+        .values_list("team_id", "phase_id")
+        .annotate(used=Count("pk"), today=Count("pk", filter=Q(created__gte=_midnight(now))))
+    )
+    used = {(team, phase): (total, today) for team, phase, total, today in counted}
+    rows = Raise.objects.filter(team__in=keys, phase__in=phases)
+    raises = {(row.team_id, row.phase_id): row for row in rows}
+    return {
+        key: [_use(phase, used.get((key, phase.pk), (0, 0)), raises.get((key, phase.pk))) for phase in phases]
+        for key in keys
+    }
+
+
+def _use(phase: Phase, used: tuple[int, int], raised: Raise | None) -> Use:
+    return Use(
+        phase=phase,
+        today=used[1],
+        per_day=phase.quota_per_day + (raised.per_day if raised else 0),
+        used=used[0],
+        total=phase.quota_total + (raised.total if raised else 0),
+        raised=raised,
+    )
+
+
+def _use_of(team: Team, phase: Phase, now: datetime) -> Use:
+    (use,) = uses([team], [phase], now)[team.pk]
+    return use
+
+
+def allowance(team: Team, phase: Phase, now: datetime) -> tuple[int, int]:
+    """How many submissions a team may make a day, and in all."""
+    use = _use_of(team, phase, now)
+    return use.per_day, use.total
+
+
+def quota(team: Team, phase: Phase, now: datetime) -> Quota:
+    """What a team may still submit to a phase."""
+    return _left(_use_of(team, phase, now), now)
+
+
+def _left(use: Use, now: datetime) -> Quota:
+    phase = use.phase
+    left = max(use.total - use.used, 0)
+    today = max(min(left, use.per_day - use.today), 0)
+    allowed = max(now if today else _midnight(now) + timedelta(days=1), phase.opens)
+    return Quota(
+        left_today=today, left=left, allowed_from=allowed if left and allowed < phase.closes else None
+    )
+
+
+def spend(team: Team, phase: Phase, now: datetime) -> None:
+    """Checks that a team may make a submission now; its row must be locked.
+
+    Raises:
+        QuotaError: The quota is used up.
+    """
+    use = _use_of(team, phase, now)
+    there = _left(use, now)
+    if there.left_today:
+        return
+    which = f"{use.per_day} a day" if there.left else f"{use.total} in all"
+    then = f"the next is allowed from {there.allowed_from.isoformat()}" if there.allowed_from else "no more"
+    raise QuotaError(f"the quota of {which} is used up; {then}", allowed_from=there.allowed_from)
