@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -36,7 +37,19 @@ A = [
     for image in range(1, 7)
 ]
 B = [{"image_id": image, "caption": "a dog" if image > 1 else ""} for image in range(1, 7)]
-COMMANDS = ("score", "compare", "check", "submit", "tokenize", "data", "demo", "align", "metrics")
+COMMANDS = (
+    "score",
+    "compare",
+    "check",
+    "submit",
+    "tokenize",
+    "data",
+    "demo",
+    "align",
+    "scene-graph",
+    "metrics",
+    "resources",
+)
 
 
 def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
@@ -222,7 +235,7 @@ def test_input_is_read_before_tables_are_made(files: Path) -> None:
     references, a = files / "references.json", files / "a.json"
     assert "none.json: No such file" in message("score", references, files / "none.json")
     assert "none.json: No such file" in message("compare", references, a, files / "none.json")
-    assert "got 'SPICE'" in message("score", references, a, "-m", "METEOR,SPICE")
+    assert "got 'SPICE-9'" in message("score", references, a, "-m", "METEOR,SPICE-9")
     (files / "s.json").write_text('{"x": [99]}')
     assert "image 99" in message("score", references, a, "--subset", files / "s.json")
     (files / "b.json").write_text(json.dumps(A[:-1]))
@@ -336,7 +349,7 @@ def test_other_wrong_input(files: Path) -> None:
     references, a = files / "references.json", files / "a.json"
     assert f"{files / 'none'}: No such file" in refusal("score", references, files / "none")
     assert f"{files}: Is a directory" in refusal("score", files, a)
-    assert "got 'SPICE')" in refusal("score", references, a, "-m", "SPICE")
+    assert "got 'SPICE-9')" in refusal("score", references, a, "-m", "SPICE-9")
     assert "BLEU-1 twice" in refusal("score", references, a, "-m", "BLEU,BLEU-1")
     assert "a.json twice" in refusal("score", references, a, a)
     subsets = files / "s.json"
@@ -474,20 +487,27 @@ def _everything(terminal: int) -> bytes:
 def test_progress_shows_on_a_terminal_alone(files: Path) -> None:
     code = (
         "import sys, time; from capeval.cli.console import Steps\n"
+        "from capeval.progress import report_progress\n"
         "with Steps(2) as steps:\n"
-        "    steps.next('Reading [x]'); {}; steps.next('Scoring')\n"
+        "    steps.next('Reading [x]'); {0}; steps.next('Scoring')\n"
+        "    report_progress('Parsing [captions]', 0, 5000); time.sleep(0.1)\n"
+        "    report_progress('Parsing [captions]', 2500, 5000); {0}\n"
+        "    report_progress('Parsing [captions]', 5000, 5000)\n"
     )
     ours, theirs = pty.openpty()
     command = [sys.executable, "-c", code.format("sys.stdin.readline()")]
     environment = {**os.environ, "TERM": "xterm"}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=theirs, env=environment) as process:
         os.close(theirs)
-        shown = b""
-        while b"Reading [x]" not in shown:
-            readable, _, _ = select.select([ours], [], [], PATIENCE)
-            assert readable, shown
-            shown += os.read(ours, 100_000)
-        process.communicate(b"\n")
+        assert process.stdin is not None
+        for pattern in (rb"Reading \[x\]", rb"Parsing \[captions\].*2,500 of 5,000, [0-9,]+ a second"):
+            shown = b""
+            while not re.search(pattern, shown):
+                readable, _, _ = select.select([ours], [], [], PATIENCE)
+                assert readable, shown
+                shown += os.read(ours, 100_000)
+            process.stdin.write(b"\n")
+            process.stdin.flush()
         _everything(ours)
     assert process.returncode == 0
     os.close(ours)
