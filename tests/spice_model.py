@@ -1,0 +1,18 @@
+"""SPICE's model, which tests of SPICE need and `make test` makes where it can."""
+
+import pytest
+
+from capeval.errors import ResourceError
+from capeval.resources.spice import RUN, spice_model
+
+
+def _is_here() -> bool:
+    try:
+        spice_model()
+    except ResourceError:
+        return False
+    return True
+
+
+IS_HERE = _is_here()
+NEEDS_MODEL = pytest.mark.skipif(not IS_HERE, reason=f"LEFT OUT: SPICE's model is not here: {RUN}")
