@@ -1,7 +1,7 @@
 """Every stage of captions as SPICE's reference gave it, compared with capeval's.
 
-A row is what `Driver.java` writes of a caption, one JSON object a line: `c` the caption; `s` its sentences, each
-with `t` tokens, `p` tags, `l` lemmas, `sc` the tree's score, `tree`, `b` basic dependencies, `cc` processed
+A row is what `Driver.java` writes of a caption, one JSON object a line: `c` the caption; `s` its sentences,
+each with `t` tokens, `p` tags, `l` lemmas, `sc` the tree's score, `tree`, `b` basic dependencies, `cc` processed
 dependencies, and `en` the graph after rewriting where that changed it; `tu` the tuples. Edges are relation,
 governor and dependent; words are numbered from 1, and the second copy of word 5 is "5.1".
 """
@@ -39,7 +39,7 @@ _CHUNK = 1000
 
 @dataclass
 class Agreement:
-    """How many captions are equal at each stage, those that are not, and those on which the reference failed."""
+    """How many captions are equal at each stage; those that are not, and those on which Java failed."""
 
     captions: int = 0
     equal: Counter[str] = field(default_factory=Counter)
