@@ -158,8 +158,9 @@ def spice(folder: Path, rounds: int) -> str:
     ]
     header = [f"{SPICE_CAPTIONS:,} captions to tuples", "seconds", "captions a second", "times as fast", "MB"]
     empty, warm = (median(one[store] for one in ours) for store in ("empty", "warm"))
-    part = f"{ours[0]['images']} images of val2014: {empty:.2f} s with an empty store, {warm:.2f} s with a warm one"
-    return f"{table(header, rows)}\n\n{part}"
+    images = f"{ours[0]['images']} images of val2014"
+    note = f"{images}: {empty:.2f} s with an empty store, {warm:.2f} s with a warm one"
+    return f"{table(header, rows)}\n\n{note}"
 
 
 def _write_lines(path: str, rows: list[tuple[int, str]]) -> None:

@@ -1,9 +1,9 @@
 """Every stage of captions as SPICE's reference gave it, compared with capeval's.
 
 A row is what `Driver.java` writes of a caption, one JSON object a line: `c` the caption; `s` its sentences,
-each with `t` tokens, `p` tags, `l` lemmas, `sc` the tree's score, `tree`, `b` basic dependencies, `cc` processed
-dependencies, and `en` the graph after rewriting where that changed it; `tu` the tuples. Edges are relation,
-governor and dependent; words are numbered from 1, and the second copy of word 5 is "5.1".
+each with `t` tokens, `p` tags, `l` lemmas, `sc` the tree's score, `tree`, `b` basic dependencies, `cc`
+processed dependencies, and `en` the graph after rewriting, where that changed it; `tu` the tuples. Edges are
+relation, governor and dependent; words are numbered from 1, and the second copy of word 5 is "5.1".
 """
 
 from __future__ import annotations
