@@ -48,16 +48,16 @@ _MODULES = {
     "tokenization": ("Tokenizer", "tokenize"),
     "types": ("Candidates", "References", "Scores", "Signature"),
 }
-_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 if not TYPE_CHECKING:
-    # Hidden from type checkers, which would take any name at all for one of ours.
+    # Hidden from type checkers: with `__getattr__` they would accept any name.
     def __getattr__(name: str) -> object:
-        if name in _PLACES:
-            value = getattr(import_module(f"capeval.{_PLACES[name]}"), name)
+        if name in _MODULE_OF:
+            value = getattr(import_module(f"capeval.{_MODULE_OF[name]}"), name)
         elif name == "__all__":
-            return sorted({*_PLACES, *_metrics()}, key=lambda each: (each[0].islower(), each))
+            return sorted({*_MODULE_OF, *_metrics()}, key=lambda each: (each[0].islower(), each))
         elif name[0].isupper() and name in _metrics():
             value = _metrics()[name]
         else:
@@ -67,7 +67,7 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PLACES, *_metrics()})
+    return sorted({*globals(), *_MODULE_OF, *_metrics()})
 
 
 def _metrics() -> "Mapping[str, type[Metric]]":

@@ -11,6 +11,7 @@ from capeval.errors import OptionError
 
 __all__ = [
     "checked_choice",
+    "checked_different",
     "checked_flag",
     "checked_integer",
     "checked_level",
@@ -32,15 +33,15 @@ def checked_integer(
     or_none: bool = False,
     error: MakeError = OptionError,
 ) -> int:
-    """An integer of at least `least` and, where given, at most `most`.
+    """An integer of at least `least` and, unless `most` is None, at most `most`.
 
     Args:
         name: The option.
         value: Its value.
-        least: The smallest integer that it may be.
-        most: The largest, if there is one.
-        or_none: Whether the option may be None too, which the caller lets pass and the message says.
-        error: What to raise.
+        least: The smallest integer allowed.
+        most: The largest integer allowed; None for no limit.
+        or_none: Whether the message says that None is allowed too. The caller handles None itself.
+        error: Makes the error from its message.
     """
     inside = isinstance(value, int) and value >= least and (most is None or value <= most)
     if isinstance(value, bool) or not isinstance(value, int) or not inside:
@@ -88,6 +89,18 @@ def checked_text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise OptionError(f"{name!r} must be a string (got {value!r})")
     return value
+
+
+def checked_different(
+    name: str, values: object, what: str, check: Callable[[object], object]
+) -> tuple[object, ...]:
+    """A tuple of different values, at least one, each of which passes a check."""
+    if isinstance(values, tuple) and values:
+        for value in values:
+            check(value)
+        if len(set(values)) == len(values):
+            return values
+    raise OptionError(f"{name!r} must be a tuple of different {what} (got {values!r})")
 
 
 def checked_choice(

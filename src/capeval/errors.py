@@ -1,4 +1,4 @@
-"""Everything that can be wrong, by name.
+"""The exceptions that capeval raises on purpose.
 
 Each message says what was expected, what was found, and where. All derive from `CapevalError`.
 """
@@ -34,7 +34,7 @@ class FormatErrorKind(StrEnum):
     NOT_UTF8 = "NotUtf8"
     COMPRESSED = "Compressed"
     NOT_JSON = "NotJson"
-    NOT_ANUMBER = "NotANumber"
+    NOT_A_NUMBER = "NotANumber"
     TRUNCATED = "Truncated"
     TOO_DEEP = "TooDeep"
     NUMBER_TOO_LARGE = "NumberTooLarge"
@@ -65,9 +65,9 @@ class FormatErrorKind(StrEnum):
     UNKNOWN_CLASS = "UnknownClass"
     UNKNOWN_DOMAIN = "UnknownDomain"
     NOT_FREQUENCIES = "NotFrequencies"
-    NOT_ACHECKPOINT = "NotACheckpoint"
+    NOT_A_CHECKPOINT = "NotACheckpoint"
     OTHER_CHECKPOINT = "OtherCheckpoint"
-    NOT_AMANIFEST = "NotAManifest"
+    NOT_A_MANIFEST = "NotAManifest"
     MISSING = "Missing"
     UNKNOWN = "Unknown"
     CHANGED = "Changed"
@@ -77,12 +77,12 @@ class FormatError(CapevalError, ValueError):
     """A file is not what its format asks for.
 
     Attributes:
-        kind: What is wrong; equal to its name, such as `NotJson` or `DuplicateKey`.
-        entry: The entry that is wrong, such as `annotations[17]`, if one is.
-        field: The field of that entry, if one is.
+        kind: What is wrong; each kind equals its name, such as `NotJson` or `DuplicateKey`.
+        entry: The entry that is wrong, such as `annotations[17]`; None where it is not one entry.
+        field: The field of that entry that is wrong; None where it is not one field.
         line: The line in the file, from 1, where its text is wrong.
         column: The character in that line, from 1.
-        path: The file, once it is known.
+        path: The file; None where it is not known.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class FormatError(CapevalError, ValueError):
     ) -> None:
         super().__init__(message if path is None else f"{path}: {message}")
         self.message = message
-        # The native readers give the name of a kind.
+        # The native readers pass the name of a kind.
         self.kind = FormatErrorKind(kind)
         self.entry = entry
         self.field = field
@@ -107,7 +107,7 @@ class FormatError(CapevalError, ValueError):
         self.path = path
 
     def in_file(self, path: str | Path) -> FormatError:
-        """The same error with the file named in front."""
+        """The same error with the file named at the beginning of the message."""
         return FormatError(
             self.message,
             kind=self.kind,
@@ -119,9 +119,9 @@ class FormatError(CapevalError, ValueError):
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        # An exception is pickled as a call with its positional arguments alone, and `kind` is none.
-        made = partial(type(self), kind=self.kind)
-        return made, (self.message,), {**self.__dict__, "args": self.args}
+        # Exceptions are unpickled by a call with positional arguments only, and `kind` is a keyword.
+        restore = partial(type(self), kind=self.kind)
+        return restore, (self.message,), {**self.__dict__, "args": self.args}
 
 
 class CaptionError(CapevalError, ValueError):
@@ -129,11 +129,11 @@ class CaptionError(CapevalError, ValueError):
 
 
 class MismatchError(CapevalError, ValueError):
-    """References and candidates are not of the same images."""
+    """Two things that belong together differ, such as the images of references and candidates."""
 
 
 class OptionError(CapevalError, ValueError):
-    """An option has a value that it can't have, or a name is not known."""
+    """An option has a value that is not allowed, or a name is not known."""
 
 
 class ResourceError(CapevalError, RuntimeError):

@@ -12,7 +12,7 @@ import numpy as np
 
 from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError
 from capeval.files import written_whole
-from capeval.messages import first_few
+from capeval.messages import first_few, one_candidate
 from capeval.metrics.base import Metric, Prepared, make_scores
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
 from capeval.tokenization import TokenizedReferences, Tokenizer, unknown_images
@@ -46,7 +46,7 @@ class Report:
         per_image: The score of each image by name; arrays in the order of `image_ids`.
         subsets: The corpus scores of each subset of the images, by subset and name.
         signatures: What the scores of each metric depend on, by the metric's key (`metric_keys`).
-        scores: The `Scores` of each metric, with the statistics that they are made of.
+        scores: Each metric with its `Scores`, which have the statistics.
     """
 
     image_ids: tuple[ImageId, ...]
@@ -137,10 +137,11 @@ class Evaluator:
             subsets: Names of subsets to the ids of their images, to score each on its own too.
 
         Raises:
-            CaptionError: `candidates` are not captions by image, or a subset holds what is no image id.
+            CaptionError: `candidates` are not captions by image, or a subset has something else than image
+                ids.
             MismatchError: Images of candidates and references differ, an image has several
                 candidates, or a subset has an image without references.
-            OptionError: `subsets` is no mapping of names to image ids, or a subset has no image.
+            OptionError: `subsets` is not a mapping of names to image ids, or a subset has no image.
         """
         if not isinstance(candidates, Candidates):
             candidates = Candidates(candidates)
@@ -148,7 +149,7 @@ class Evaluator:
             raise OptionError(
                 f"'subsets' must be a mapping of names to image ids (got {type(subsets).__name__})"
             )
-        # Before anything is scored, so that a wrong subset is told at once.
+        # Before anything is scored, so that the error of a wrong subset comes at once.
         rows = {name: self._rows(name, images) for name, images in (subsets or {}).items()}
         tokens = self._tokens.candidates(matched(self.references, candidates))
         scores = tuple(
@@ -200,11 +201,11 @@ def evaluate(
         Corpus scores, scores per image in the order of the references, scores by subset, signatures.
 
     Raises:
-        CaptionError: References or candidates are not captions by image, or a subset holds what is no
-            image id.
+        CaptionError: References or candidates are not captions by image, or a subset has something else
+            than image ids.
         MismatchError: Their images differ, an image has several candidates, or a subset has an image
             without references.
-        OptionError: A metric is not known, or given twice; `subsets` is no mapping of names to image
+        OptionError: A metric is not known, or given twice; `subsets` is not a mapping of names to image
             ids, or a subset has no image.
     """
     return Evaluator(references, metrics, tokenizer=tokenizer).evaluate(candidates, subsets=subsets)
@@ -213,14 +214,14 @@ def evaluate(
 def _checked_ids(name: str, images: object) -> set[ImageId]:
     if isinstance(images, str | bytes) or not isinstance(images, Iterable):
         raise OptionError(f"subset {name!r} must be a list of image ids (got {type(images).__name__})")
-    given = list(images)
-    for image in given:
+    ids = list(images)
+    for image in ids:
         if not is_image_id(image):
             raise CaptionError(
                 f"subset {name!r}: an image id must be an integer or a string"
                 f" (got {image!r}, {type(image).__name__})"
             )
-    return set(given)
+    return set(ids)
 
 
 def matched(references: References, candidates: Candidates) -> Candidates:
@@ -229,9 +230,9 @@ def matched(references: References, candidates: Candidates) -> Candidates:
     Raises:
         MismatchError: The images differ, or an image has several candidates.
     """
-    found = problems(references, candidates)
-    if found:
-        raise MismatchError("; ".join(found))
+    messages = problems(references, candidates)
+    if messages:
+        raise MismatchError("; ".join(messages))
     positions = references.native.positions_in(candidates.native)
     if np.array_equal(positions, np.arange(len(references))):
         return candidates
@@ -239,21 +240,20 @@ def matched(references: References, candidates: Candidates) -> Candidates:
 
 
 def problems(references: References, candidates: Candidates) -> list[str]:
-    """What keeps candidates from being scored: messages, none if each image has one candidate."""
-    found = []
+    """Messages that say why the candidates can't be scored; none where each image has one candidate."""
+    messages = []
     several = np.flatnonzero(candidates.counts > 1)
     if several.size:
         image = candidates.image_ids[several[0]]
-        count = len(candidates[image])
-        found.append(f"every image must have one candidate (got {count} for image {image!r})")
+        messages.append(one_candidate(image, len(candidates[image])))
     unknown = np.flatnonzero(candidates.native.positions_in(references.native) < 0)
     if unknown.size:
-        found.append(unknown_images(candidates, references, unknown.tolist()))
+        messages.append(unknown_images(candidates, references, unknown.tolist()))
     missing = np.flatnonzero(references.native.positions_in(candidates.native) < 0)
     if missing.size:
-        named = [references.image_ids[position] for position in missing.tolist()]
-        found.append(f"{first_few(named)} among the references but without a candidate")
-    return found
+        images = [references.image_ids[position] for position in missing.tolist()]
+        messages.append(f"{first_few(images)} among the references but without a candidate")
+    return messages
 
 
 def _subset(scores: Sequence[tuple[Metric, Scores]], rows: list[int]) -> dict[str, float]:

@@ -16,10 +16,10 @@ __all__ = ["check_writable", "written_whole"]
 
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file to write to that takes the place of `path` once all of it is there.
+    """Opens a new file that replaces `path` when it is complete.
 
-    Until then, and when writing fails, whatever was at `path` stays as it was. What is not a regular
-    file, such as a pipe, is written to as it is.
+    Until then, and when writing fails, an older file at `path` stays unchanged. If `path` is not a regular
+    file but a pipe or a terminal, it is written to directly.
 
     Raises:
         OSError: The folder does not exist or can't be written to, a link leads to itself, or the disk is
@@ -32,13 +32,13 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
         with path.open("wb") as file:
             yield file
         return
-    # A link stays, and what it leads to is replaced.
+    # A symbolic link stays a link; its target is replaced.
     path = path.resolve()
     # The new file must be on the same disk as the old one to take its place in one step.
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
-        # In the name of the file that was asked for.
+        # The error names the file that the caller asked for, not the temporary one.
         raise OSError(error.errno, error.strerror, str(path)) from None
     unfinished = Path(name)
     try:
@@ -54,7 +54,7 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def check_writable(path: Path) -> None:
-    """Looks whether a file can be written, before the work whose result it shall take.
+    """Checks that a file can be written, to be called before the slow work whose result goes there.
 
     Raises:
         OSError: It is a folder, or its own folder does not exist or can't be written to.
@@ -76,7 +76,7 @@ def _failure(number: int, path: Path) -> OSError:
 
 
 def _mode(path: Path) -> int | None:
-    """The type and permissions of what is there, if anything is."""
+    """The type and permissions of a file; None where there is none."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:
@@ -86,7 +86,7 @@ def _mode(path: Path) -> int | None:
 def _permissions(mode: int | None) -> int:
     if mode is not None:
         return mode & 0o777
-    # The mask can only be read by setting it.
+    # The process's umask can only be read by setting it.
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask

@@ -1,7 +1,7 @@
-"""Random draws: every draw of the package is made with a generator from here.
+"""Random draws: all random generators of the package are made here.
 
-What a seed draws never changes. Some draws were first made with Python's generator and some with numpy's,
-so there are both.
+The draws of a seed never change between versions. Some draws have always used Python's generator and some
+numpy's, so both are here.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ _Item = TypeVar("_Item")
 
 
 def generator(seed: int, *numbers: int) -> np.random.Generator:
-    """A generator of numpy for a seed; further numbers, such as that of a draw, give another one."""
+    """A numpy generator for a seed and further numbers, such as the number of a draw."""
     return np.random.default_rng([seed, *numbers])
 
 
 def named_generator(seed: int, name: str) -> np.random.Generator:
-    """A generator of numpy for what depends on a seed and a name alone, such as one image's captions."""
+    """A numpy generator for a seed and a name, such as that of an image."""
     digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:16]))
 
 
 def python_random(seed: int, name: str | None = None) -> random.Random:
-    """A generator of Python for a seed, or for a seed and a name."""
+    """A generator of Python's `random` for a seed, or for a seed and a name."""
     return random.Random(seed if name is None else f"{seed}/{name}")  # noqa: S311 - nothing here is a secret.
 
 
 def hold_out(references: References, *, seed: int = 0) -> tuple[References, Candidates]:
-    """Makes one caption of each image the candidate and leaves the others as references.
+    """Draws one caption of each image as the candidate; the others are its references.
 
     Args:
         references: At least two captions for each image.
-        seed: Of `random.Random`, whose `randrange(captions of the image)` chooses, image by image.
+        seed: The seed of a `random.Random`; its `randrange(number of captions)` chooses for each image.
 
     Returns:
         The references without the captions held out, and the captions held out.
@@ -63,26 +63,26 @@ def hold_out(references: References, *, seed: int = 0) -> tuple[References, Cand
     Raises:
         MismatchError: An image has only one caption.
     """
-    chance = python_random(seed)
-    left: dict[ImageId, list[str]] = {}
-    held: dict[ImageId, str] = {}
+    rng = python_random(seed)
+    others: dict[ImageId, list[str]] = {}
+    held_out: dict[ImageId, str] = {}
     for image, texts in references.items():
         if len(texts) < 2:
             raise MismatchError(f"every image must have at least two captions (got one for image {image!r})")
-        held[image] = texts.pop(chance.randrange(len(texts)))
-        left[image] = texts
-    return References(left), Candidates(held)
+        held_out[image] = texts.pop(rng.randrange(len(texts)))
+        others[image] = texts
+    return References(others), Candidates(held_out)
 
 
 def hold_out_several(
     captions: Mapping[ImageId, Sequence[str]], count: int = 2, *, seed: int = 0
 ) -> tuple[dict[ImageId, list[str]], dict[ImageId, list[str]]]:
-    """Makes several captions of each image candidates; the others are its references, in their order.
+    """Draws several captions of each image as candidates; the others are its references, in their order.
 
     Args:
         captions: All captions by people, by image.
         count: How many captions of each image are candidates.
-        seed: The seed; what is drawn for an image depends on it and the image alone.
+        seed: The seed; the draw of an image depends only on it and the image.
 
     Returns:
         Candidates and references of each image.
@@ -132,25 +132,25 @@ def halves(count: int, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.
     return np.sort(order[: count // 2]), np.sort(order[count // 2 :])
 
 
-def in_turn(items: Sequence[_Item], count: int, chance: random.Random) -> list[_Item]:
-    """`count` items: all of them in random order, then all again in another order, and so on."""
+def in_turn(items: Sequence[_Item], count: int, rng: random.Random) -> list[_Item]:
+    """Draws `count` items: all of them in random order, then all again in another order, and so on."""
     drawn: list[_Item] = []
     while len(drawn) < count:
-        drawn += chance.sample(list(items), len(items))
+        drawn += rng.sample(list(items), len(items))
     return drawn[:count]
 
 
-def orders(sizes: Sequence[int], chance: np.random.Generator) -> list[list[int]]:
+def orders(sizes: Sequence[int], rng: np.random.Generator) -> list[list[int]]:
     """A random order of the positions in each of several lists, such as the captions of each image.
 
     Args:
         sizes: The lengths of the lists.
-        chance: The generator.
+        rng: The generator.
     """
-    keys = chance.random((len(sizes), max(sizes)))
+    keys = rng.random((len(sizes), max(sizes)))
     return [np.argsort(row[:size]).tolist() for row, size in zip(keys, sizes, strict=True)]
 
 
-def resample_counts(count: int, chance: np.random.Generator) -> NDArray[np.int64]:
+def resample_counts(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """A bootstrap resample: how often each of `count` items is drawn when `count` are, with replacement."""
-    return np.bincount(chance.integers(0, count, count), minlength=count)
+    return np.bincount(rng.integers(0, count, count), minlength=count)

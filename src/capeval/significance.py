@@ -1,8 +1,7 @@
-"""How far a corpus score can be trusted: bootstrap intervals, and paired tests between two systems.
+"""Bootstrap intervals of corpus scores, and paired tests between two systems.
 
-Everything is made of the statistics of a report: a resample of the images is a row of counts, its
-statistics are the sum of the images' rows, and the metric turns them into a score. Nothing is scored
-twice.
+All is computed from the statistics of a report: a resample says how often each image is drawn, its statistics
+are the weighted sum of the images' rows, and the metric turns them into a score. Nothing is scored twice.
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ __all__ = [
 
 Method = Literal["bootstrap", "randomization"]
 
-# Weights of resamples are made this many numbers at a time: 16 MB.
+# The weights of resamples are made in chunks of this many numbers: 16 MB.
 _CHUNK = 2_000_000
-# Differences this close, relative to the scores, are the same number summed in another order.
+# Smaller differences, relative to the scores, can come from the order of summation alone.
 _ROUNDING = 1e-12
-# The same, where scores were kept in single precision.
+# The same for scores in single precision.
 _SINGLE_ROUNDING = float(np.finfo(np.float32).eps)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """A corpus score and the interval that its bootstrap resamples fill.
+    """A corpus score and its bootstrap interval.
 
     Attributes:
         score: The score of all images.
@@ -75,7 +74,7 @@ class Comparison:
         difference: `a - b`.
         low: The lower end of the paired bootstrap interval of the difference.
         high: The upper end.
-        p_value: The two-sided p-value of there being no difference.
+        p_value: The two-sided p-value of the hypothesis that there is no difference.
         method: The test that gave it, `bootstrap` or `randomization`.
         level: The part of the resamples between the two ends.
         samples: The number of resamples.
@@ -99,9 +98,9 @@ class Comparison:
 class Resampled:
     """A corpus score, and what it is in each bootstrap resample of the images.
 
-    The resamples of as many images, in the same order, with the same seed are the same for every system:
-    two systems' `values` pair, and `difference` compares them. They can be kept and compared later; kept
-    as `float32`, differences below its rounding count as none.
+    For the same number of images, in the same order, and the same seed, the resamples are the same for every
+    system, so that `difference` can compare the `values` of two systems, also later. If they are stored as
+    `float32`, differences below its precision count as 0.
 
     Attributes:
         name: The name of the score.
@@ -119,7 +118,7 @@ class Resampled:
         """The percentile bootstrap interval.
 
         Raises:
-            OptionError: `level` is no number between 0 and 1.
+            OptionError: `level` is not a number between 0 and 1.
         """
         checked_level("level", level)
         low, high = _interval(self.values.astype(np.float64, copy=False), level)
@@ -152,23 +151,23 @@ def resample(
 
     Raises:
         MismatchError: The report has no scores of one of the images.
-        OptionError: An option has a value that it can't have.
+        OptionError: An option has a value that is not allowed.
     """
     _check(samples, seed)
     return _resampled(report, images, seed, lambda count: _resamples(count, samples, seed))
 
 
 class Resampler:
-    """Resamples drawn once, for the reports of any number of systems: `resample` with them, faster.
+    """Resamples that are drawn once for the reports of any number of systems: a faster `resample`.
 
-    They are kept by the number of images, a byte for each image and resample.
+    They are stored for each number of images, with one byte for each image and resample.
 
     Args:
         samples: The number of resamples.
         seed: The seed of the resamples; the same seed gives the same values.
 
     Raises:
-        OptionError: An option has a value that it can't have.
+        OptionError: An option has a value that is not allowed.
     """
 
     def __init__(self, *, samples: int = 1000, seed: int = 0) -> None:
@@ -192,7 +191,7 @@ class Resampler:
 
     def _resamples(self, images: int) -> Iterator[FloatArray]:
         if images not in self._drawn:
-            # Drawing an image once is the most likely, and 256 times has a probability below 1e-500.
+            # A byte is enough: an image is drawn 256 times with a probability below 1e-500.
             drawn = np.empty((self.samples, images), np.uint8)
             start = 0
             for rows in _resamples(images, self.samples, self.seed):
@@ -200,7 +199,7 @@ class Resampler:
                 start += len(rows)
             self._drawn[images] = drawn
         start = 0
-        # In the same pieces, so that sums are the same to the last bit.
+        # In the same chunks as without this class, so that sums are equal to the last bit.
         for size in _chunks(images, self.samples):
             yield self._drawn[images][start : start + size].astype(np.float64)
             start += size
@@ -228,11 +227,11 @@ def bootstrap(
 
     Raises:
         MismatchError: The report has no scores of one of the images.
-        OptionError: An option has a value that it can't have.
+        OptionError: An option has a value that is not allowed.
     """
     checked_level("level", level)
     resampled = resample(report, samples=samples, seed=seed, images=images)
-    return {name: one.interval(level=level) for name, one in resampled.items()}
+    return {name: score.interval(level=level) for name, score in resampled.items()}
 
 
 def compare(
@@ -270,7 +269,7 @@ def compare(
 
     Raises:
         MismatchError: The two are not of the same images, references, metrics and options.
-        OptionError: An option has a value that it can't have.
+        OptionError: An option has a value that is not allowed.
     """
     checked_choice("method", method, get_args(Method))
     _check(samples, seed)
@@ -306,15 +305,15 @@ def difference(a: Resampled, b: Resampled, *, level: float = 0.95) -> Comparison
 
     Raises:
         MismatchError: The two are not of the same score, number of resamples and seed.
-        OptionError: `level` is no number between 0 and 1.
+        OptionError: `level` is not a number between 0 and 1.
     """
     checked_level("level", level)
     if (a.name, len(a.values), a.seed) != (b.name, len(b.values), b.seed):
-        told = " and ".join(f"{one.name}, {len(one.values):,} samples, seed {one.seed}" for one in (a, b))
-        raise MismatchError(f"resampled scores must be of the same score, samples and seed (got {told})")
-    first, second = (one.values.astype(np.float64, copy=False) for one in (a, b))
+        both = " and ".join(f"{part.name}, {len(part.values):,} samples, seed {part.seed}" for part in (a, b))
+        raise MismatchError(f"resampled scores must be of the same score, samples and seed (got {both})")
+    first, second = (part.values.astype(np.float64, copy=False) for part in (a, b))
     low, high = _interval(first - second, level)
-    exact = all(one.values.dtype == np.float64 for one in (a, b))
+    exact = all(part.values.dtype == np.float64 for part in (a, b))
     rounding = _ROUNDING if exact else _SINGLE_ROUNDING
     return Comparison(
         name=a.name,
@@ -342,7 +341,7 @@ def _resampled(
     seed: int,
     weights: Callable[[int], Iterator[FloatArray]],
 ) -> dict[str, Resampled]:
-    """The resampled scores of a report, by what gives the weights of so many images."""
+    """The resampled scores of a report; `weights` makes the resamples of a number of images."""
     metrics = [metric for metric, _ in report.scores]
     statistics = [scores.statistics for _, scores in report.scores]
     count = len(report.image_ids)
@@ -367,7 +366,7 @@ def _rows(report: Report, images: Iterable[ImageId]) -> list[int]:
         raise OptionError("'images' must be at least one image (got none)")
     if len(rows) < len(wanted):
         unknown = sorted(wanted - set(report.image_ids), key=str)
-        raise MismatchError(f"{first_few(unknown)} not among those of the report")
+        raise MismatchError(f"{first_few(unknown)} not among the images of the report")
     return rows
 
 
@@ -399,21 +398,21 @@ def _paired(a: Report, b: Report) -> tuple[list[Metric], list[FloatArray], list[
 
 def _resamples(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
     """How often each image is in each resample, a few rows at a time."""
-    chance = generator(seed, 0)
+    rng = generator(seed, 0)
     for size in _chunks(images, samples):
         weights = np.empty((size, images))
         for row in weights:
-            row[:] = resample_counts(images, chance)
+            row[:] = resample_counts(images, rng)
         yield weights
 
 
 def _swaps(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
     """Which images change sides in each resample (1 or 0), a few rows at a time."""
-    chance = generator(seed, 1)
+    rng = generator(seed, 1)
     for size in _chunks(images, samples):
         weights = np.empty((size, images))
         for row in weights:
-            row[:] = chance.integers(0, 2, images, dtype=bool)
+            row[:] = rng.integers(0, 2, images, dtype=bool)
         yield weights
 
 
@@ -425,7 +424,7 @@ def _chunks(images: int, samples: int) -> Iterator[int]:
 
 def _summed(statistics: Sequence[FloatArray], weights: Iterator[FloatArray]) -> list[FloatArray]:
     """The statistics of each resample, for each metric: arrays of samples by statistics."""
-    # One product a metric: its sums must not depend, even in rounding, on which metrics are beside it.
+    # One product for each metric: its sums must not depend, even in rounding, on the other metrics.
     sums = [[rows @ each for each in statistics] for rows in weights]
     return [np.concatenate(parts) for parts in zip(*sums, strict=True)]
 

@@ -67,7 +67,7 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer | None = None) -> lis
 
     Raises:
         CaptionError: A caption is not a string of Unicode characters.
-        OptionError: `tokenizer` is no `Tokenizer`.
+        OptionError: `tokenizer` is not a `Tokenizer`.
     """
     if isinstance(captions, str):
         raise CaptionError("captions must be a list of strings (got one string)")
@@ -96,11 +96,11 @@ def _checked(tokenizer: Tokenizer | None) -> Tokenizer:
 def tokenized(
     references: ReferencesLike | TokenizedReferences, tokenizer: Tokenizer | None
 ) -> TokenizedReferences:
-    """References as tokens; already tokenised ones are given back as they are.
+    """References as tokens; already tokenised ones are returned unchanged.
 
     Raises:
         CaptionError: The references are not captions by image.
-        OptionError: `tokenizer` is no `Tokenizer`, or not the one of tokenised references.
+        OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenised references.
     """
     if not isinstance(references, TokenizedReferences):
         if not isinstance(references, References):
@@ -117,13 +117,13 @@ def tokenized(
 class TokenizedReferences:
     """References tokenised once, for any number of metrics and candidates.
 
-    A pickle of them holds the captions, which are tokenised again where it is read.
+    A pickle of them has the captions, which are tokenised again when it is loaded.
     """
 
     def __init__(self, references: References, tokenizer: Tokenizer | None = None) -> None:
         self.references = references
         self.tokenizer = _checked(tokenizer)
-        # One for all signatures, so that it is taken once.
+        # Shared by all signatures, so that it is computed once.
         self.digest = Digest(references)
         self.native = _native.TokenizedReferences(references.native, self.tokenizer.native)
 
@@ -151,7 +151,7 @@ class TokenizedReferences:
 
 
 class TokenizedCandidates:
-    """Candidates in the words of their references: a row a caption, in the order given."""
+    """Candidates tokenised with the vocabulary of their references: one row for each caption, in order."""
 
     def __init__(self, references: TokenizedReferences, candidates: Candidates) -> None:
         positions = candidates.native.positions_in(references.references.native)
@@ -194,7 +194,7 @@ class TokenizedCandidates:
 
 
 def unknown_images(candidates: Candidates, references: References, positions: list[int]) -> str:
-    """A message about candidates' images, at `positions`, that have no references."""
-    named = [candidates.image_ids[position] for position in positions]
-    types = id_types(named[0], references.image_ids[0])
-    return f"{first_few(named)} among the candidates but not among the references{types}"
+    """The message about images of candidates, at `positions`, that have no references."""
+    images = [candidates.image_ids[position] for position in positions]
+    types = id_types(images[0], references.image_ids[0])
+    return f"{first_few(images)} among the candidates but not among the references{types}"

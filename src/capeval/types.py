@@ -37,13 +37,13 @@ def is_image_id(value: object) -> bool:
     return isinstance(value, int | np.integer | str) and not isinstance(value, bool)
 
 
-# A mapping's type says of which type all its keys are: ids that may be either are neither of these two.
+# The key type of a mapping is invariant for type checkers, so all three are needed.
 _Groups = Mapping[int, Sequence[str]] | Mapping[str, Sequence[str]] | Mapping[ImageId, Sequence[str]]
 _Singles = Mapping[int, str] | Mapping[str, str] | Mapping[ImageId, str]
 
 
-# What can be iterated over and is no list of captions.
-_NO_LISTS = (str, bytes, bytearray, memoryview, Mapping, Set)
+# Types that can be iterated over but are not lists of captions.
+_NOT_LISTS = (str, bytes, bytearray, memoryview, Mapping, Set)
 
 
 class _Captions(Mapping[ImageId, list[str]]):
@@ -66,8 +66,8 @@ class _Captions(Mapping[ImageId, list[str]]):
 
     @classmethod
     def _group(cls, image: ImageId, value: object) -> list[str]:
-        # A mapping would give its keys, a set an order of its own, bytes numbers.
-        if isinstance(value, _NO_LISTS) or not isinstance(value, Iterable):
+        # A mapping would give its keys, a set an arbitrary order, bytes integers.
+        if isinstance(value, _NOT_LISTS) or not isinstance(value, Iterable):
             raise CaptionError(
                 f"{cls._kind} of image {image!r} must be a list of strings (got {type(value).__name__})"
             )
@@ -79,11 +79,11 @@ class _Captions(Mapping[ImageId, list[str]]):
 
     @classmethod
     def from_native(cls, captions: _native.Captions) -> Self:
-        """Wraps captions that the native readers made."""
-        made = cls.__new__(cls)
-        made._native = captions
-        made._require_some()
-        return made
+        """Wraps captions that a native reader made."""
+        wrapped = cls.__new__(cls)
+        wrapped._native = captions
+        wrapped._require_some()
+        return wrapped
 
     @property
     def native(self) -> _native.Captions:
@@ -101,23 +101,23 @@ class _Captions(Mapping[ImageId, list[str]]):
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How many captions each image has."""
+        """The number of captions of each image."""
         return self._native.counts()
 
     def select(self, image_ids: Iterable[ImageId]) -> Self:
         """The captions of some images, in the order asked for.
 
         Raises:
-            CaptionError: An image is not there, or is asked for twice.
+            CaptionError: An image has no captions here, or is asked for twice.
         """
         positions = [self.position(image) for image in image_ids]
         return type(self).from_native(self._native.select(positions))
 
     def position(self, image: ImageId) -> int:
-        """The place of an image, from 0.
+        """The position of an image, from 0.
 
         Raises:
-            CaptionError: The image is not there.
+            CaptionError: The image has no captions here.
         """
         if image not in self:
             raise CaptionError(f"image {image!r} is not among the {len(self):,} images with {self._kind}")
@@ -196,8 +196,8 @@ CandidatesLike = Candidates | _Groups | _Singles
 class Digest:
     """A fingerprint of captions: 8 hexadecimal digits, which do not depend on the order of the images.
 
-    It is taken when it is first read or compared: that takes as long as tokenising the captions does,
-    and many who score never read it.
+    It is computed when it is first read or compared: that takes as long as tokenising the captions, and
+    most callers never read it.
     """
 
     def __init__(self, captions: References) -> None:
@@ -209,7 +209,7 @@ class Digest:
         order = sorted(range(len(ids)), key=lambda position: ids[position])
         groups = [native.of(position) for position in order]
         texts = [text for group in groups for text in group]
-        # With all the lengths, no other captions give the same bytes.
+        # The lengths make the bytes unambiguous: other captions can't give the same.
         lengths = np.array([len(group) for group in groups] + [len(text) for text in texts], dtype="<i8")
         digest = hashlib.blake2b(digest_size=4)
         for part in (json.dumps([ids[position] for position in order]), "".join(texts)):
@@ -232,7 +232,7 @@ class Digest:
         return f"<Digest: {self}>"
 
     def __reduce__(self) -> tuple[Callable[[str], Digest], tuple[str]]:
-        # Without the captions: a report would carry them to wherever it goes.
+        # Without the captions, which would otherwise be in the pickle of every report.
         return _digest, (str(self),)
 
 
@@ -253,8 +253,8 @@ class Signature:
         images: The number of images.
         references: The number of references per image, such as `5` or `4-6`.
         digest: A fingerprint of the references and their images.
-        document_frequencies: Where document frequencies come from, for metrics that use them; those of
-            another corpus with their fingerprint.
+        document_frequencies: The source of document frequencies, for metrics that use them; for another
+            corpus its name and fingerprint.
         seed: The seed, for scores that depend on chance, such as those of captions held out at random.
         version: The version of capeval.
     """

@@ -1,4 +1,4 @@
-"""A server to look at: the COCO challenge, an account, and a few simple methods on its leaderboard."""
+"""The demo: the COCO challenge, an account, and a few simple methods on its leaderboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors in what people ask of the server or send to it. Each message may be shown to them."""
+"""Errors in requests and uploads. Their messages are shown to users."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class ChallengeError(CapevalError, ValueError):
 
 
 class ConflictError(CapevalError, ValueError):
-    """Something was changed by somebody else meanwhile."""
+    """Somebody else changed it meanwhile."""
 
 
 class NotFoundError(CapevalError, LookupError):
-    """There is no such thing, or none that the user may see; the message does not tell which."""
+    """It does not exist, or the user may not see it; the message does not say which."""
 
     def __init__(self) -> None:
         super().__init__("not found")
@@ -74,7 +74,7 @@ class QuotaError(CapevalError, ValueError):
 
 
 class RepeatedKeyError(CapevalError, ValueError):
-    """An idempotency key was used before, for something else."""
+    """An idempotency key was already used for another upload."""
 
 
 class TeamError(CapevalError, ValueError):

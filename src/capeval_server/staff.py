@@ -1,4 +1,4 @@
-"""What the administration of the site has in common: rows that are seen, and not changed by hand."""
+"""Base classes of the administration: rows that are shown and not changed by hand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ admin.site.site_header = admin.site.site_title = "capeval administration"
 
 
 class Seen(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rows that nobody adds, changes or deletes; who may change rows has the actions."""
+    """Rows that nobody adds, edits or deletes. Users with the permission to change have the actions."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Nobody."""

@@ -1,4 +1,4 @@
-"""What HTTP answers to the errors of the server's own code: the same status by the API and by pages."""
+"""The HTTP status of each of the server's own errors, the same for the API and for pages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STATUSES: dict[type[CapevalError], int] = {
     errors.UploadError: 422,
     errors.QuotaError: 429,
 }
-# Errors that go away by themselves. What was begun is undone; trying again later may succeed.
+# Temporary errors: the transaction is undone, and trying again later may succeed.
 PASSING: dict[type[Exception], str] = {
     OSError: "files can't be stored at the moment",
     OperationalError: "the database does not answer at the moment",
@@ -36,7 +36,7 @@ RETRY_SECONDS = "60"
 
 
 def passing_text(error: Exception) -> str:
-    """What to say of an error that goes away by itself; empty if it does not. Such an error is logged."""
+    """The message for a temporary error, which is logged; empty for other errors."""
     text = next((text for kind, text in PASSING.items() if isinstance(error, kind)), "")
     if text:
         _log.error(text, exc_info=error)
@@ -54,14 +54,14 @@ class ErrorPages:
         return self._get_response(request)
 
     def process_exception(self, _: HttpRequest, error: Exception) -> HttpResponse | None:
-        """The answer in place of an error; none for errors that nobody foresaw.
+        """The answer to an error; none for unexpected errors.
 
         Raises:
-            Http404: There is nothing there, of which Django makes a page.
+            Http404: It was not found; Django answers with the page for that.
         """
         if isinstance(error, errors.NotFoundError):
             raise Http404
         if not passing_text(error):
             return None
-        # Without the request: its user may be in a database that does not answer.
+        # Rendered without the request: loading its user would need the database.
         return HttpResponse(render_to_string("503.html"), status=503, headers={"Retry-After": RETRY_SECONDS})

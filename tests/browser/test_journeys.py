@@ -89,7 +89,7 @@ def test_an_organiser_scores_again(visitor: Visitor, name: str) -> None:
     visitor.go("/small/organise/")
     submission = address.rstrip("/").rpartition("/")[2]
     visitor.go(f"/small/organise/submissions/{submission}/")
-    visitor.press("Score it again")
+    visitor.press("Score again")
     visitor.wait_for_log(f"submission {submission}: done", times=2)
     expect(visitor.page.get_by_text("scored", exact=True).first).to_be_visible(timeout=30_000)
     visitor.look()

@@ -163,11 +163,11 @@ def test_outputs_are_checked_before_any_work(files: Path) -> None:
     before = {path: path.read_bytes() for path in files.iterdir()}
     assert "No such file" in refusal("score", *paths, "--report", files / "r.html", "-o", files / "no" / "y")
     both = files / "both"
-    assert "another result goes there" in refusal("score", *paths, "--report", both, "-o", both)
+    assert "another result is written to it" in refusal("score", *paths, "--report", both, "-o", both)
     (files / "link.json").symlink_to(files / "a.json")
     for command, *read in (("score", *paths), ("compare", *paths, files / "b.json"), ("tokenize", paths[1])):
         message = refusal(command, *read, "-o", files / "link.json")
-        assert message == f"capeval: error: {files / 'link.json'} can't be written to: it is read\n"
+        assert message == f"capeval: error: {files / 'link.json'} can't be written to: it is also read\n"
     (files / "link.json").unlink()
     assert {path: path.read_bytes() for path in files.iterdir()} == before
 
@@ -193,7 +193,7 @@ def test_scores_of_images_refuse_what_they_do_not_show(files: Path) -> None:
     (files / "s.json").write_text('{"x": [1]}')
     paths = files / "references.json", files / "a.json", "-m", "ROUGE-L", "--per-image"
     for option in (["--bootstrap"], ["--subset", files / "s.json"]):
-        assert "'--per-image' shows neither" in refusal("score", *paths, *option)
+        assert "has neither intervals nor subsets" in refusal("score", *paths, *option)
         report = json.loads(output("score", *paths, *option, "-f", "json"))
         assert {"subsets", "intervals"} & report.keys()
         # Here they are in the page.

@@ -64,7 +64,9 @@ def test_human(captions: Path, tmp_path: Path) -> None:
 def test_human_refuses(captions: Path) -> None:
     assert "got 'many'" in refusal("human", captions, "-k", "many", "-m", "BLEU")
     assert "at least 6 captions" in refusal("human", captions, "-k", "5", "-m", "BLEU")
-    assert "'--leave-one-out' takes" in refusal("human", captions, "-k", "2", "--leave-one-out")
+    assert "'--leave-one-out' must come without '--references'" in refusal(
+        "human", captions, "-k", "2", "--leave-one-out"
+    )
 
 
 def test_words(captions: Path, tmp_path: Path) -> None:
@@ -106,7 +108,7 @@ def test_build(captions: Path, tmp_path: Path) -> None:
     assert "Version 1.0" in shown
     version = tmp_path / "dataset" / "1.0"
     assert (version / "private" / "captions_test_many.json").is_file()
-    assert "5 files are as they were frozen" in output("build", "--verify", version)
+    assert "all 5 files are unchanged" in output("build", "--verify", version)
     again = refusal("build", captions, plans, "--release", "1.0", "-o", tmp_path / "dataset")
-    assert "versions don't change" in again
-    assert "needs CAPTIONS, PLANS and '--release'" in refusal("build", captions)
+    assert "'version' must be new" in again
+    assert "CAPTIONS, PLANS and '--release' must all be given" in refusal("build", captions)

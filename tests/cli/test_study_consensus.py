@@ -9,7 +9,8 @@ from scipy.io import savemat
 from typer.testing import CliRunner
 
 from capeval.cli.app import app
-from capeval.errors import CapevalError, FormatError, MismatchError, OptionError
+from capeval.errors import CapevalError, FormatError, MismatchError, OptionError, ResourceError
+from capeval.metrics import meteor
 
 RUN = CliRunner()
 REFERENCES = {
@@ -146,7 +147,7 @@ def test_wrong_input_is_named(
 
 
 def test_wrong_counts_are_named(abstract: Path) -> None:
-    with pytest.raises(OptionError, match="numbers by comma \\(got '1;2'\\)"):
+    with pytest.raises(OptionError, match="numbers separated by commas \\(got '1;2'\\)"):
         study("consensus", abstract, "--counts", "1;2")
     with pytest.raises(MismatchError, match="from 1 to 48 \\(got 49\\)"):
         study("consensus", abstract, "--counts", "49", "--draws", 1)
@@ -230,3 +231,19 @@ def test_answers_make_winners(tmp_path: Path) -> None:
     plan.write_text(f"{header}0,2,dogs,a dog,the dog,first,3\n")
     with pytest.raises(FormatError, match=r"triplets\.csv: line 2: 'pair' must be a number of the plan"):
         study("votes", tmp_path, votes)
+
+
+@pytest.mark.parametrize("name", ["gaming", "consensus"])
+def test_missing_word_tables_are_named_before_anything_is_scored(
+    abstract: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def missing(_: object) -> None:
+        raise ResourceError("the word tables are missing: pip install them")
+
+    monkeypatch.setattr(meteor, "compiled_tables", lambda progress: missing(progress))
+    path = abstract / "references.json"
+    path.write_text(json.dumps(REFERENCES), encoding="utf-8")
+    arguments = ["--references", path] if name == "gaming" else [abstract]
+    # Neither command has --metrics, so the message does not advise it.
+    with pytest.raises(ResourceError, match=r"^the word tables are missing: pip install them$"):
+        study(name, *arguments)

@@ -223,9 +223,9 @@ def test_waiting_for_what_fails_is_a_failure(pretend: Callable[..., Pretender], 
         (429, {"detail": "used up; the next is allowed from 2026"}, "allowed from 2026"),
         (500, b"<html>", "500"),
         (422, {"detail": "a\x1b[31m\nred"}, "\\x1b[31m"),
-        (302, b"", "must be where the server itself is"),
-        (200, b"<html>", "does not answer as an evaluation server does"),
-        (200, [], "does not answer as an evaluation server does"),
+        (302, b"", "must be the server's own address"),
+        (200, b"<html>", "must be an evaluation server"),
+        (200, [], "must be an evaluation server"),
     ],
 )
 def test_refusals_are_one_line(
@@ -248,10 +248,10 @@ def test_the_token_can_be_in_a_file_and_nowhere_else(
     token.write_text("other\n")
     assert submit(server.address, results, "--token-file", str(token), token=None).returncode == 0
     assert server.asked[0].headers["Authorization"] == "Bearer other"
-    assert "CAPEVAL_TOKEN must hold a token" in refusal(submit(server.address, results, token=None))
+    assert "CAPEVAL_TOKEN must have a token" in refusal(submit(server.address, results, token=None))
     token.write_text("two words\nX-Other: 1")
     text = refusal(submit(server.address, results, "--token-file", str(token), token=None))
-    assert "must hold a token alone" in text
+    assert "must have a token and nothing else" in text
     assert "words" not in text
     assert submit(server.address, results, "--token", "x").returncode == 2
     assert len(server.asked) == 1
@@ -288,7 +288,7 @@ def test_files_are_checked_before_anything_is_sent(
         (["--declare", "method"], "must be NAME=VALUE"),
         (["-d", "a=1", "-d", "a=2"], "name each field once"),
         (["-d", "file=x"], "not 'file'"),
-        (["--format", "json"], "must be with --wait"),
+        (["--format", "json"], "must come with --wait"),
         (["--server", "ftp://host"], "must be an address"),
         (["--server", "host"], "must be an address"),
         (["--server", "https://me:secret@host"], "without a name or password"),

@@ -112,14 +112,16 @@ def test_a_challenge_can_have_it(environment: dict[str, str], tmp_path: Path) ->
         "from capeval_server.challenges.definition import read_definition\n"
         "from capeval_server.examples import write_example\n"
         "from capeval_server.leaderboards.questions import score_names\n"
-        "from capeval_server.submissions.scoring import _memory_limit\n"
+        "from capeval_server.submissions.scoring import memory_limit\n"
         "from django.conf import settings\n"
         "path = write_example('small', Path(sys.argv[1]))\n"
         "path.write_text(path.read_text().replace('\"METEOR\"', '\"Toy\"'))\n"
         "definition = read_definition(path.name, path.read_bytes())\n"
         "assert 'Toy' in definition.splits[0].metrics\n"
         "assert 'Toy' in score_names(definition.splits[0])\n"
-        "assert _memory_limit() > settings.MEMORY_BYTES + tests.guards.toy.TOY_WORDS.memory\n"
+        "assert memory_limit(['BLEU']) == settings.MEMORY_BYTES\n"
+        "words = tests.guards.toy.TOY_WORDS\n"
+        "assert memory_limit(['BLEU', 'Toy']) == settings.MEMORY_BYTES + words.memory\n"
     )
     done = python(code, {**environment, "DJANGO_SETTINGS_MODULE": "tests.server.settings"}, tmp_path)
     assert done.returncode == 0, done.stderr

@@ -295,7 +295,7 @@ def test_tokens_of_users_who_are_locked_out(ann: Someone) -> None:
     ("form", "message"),
     [
         ({"method": " "}, "a submission must declare 'method'"),
-        ({"colour": "red"}, r"what is declared must be among method, url (got 'colour')"),
+        ({"colour": "red"}, r"the declared fields must be among method, url (got 'colour')"),
         ({"url": "a" * 2001}, "'url' must be text of at most 2,000 characters"),
     ],
 )

@@ -84,7 +84,9 @@ def test_users_and_tokens(fresh: Server) -> None:
     assert "'name'" in refused(fresh, "user", "a b")
     text = fresh.run("token", "ann", "laptop").strip()
     assert text.startswith("capeval_")
-    assert "must be new among ann's tokens (got 'laptop')" in refused(fresh, "token", "ann", "laptop")
+    assert "must not be the name of another token of ann (got 'laptop')" in refused(
+        fresh, "token", "ann", "laptop"
+    )
     assert "must be the name of a user (got 'bob')" in refused(fresh, "token", "bob", "laptop")
     assert fresh.run("token", "ann", "laptop", "--revoke") == "laptop: revoked\n"
     assert "must be the name of one of ann's tokens" in refused(fresh, "token", "ann", "laptop", "--revoke")

@@ -166,7 +166,7 @@ def test_versions_are_never_mixed(phase: Phase) -> None:
     was = board(phase, version=1)
     assert (was.rescoring, order(was)) == (0, [("b", 1), ("a", 2), ("c", None)])
     page = Client().get(f"{PAGE}&version=1").content.decode()
-    assert "These are scores of version 1 of the references. Version 2 counts now" in page
+    assert "These scores are by version 1 of the references. The current version is 2" in page
     answer = Client().get(f"{API}&version=1").json()
     assert (answer["version"], answer["current"]) == (1, False)
     assert Client().get(API).json()["version"] == 2

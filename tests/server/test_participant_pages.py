@@ -149,10 +149,10 @@ def test_joining_by_the_link_that_the_team_page_shows(ann: Someone) -> None:
 @pytest.mark.parametrize(
     ("form", "message"),
     [
-        ({"how": "team"}, "Fill this in"),
+        ({"how": "team"}, "Enter a team name"),
         ({"how": "team", "name": "ann"}, "must be new in the challenge"),
         ({"how": "team", "name": "a\u202eb"}, "can be printed"),
-        ({"how": "code"}, "Fill this in"),
+        ({"how": "code"}, "Enter the code of the team"),
         ({"how": "code", "code": "guessed"}, "code of a team of this challenge"),
         ({"how": "other"}, "not one of the available choices"),
     ],
@@ -320,7 +320,7 @@ def test_a_used_up_quota_tells_when_more_comes(ann: Someone) -> None:
     Raise.objects.create(team=ann.team, phase=Phase.objects.get(), per_day=1, total=0)
     assert ann.submit().status_code == 302
     Phase.objects.update(quota_total=2)
-    assert "There are no more." in ann.see(SUBMIT)
+    assert "Your team has used all of its" in ann.see(SUBMIT)
 
 
 def test_a_full_disk_costs_nothing(ann: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -661,7 +661,7 @@ def test_a_split_with_private_references_is_not_browsed(ann: Someone, bob: Someo
     path = f"/submissions/{mine.pk}/examples/"
     for someone in (ann, bob):
         page = someone.see(path)
-        assert "only if all of its references are public" in page
+        assert "only if all of its reference sets are public" in page
         assert "A dog runs on grass" not in page
     assert "Browse examples" not in ann.see(f"/submissions/{mine.pk}/")
 

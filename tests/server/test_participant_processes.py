@@ -165,7 +165,7 @@ def test_what_the_server_refuses_is_one_line(server: Server, file: Path) -> None
     cases = [
         (command(server, token, missing, "-d", "method=m"), "4 images (3, 4, 5, 6) are without a caption"),
         (command(server, token, file), "a submission must declare 'method'"),
-        (command(server, token, file, "-d", "method=m", "-d", "x=1"), "what is declared must be among"),
+        (command(server, token, file, "-d", "method=m", "-d", "x=1"), "the declared fields must be among"),
         (command(server, "capeval_wrong", file, "-d", "method=m"), "does not take the token"),
         (command(server, token, file, "-d", "method=m", "--phase", "other"), "not found"),
     ]

@@ -280,7 +280,7 @@ def test_hidden_leaderboards_tell_nothing(phase: Phase, leaderboard: str, opens:
     phase.challenge.organisers.add(organiser)
     client = Client()
     client.force_login(organiser)
-    assert b"Only organisers see this leaderboard" in client.get(BOARD).content
+    assert b"Only organisers can see this leaderboard" in client.get(BOARD).content
     for path in HIDDEN:
         assert client.get(path).status_code == 200
     Phase.objects.update(closes=timezone.now())
@@ -313,18 +313,18 @@ def test_citing(phase: Phase) -> None:
     assert f"{as_of[1]}:{as_of[2]}:{as_of[3]} UTC; 2 rows" in html
     parts = urlsplit(permalink)
     cited = f"{parts.path}?{parts.query}"
-    assert "This is what was cited" in page(cited)
+    assert "Nothing has changed since" in page(cited)
     # What came later is not in it, so it is the same still.
     stand("c", 3.0, created=timezone.now() + timedelta(minutes=1))
     html = page(cited)
-    assert "This is what was cited" in html
+    assert "Nothing has changed since" in html
     assert ">c</a>" not in html
     Submission.objects.filter(pk=first.pk).update(stands=False)
-    assert "This differs from what was cited" in page(cited)
+    assert "This leaderboard has changed since" in page(cited)
     Submission.objects.filter(pk=first.pk).update(stands=True)
-    assert "This is what was cited" in page(cited)
+    assert "Nothing has changed since" in page(cited)
     Score.objects.filter(result__submission=second).update(value=2.1)
-    assert "This differs from what was cited" in page(cited)
+    assert "This leaderboard has changed since" in page(cited)
 
 
 def test_jobs(phase: Phase) -> None:

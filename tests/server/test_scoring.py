@@ -206,6 +206,25 @@ def test_a_metric_that_needs_too_much_memory_fails_alone(files: Files, scorer: S
     scored(scorer.score(files.task(3), lambda: None))
 
 
+def test_only_a_metric_with_resources_gets_room_for_them(files: Files, scorer: Scorer, settings: Any) -> None:
+    def limit() -> int:
+        (process,) = children()
+        lines = Path(f"/proc/{process}/limits").read_text().splitlines()
+        (line,) = [line for line in lines if line.startswith("Max address space")]
+        return int(line.split()[3])
+
+    tables = sum(resource.memory for resource in named("METEOR").needs)
+    scorer.score(files.task(metrics=["BLEU"]), lambda: None)
+    assert limit() == settings.MEMORY_BYTES
+    before = children()
+    scorer.score(files.task(metrics=["BLEU", "METEOR"]), lambda: None)
+    assert limit() == settings.MEMORY_BYTES + tables
+    # The tables stay in memory, for the next job with METEOR.
+    scorer.score(files.task(metrics=["BLEU"]), lambda: None)
+    assert limit() == settings.MEMORY_BYTES + tables
+    assert children() == before
+
+
 def test_scoring_that_is_given_up_leaves_no_process(files: Files, scorer: Scorer) -> None:
     class GivenUpError(Exception):
         pass

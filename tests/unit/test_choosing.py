@@ -134,7 +134,7 @@ def test_bad_wishes() -> None:
         choose_images(annotations, 4)
     with pytest.raises(MismatchError, match="all 2 images of more than six classes"):
         choose_images(annotations, 1)
-    with pytest.raises(MismatchError, match="'2' has none"):
+    with pytest.raises(MismatchError, match="got none for '2'"):
         choose_images(annotations, 2, rotations={"1": 0.0})
     with pytest.raises(MismatchError, match="at least one image"):
         choice_statistics(annotations, np.array([], dtype=np.int64))
@@ -183,8 +183,8 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
     for text, message in [
         ("", "must name the column 'ImageID'"),
         ("ImageID,Label\n", "must name the column 'LabelName'"),
-        ("ImageID,LabelName\n", "at least one .got none"),
-        ("ImageID,LabelName\na\n", "line 2 must have 2 fields .got 1"),
+        ("ImageID,LabelName\n", "at least one box .got none"),
+        ("ImageID,LabelName\na\n", "line 2 must have 2 columns .got 1"),
     ]:
         path.write_text(text)
         with pytest.raises(FormatError, match=message):
@@ -197,5 +197,5 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match=message):
             load_rotations(path)
     path.write_text("/m/1,Person\n/m/1,Man\n")
-    with pytest.raises(FormatError, match=r"line 2 must be a label such as .*, there once"):
+    with pytest.raises(FormatError, match="line 2 must be a new label such as"):
         load_class_names(path)

@@ -151,7 +151,9 @@ def test_a_pickle_and_an_argument_must_agree(images: int, tmp_path: Path) -> Non
     for content in TRAINING_PICKLES.values():
         path.write_bytes(content)
         assert DocumentFrequencies.load_pickle(path, images=3).images == 3
-        with pytest.raises(OptionError, match=rf"'images' must be what .* says, 3(\.0)? \(got {images}\)"):
+        with pytest.raises(
+            OptionError, match=rf"'images' must be the number in .*, 3(\.0)? \(got {images}\)"
+        ):
             DocumentFrequencies.load_pickle(path, images=images)
 
 
@@ -252,7 +254,7 @@ def test_nothing_in_a_pickle_is_executed(
         ({("a",): -1}, "found the count -1"),
         ({("a",): "1"}, "found the count '1'"),
         ({("a",): True}, "found the count True"),
-        ({("a",): 1.5}, "no whole number"),
+        ({("a",): 1.5}, "not a whole number"),
         ({("a",): float("nan")}, "found the count nan"),
         ({("a",): float("inf")}, "found the count inf"),
         ({("a",): 2**32}, "found the count 4294967296"),

@@ -114,13 +114,15 @@ def installed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **replaced: 
 
 def test_damaged_paraphrases_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed_copy(tmp_path, monkeypatch, paraphrase=b"not gzip")
-    with pytest.raises(ResourceError, match=r"paraphrase-en\.gz is not that of .*pip install pycocoevalcap"):
+    with pytest.raises(
+        ResourceError, match=r"paraphrase-en\.gz must be the file of .*pip install pycocoevalcap"
+    ):
         meteor.compiled_tables(tmp_path / "cache")
 
 
 def test_a_damaged_jar_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed_copy(tmp_path, monkeypatch, jar=b"PK not a zip")
-    with pytest.raises(ResourceError, match=r"meteor-1\.5\.jar is not that of pycocoevalcap 1\.2"):
+    with pytest.raises(ResourceError, match=r"meteor-1\.5\.jar must be the file of pycocoevalcap 1\.2"):
         meteor.compiled_tables(tmp_path / "cache")
 
 

@@ -288,7 +288,7 @@ def test_images_to_draw_from_are_checked() -> None:
     report = hits([True, False])
     with pytest.raises(OptionError, match=r"'images' must be at least one image \(got none\)"):
         resample(report, images=[])
-    with pytest.raises(MismatchError, match="image 7 is not among those of the report"):
+    with pytest.raises(MismatchError, match="image 7 is not among the images of the report"):
         bootstrap(report, images=[0, 7])
 
 

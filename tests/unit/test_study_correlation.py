@@ -119,8 +119,8 @@ def test_order_alone_decides_rank_correlation() -> None:
 @pytest.mark.parametrize(
     ("scores", "people", "message"),
     [
-        ([1.0, 1.0], [1.0, 2.0], "must be different"),
-        ([1.0, 2.0], [3.0, 3.0], "must be different"),
+        ([1.0, 1.0], [1.0, 2.0], "at least two different scores"),
+        ([1.0, 2.0], [3.0, 3.0], "at least two different scores"),
         ([1.0, 2.0], [3.0], "as many"),
         ([], [], "as many"),
         ([1.0, float("nan")], [1.0, 2.0], "finite"),
@@ -250,7 +250,7 @@ def test_wrong_ratings_are_named() -> None:
     with pytest.raises(MismatchError, match="at least two systems"):
         correlate(score_ratings(REFERENCES, ratings(systems=False), ["BLEU-1"]), level="system")
     same = [(image, caption, system, [2]) for image, caption, system, _ in ROWS]
-    with pytest.raises(MismatchError, match="different ratings"):
+    with pytest.raises(MismatchError, match="ratings two different values"):
         correlate(score_ratings(REFERENCES, ratings(same), ["BLEU-1"]))
     two = [("a", "a dog runs outside", "x", [4]), ("b", "a bus", "y", [1])]
     with pytest.raises(MismatchError, match="2 images are too few"):
@@ -268,6 +268,7 @@ def test_ratings_from_csv(tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     path.write_text('image_id,caption,rating,rating_2,system\n1,"a dog, running",3,,x\n2,a cat,1,2.5,y\n')
     found = load_ratings(path)
+    assert load_ratings(path.read_bytes()).captions == found.captions
     assert found.image_ids == (1, 2)
     assert found.captions == ("a dog, running", "a cat")
     assert found.systems == ("x", "y")
@@ -280,7 +281,7 @@ def test_ratings_from_csv(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "'image_id' \\(got none"),
+        ("", "column 'image_id' \\(got ''"),
         ("image_id,caption\n1,a\n", "column 'rating'"),
         ("image_id,caption,rating\n", "at least one rating"),
         ("image_id,caption,rating\n1,a\n", "line 2 must have 3 columns"),
@@ -297,6 +298,8 @@ def test_wrong_csv_is_named(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(FormatError, match=message) as caught:
         load_ratings(path)
     assert caught.value.path == path
+    with pytest.raises(FormatError, match=f"^votes.csv: .*{message}"):
+        load_ratings(text.encode(), name="votes.csv")
 
 
 def test_flickr8k(tmp_path: Path) -> None:
@@ -306,6 +309,7 @@ def test_flickr8k(tmp_path: Path) -> None:
     references, found = load_flickr8k_expert(experts, captions)
     assert references == {"a.jpg": ["A dog .", "Dogs ."]}
     assert found.captions == ("A cat .",)
+    assert load_flickr8k_expert(experts.read_bytes(), captions.read_bytes())[1].captions == ("A cat .",)
     assert found.values.tolist() == [[1, 2, 1]]
     assert load_flickr8k_expert(experts, captions, own=True)[1].captions == ("A cat .", "Dogs .")
     for text, message in (

@@ -78,7 +78,7 @@ def test_frequencies_that_are_given_stay() -> None:
     ("domains", "error", "message"),
     [
         ({}, OptionError, "at least one"),
-        ({OVERALL: [1, 2, 3, 4, 5]}, OptionError, "none called 'overall'"),
+        ({OVERALL: [1, 2, 3, 4, 5]}, OptionError, "none named 'overall'"),
         ({"a": [1, 2, 3, 4, 5], "b": []}, OptionError, "'b' must have at least one image"),
         ({"a": [1, 2, 3, 4]}, MismatchError, "image 5 is without a domain"),
         ({"a": [1, 2, 3, 4, 5], "b": [2]}, MismatchError, "a and b for image 2"),
@@ -178,7 +178,7 @@ def test_wrong_files_of_domains_are_named(tmp_path: Path) -> None:
     with pytest.raises(MismatchError, match="image 1 twice"):
         nocaps.load_domains(path)
     write(path, {"in-domain": [1]})
-    with pytest.raises(MismatchError, match="image 2 must have a domain"):
+    with pytest.raises(MismatchError, match="image 2 is without a domain"):
         nocaps.load_domains(path, images=[1, 2])
 
 

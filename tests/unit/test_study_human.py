@@ -8,9 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from capeval import Evaluator, Tokenizer
+from capeval import Candidates, Evaluator, References, RougeL, Tokenizer
 from capeval.errors import FormatError, MismatchError, OptionError
+from capeval.formats.judgements import Pair
+from capeval.metrics.base import Reads
+from capeval.studies.gaming import game
 from capeval.studies.human import human_performance, leave_one_out
+from capeval.studies.pair_scores import PairScorer
+from capeval.studies.ranking import rank_references
+from capeval.studies.words import Contender
 
 METRICS = ("BLEU", "ROUGE-L", "CIDEr-D")
 CAPTIONS = {
@@ -137,3 +143,29 @@ def test_too_few_references() -> None:
 def test_options_out_of_range(options: dict[str, object], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         human_performance(CAPTIONS, METRICS, **options)  # type: ignore[arg-type]
+
+
+class ReadsCaptions(RougeL):
+    """A metric that reads captions as written."""
+
+    @property
+    def reads(self) -> Reads:
+        return "captions"
+
+
+def test_metrics_that_read_captions_as_written_are_refused() -> None:
+    metric = ReadsCaptions()
+    contenders = [Contender(metric=metric)]
+    pair = Pair(image=1, first="a dog", second="a cat", references=("dogs",))
+    honest = Candidates({image: texts[0] for image, texts in CAPTIONS.items()})
+    for study in (
+        lambda: human_performance(CAPTIONS, [metric]),
+        lambda: leave_one_out(CAPTIONS, [metric]),
+        lambda: PairScorer([pair], contenders),
+        lambda: rank_references(References(CAPTIONS), contenders),
+        lambda: game(References(CAPTIONS), honest, contenders),
+    ):
+        with pytest.raises(
+            OptionError, match=r"must read tokens.*got ROUGE-L, beta=1\.2, which reads captions"
+        ):
+            study()

@@ -1,4 +1,4 @@
-//! What can be wrong with a file, and where.
+//! Errors of files, with their place.
 
 use std::error::Error;
 use std::fmt;

@@ -1,5 +1,5 @@
 //! Strict JSON on top of serde: values read straight into the [`Reader`], a path kept on the way,
-//! and each refusal put down with the path it happened at.
+//! and each fault recorded with its path.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -238,7 +238,7 @@ where
     Ok(())
 }
 
-/// Reads every value of an object with `value`, which is told the name when it is one of `fields`,
+/// Reads every value of an object with `value`, which gets the name of the key when it is one of `fields`,
 /// and refuses a key that stands twice. The keys stay in [`Reader::keys`]; the caller removes them.
 pub(crate) fn each_field<'de, A, F>(
     reader: &mut Reader<'de>,
@@ -318,8 +318,8 @@ impl<'de> Visitor<'de> for Key {
     }
 }
 
-/// Passes over any value. Unlike serde's `IgnoredAny` it holds it to what Python's reader would
-/// refuse too (depth, size of numbers), and to whole surrogate pairs.
+/// Skips any value. Unlike serde's `IgnoredAny` it refuses what Python's reader refuses too (depth, size
+/// of numbers), and lone surrogates.
 pub(crate) struct Skip;
 
 impl<'de> DeserializeSeed<'de> for Skip {

@@ -7,7 +7,7 @@ use crate::ids::{IMAGE_ID, ImageId, quoted};
 use crate::json::{Read, Reader, Shape, Skip, each_element, each_field};
 use crate::source::Source;
 
-/// An image id, by what the file says with it.
+/// An image id, by its role in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Id {
     /// The image has a reference: any number of times.
@@ -240,7 +240,7 @@ pub(crate) struct Annotations<'a>(pub(crate) &'a mut TopLevel);
 pub(crate) enum TopLevel {
     /// A list of entries.
     List,
-    /// An object with `annotations`; `images` lists the images, or they are as they come.
+    /// An object with `annotations`; the images are those of `images`, or in order of first appearance.
     Coco {
         /// Whether `images` is there.
         lists_images: bool,

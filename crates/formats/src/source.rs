@@ -1,4 +1,4 @@
-//! From bytes to text, from text through serde, and from serde's error to ours.
+//! Turns bytes into text, reads the text with serde, and turns serde's errors into ours.
 
 use serde::de::DeserializeSeed;
 use serde_json::error::Category;
@@ -167,7 +167,7 @@ impl<'de> Source<'de> {
         place.map_or_else(|| position.to_string(), |place| format!("{position} ({place})"))
     }
 
-    /// How far serde_json had come: the byte after the last one it looked at.
+    /// Where serde_json stopped: the byte after the last one it read.
     fn reached(self, error: &serde_json::Error) -> usize {
         let text = &self.file[self.start..self.end];
         let lines_before = error.line().saturating_sub(1);

@@ -28,15 +28,15 @@ pub struct Sources<'a> {
     pub paraphrases: &'a mut dyn BufRead,
 }
 
-/// Hears the number of paraphrase pairs read, and may stop the work.
+/// Called with the number of paraphrase pairs read; may stop the work.
 pub type Progress<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
 
-/// Compile the sources. `progress` hears the number of paraphrase pairs read, now and then.
+/// Compile the sources. `progress` is called now and then with the number of paraphrase pairs read.
 ///
 /// Takes about the time of decompressing the paraphrases and some 400 MB for METEOR's own sources.
 ///
 /// # Errors
-/// A [`CompileError`] names the source and the line that is not as it must be.
+/// A [`CompileError`] names the source and the line that is wrong.
 pub fn compile(sources: Sources<'_>, progress: Progress<'_>) -> Result<Vec<u8>, CompileError> {
     let mut lexicon = Lexicon::default();
     let phrases = Phrases::read(sources.paraphrases, &mut lexicon, progress)?;

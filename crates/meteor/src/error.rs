@@ -1,4 +1,4 @@
-//! What can go wrong: with the tables, their sources, or the caller's input.
+//! Errors: of the tables, their sources, or the caller's input.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! What can be chosen about METEOR. The defaults are in Python, with the metric.
+//! The options of METEOR. Their defaults are in Python, with the metric.
 
 use crate::error::MeteorError;
 

@@ -114,7 +114,7 @@ fn every_stage_matches() {
     assert_eq!(matched("on top of", "upon"), [(0, 3, 0, 1, Paraphrase)]);
     assert_eq!(matched("over", "upon it"), [(0, 1, 0, 1, Paraphrase)]);
     assert_eq!(matched("cat", "dog"), []);
-    // A paraphrase of a paraphrase is none.
+    // A paraphrase of a paraphrase is not a paraphrase.
     assert_eq!(matched("over", "on top of"), []);
 }
 

@@ -142,7 +142,7 @@ fn words_of_tokens(normalised: bool, source: Source<'_>, texts: &mut Vocabulary)
     words
 }
 
-/// Whether a token is one word of METEOR's, whatever stands beside it.
+/// Whether a token is one word for METEOR, whatever tokens are next to it.
 fn is_one_word(token: &str, normalised: bool) -> bool {
     let plain = if normalised { is_plain(token) } else { !token.contains("|||") };
     plain && !token.is_empty() && token.chars().all(|c| c > ' ')

@@ -35,7 +35,7 @@ pub struct Options {
     pub relative: bool,
 }
 
-/// References with all that a candidate's score needs and no candidate changes.
+/// References with everything that scoring computes from them alone.
 pub struct PreparedReferences {
     references: Arc<References>,
     options: Options,
@@ -157,7 +157,7 @@ struct Weights {
     ln_images: f64,
 }
 
-/// What is worked out for the n-grams of one caption after the other: `[start * max_order + order - 1]`.
+/// Scratch memory for the n-grams of one caption at a time: `[start * max_order + order - 1]`.
 #[derive(Default)]
 struct Scratch {
     numbers: Vec<u32>,

@@ -116,7 +116,7 @@ impl NgramTree {
         }
     }
 
-    /// The index in [`Self::ngrams`] of every n-gram of the candidate, repeats and all: for each start,
+    /// The index in [`Self::ngrams`] of every n-gram of the candidate, with repeats: for each start,
     /// from one word to the most.
     pub fn occurrences(&self) -> &[u32] {
         &self.occurrences

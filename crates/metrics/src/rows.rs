@@ -11,7 +11,7 @@ pub(crate) fn fill_rows<T: Send>(
     row: impl Fn(usize, &mut T, &mut [f64]) + Sync + Send,
 ) -> Vec<f64> {
     let mut values = vec![0.0; rows * width];
-    // So few that a minibatch is shared too, so many that a task is worth its start.
+    // Few enough that the threads share a minibatch too, and enough to be worth starting a task.
     let candidates = 128;
     values.par_chunks_mut(width * candidates).enumerate().for_each(|(chunk, values)| {
         let mut scratch = scratch();

@@ -73,14 +73,14 @@ impl Lexer {
         }
         let within = best.and_then(|(state, end)| self.lexeme(state, line, start, end));
         if state == State::DEAD { within } else { self.beyond(state, line, start, following).or(within) }
-            // Every symbol is a match by itself, of the last rule if of no other.
+            // Every symbol alone is a match, of the last rule if of no other.
             .unwrap_or(Lexeme { end: start + 1, text_end: start + 1, action: Action::Skip })
     }
 
-    /// The longest match that ends after the line, though its token is inside.
+    /// The longest match that ends after the line but whose token ends inside it.
     ///
-    /// The reference lets a tag with a line end between quotes swallow the next line. A line
-    /// is kept to itself here: such a match does not count.
+    /// In the reference, a tag with a line end between quotes takes in the next line. Here a token
+    /// never reaches past its line: such a match does not count.
     #[cold]
     fn beyond(
         &mut self,
@@ -105,7 +105,7 @@ impl Lexer {
         best
     }
 
-    /// What the rule that matched from `start` to `end` makes of it, if the token is inside.
+    /// The lexeme of the rule that matched from `start` to `end`, if its token ends inside the line.
     fn lexeme(&self, state: State, line: &[u8], start: usize, end: usize) -> Option<Lexeme> {
         let (rule_end, action) = self.outcomes[self.states.rule(state)?];
         let inside = &line[start..end.min(line.len())];

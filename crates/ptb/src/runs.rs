@@ -1,20 +1,20 @@
-//! What long runs of the automaton over a line came to, so that no stretch is run over again and again.
+//! The results of long runs of the automaton over a line, so that no stretch is read again and again.
 //!
-//! A match attempt may run to the end of a line that has no spaces only to give back all but its first
-//! symbol, and the attempt at the next symbol does the same. Yet two attempts in one state at one
-//! place go on alike (Reps 1998). Each long attempt leaves its states at regular places, with what
-//! came after; an attempt that gets to one of these needs to go no further.
+//! In a line without spaces, a match attempt may read to the end of the line and match only its first
+//! symbol, and the attempt at the next symbol does the same. But two attempts that are in the same state
+//! at the same position continue in the same way (Reps 1998). So each long attempt records its states at
+//! regular positions, with the result; a later attempt that reaches one of them stops there.
 
 use crate::automaton::{State, States};
 use std::collections::HashMap;
 
-/// So many symbols a match attempt goes before it looks for, and leaves, anything. Tokens of
+/// The number of symbols after which a match attempt looks up and records results. Tokens of
 /// ordinary text are shorter.
 pub(crate) const SHORT: usize = 64;
 /// The places at which attempts leave their states.
 const PLACES: usize = 16;
 
-/// The course of a match attempt from some place on.
+/// The result of a match attempt from some position on.
 #[derive(Clone, Copy)]
 pub(crate) struct Run {
     /// The state of the longest match and where it ends, if there is one.

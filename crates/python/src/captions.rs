@@ -13,7 +13,7 @@ use crate::errors::{caption_error, format_error};
 #[pyclass(frozen, module = "capeval._native")]
 pub struct Captions(pub formats::Captions, OnceLock<Positions>);
 
-/// Where each image stands, for those who ask again and again.
+/// The position of each image, made when it is first needed.
 enum Positions {
     Integers(FxHashMap<i64, usize>),
     Strings(FxHashMap<String, usize>),

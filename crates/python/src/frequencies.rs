@@ -1,4 +1,4 @@
-//! Document frequencies: counted, taken apart for saving, put together again.
+//! Document frequencies: counted, converted to arrays for saving, and made from arrays.
 
 use std::sync::Arc;
 

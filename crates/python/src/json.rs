@@ -20,7 +20,7 @@ impl<'py> Objects<'py> {
         Self { py, raised: RefCell::new(None) }
     }
 
-    /// Keeps the exception of what failed.
+    /// Records the exception of a failed call.
     fn keep(&self, error: PyErr) {
         self.raised.borrow_mut().get_or_insert(error);
     }

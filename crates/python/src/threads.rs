@@ -1,4 +1,4 @@
-//! Work outside of the interpreter's lock, on threads that exist.
+//! Runs work without the interpreter's lock, also in a forked child.
 
 use std::process;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -7,14 +7,14 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The process that loaded the module: in it, rayon's own threads do the work.
+/// The process that loaded the module, in which rayon's own threads do the work.
 static HOME: OnceLock<u32> = OnceLock::new();
 
 /// The threads of a forked child, and the process they belong to. The first process never locks this,
 /// so no child finds it locked by a thread that the fork left behind.
 static FORKED: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
-/// Notes which process loads the module.
+/// Records the process that loads the module.
 pub fn start() {
     HOME.get_or_init(process::id);
 }
@@ -39,7 +39,7 @@ fn own_threads() -> PyResult<Arc<ThreadPool>> {
     }
     let failed = |error| PyOSError::new_err(format!("can't start threads: {error}"));
     let threads = Arc::new(ThreadPoolBuilder::new().build().map_err(failed)?);
-    // A pool from before another fork would wait for its threads when dropped: they aren't here.
+    // A pool from before another fork would, when dropped, wait for threads that do not exist here.
     std::mem::forget(forked.replace((process::id(), Arc::clone(&threads))));
     Ok(threads)
 }

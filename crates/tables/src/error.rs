@@ -1,4 +1,4 @@
-//! What can be wrong with a table file.
+//! Errors of table files.
 
 /// A table file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -7,10 +7,10 @@ use rustc_hash::FxBuildHasher;
 use crate::tokenization::Split;
 use crate::vocabulary::Vocabulary;
 
-/// How many captions one parallel task tokenises at most: so many that merging vocabularies costs
-/// little, so few that all threads end together.
+/// The most captions of one parallel task: enough that merging vocabularies costs little, and few
+/// enough that all threads finish at about the same time.
 pub(crate) const CHUNK: usize = 8192;
-/// And at least: fewer are not worth a task of their own.
+/// The fewest captions of one parallel task: fewer cost more to start than they save.
 const SMALL_CHUNK: usize = 128;
 
 /// White space as Python's `str.split()` knows it: what BLEU and CIDEr-D of the reference split on.

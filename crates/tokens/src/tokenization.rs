@@ -44,8 +44,8 @@ thread_local! {
     static TOKENIZER: Cell<Option<Box<capeval_ptb::Tokenizer>>> = const { Cell::new(None) };
 }
 
-/// The tokenizer of this thread. A tokenizer learns as it reads, and small batches would spend most of
-/// their time on teaching a new one.
+/// The tokenizer of this thread. A tokenizer builds its automaton while it reads, and small batches would
+/// spend most of their time on building a new one.
 pub struct Kept(Option<Box<capeval_ptb::Tokenizer>>);
 
 impl Kept {

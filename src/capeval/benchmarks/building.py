@@ -1,8 +1,8 @@
-"""Building a dataset of captions: who gets which captions, what is public, and versions that stay.
+"""Building a dataset of captions: its splits, what is public, and versions that never change.
 
-As COCO and nocaps have it (Chen et al. 2015, section 2; nocaps, section 3.1): every split has a number of
-references per image (c5), some images of a split have many (c40), and each image whose captions are kept
-private has one more caption, held out as what people score.
+COCO and nocaps were built this way (Chen et al. 2015, section 2; nocaps, section 3.1): every split has a
+number of references per image (c5), some images of a split have many (c40), and of each image with private
+captions one more caption is held out as the human baseline.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from capeval.checks import checked_integer
-from capeval.errors import FormatError, MismatchError, OptionError
+from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError
 from capeval.files import written_whole
 from capeval.formats.captions import coco_annotations, coco_results
 from capeval.formats.json import json_bytes, read_json
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 ImageInfo = Mapping[int, Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
-"""What files say of images, such as `file_name`, `width` and `height`, by image id."""
+"""Fields of images in the files, such as `file_name`, `width` and `height`, by image id."""
 
 _MANIFEST = "manifest.json"
 # The fields of a plan in a file, with the types that each may have.
@@ -52,12 +52,12 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class SplitPlan:
-    """What a split is to have.
+    """The plan of a split.
 
     Attributes:
         images: Its images.
-        references: How many references each image has (c5); None takes all that there are.
-        private: Whether captions are kept from the public, as those of a test set are.
+        references: How many references each image has (c5); None for all captions.
+        private: Whether the captions are private, as those of a test set are.
         held_out: Whether one more caption of each image is held out, as the human baseline.
         many: How many references some of the images have in a second set (c40); None for no such set.
         many_images: How many images have them.
@@ -76,10 +76,10 @@ class BuiltSplit:
     """A split with its captions.
 
     Attributes:
-        private: Whether its captions are kept from the public.
+        private: Whether its captions are private.
         references: The references of every image.
         many: The references of the images that have many; None where the split has no such set.
-        human: The caption held out of each image; None where none is.
+        human: The caption held out of each image; None where none are held out.
     """
 
     private: bool
@@ -106,21 +106,21 @@ class Dataset:
 def random_splits(
     images: Sequence[ImageId], sizes: Mapping[str, int], *, seed: int = 0
 ) -> dict[str, tuple[ImageId, ...]]:
-    """Deals images out to splits at random; the images of a split stay in their order.
+    """Assigns images to splits at random; the images of a split stay in their order.
 
     Raises:
-        OptionError: A size is below 1, or an image is there twice.
+        OptionError: A size is below 1, or an image occurs twice.
         MismatchError: The sizes don't add up to the number of images.
     """
     for split, size in sizes.items():
         checked_integer(split, size, 1)
     checked_integer("seed", seed, 0)
     if len(set(images)) < len(images):
-        raise OptionError("every image must be there once")
+        raise OptionError("images must be different (got one twice)")
     if sum(sizes.values()) != len(images):
         total = sum(sizes.values())
         raise MismatchError(
-            f"sizes of splits must add up to the {len(images):,} images to deal out (got {total:,})"
+            f"sizes of splits must add up to the {len(images):,} images to assign (got {total:,})"
         )
     dealt = deal(images, list(sizes.values()), seed=seed)
     return {name: tuple(group) for name, group in zip(sizes, dealt, strict=True)}
@@ -158,12 +158,12 @@ def load_plans(path: str | Path, images: Sequence[ImageId], *, seed: int = 0) ->
 
 def _plans_of(path: Path) -> dict[str, dict[str, Any]]:
     def wrong(message: str) -> FormatError:
-        return FormatError(message, kind="WrongType", path=path)
+        return FormatError(message, kind=FormatErrorKind.WRONG_TYPE, path=path)
 
     with naming(path):
         content = read_json(path)
     if not isinstance(content, dict) or not content:
-        raise wrong("plans must be an object of splits, at least one (got something else)")
+        raise wrong("the file must be an object of splits, at least one (got something else)")
     for name, plan in content.items():
         if not isinstance(plan, dict) or "images" not in plan:
             raise wrong(f'split {name!r} must be an object with "images" (got {plan!r:.60})')
@@ -172,18 +172,18 @@ def _plans_of(path: Path) -> dict[str, dict[str, Any]]:
             raise wrong(f"split {name!r}: unknown field {min(unknown)!r}; there are {', '.join(_FIELDS)}")
         for field, value in plan.items():
             if type(value) not in _FIELDS[field]:
-                raise wrong(f"split {name!r}: wrong type of {field!r} (got {value!r:.60})")
+                raise wrong(f"split {name!r}: {field!r} must have another type (got {value!r:.60})")
         if isinstance(plan["images"], list) and any(type(i) not in (int, str) for i in plan["images"]):
-            raise wrong(f'split {name!r}: "images" must be integers or texts')
+            raise wrong(f'split {name!r}: "images" must be integers or strings')
     return content
 
 
 def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, seed: int = 0) -> Dataset:
-    """Deals the captions that were collected out to splits.
+    """Assigns the collected captions to splits.
 
     The captions of an image are put in random order: the first is held out where the plan says so, the next
-    are its references, and those of the larger set begin with these, so that c5 is part of c40. What is drawn
-    for an image depends on the seed and the image alone: other splits don't change it.
+    are its references, and those of the larger set begin with these, so that c5 is part of c40. The draw
+    of an image depends only on the seed and the image: other splits don't change it.
 
     Args:
         captions: All captions collected, in the order in which they are in the files.
@@ -192,10 +192,10 @@ def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, 
 
     Raises:
         MismatchError: An image is in two splits, has no captions, or has too few.
-        OptionError: A plan or the seed has a value that it can't have.
+        OptionError: A plan or the seed has a value that is not allowed.
     """
     if not splits or seed < 0:
-        raise OptionError("a dataset must have at least one split, and its seed must not be negative")
+        raise OptionError("a dataset must have at least one split, and a seed of at least 0")
     captions = captions if isinstance(captions, References) else References(captions)
     _require_apart(splits)
     built, unused = {}, {}
@@ -230,7 +230,7 @@ def _split(
                 f"(got {len(texts)})"
             )
         human.update((image, texts[position]) for position in held)
-        # Among the others they stay in the order in which they were collected.
+        # In the order in which they were collected.
         references[image] = [texts[position] for position in sorted(left[:few])]
         if image in with_many:
             many[image] = [texts[position] for position in sorted(left[: plan.many])]
@@ -257,11 +257,11 @@ def freeze(
 
     Below `folder/version`: `public/` has `captions_SPLIT.json` of public splits and `image_info_SPLIT.json`
     of private ones; `private/` has the captions of private splits, `captions_SPLIT_many.json` and
-    `human_SPLIT.json` (COCO results). `manifest.json` comes last: without it a version is not whole.
+    `human_SPLIT.json` (COCO results). `manifest.json` is written last: a version without it is incomplete.
 
     Args:
         dataset: The dataset.
-        folder: Where versions are.
+        folder: The folder of all versions.
         version: The version's name, such as `1.0`.
         description: The description in each file's `info`.
         image_info: What files say of an image, such as `file_name`, `width` and `height`.
@@ -270,16 +270,16 @@ def freeze(
         The version's folder.
 
     Raises:
-        OptionError: The version is no plain name or exists already, or an image's information has an `id`.
+        OptionError: The version is not a plain name or exists already, or `image_info` has a field `id`.
         OSError: A file can't be written.
     """
     if not version or version.startswith(".") or not version.replace(".", "").replace("-", "").isalnum():
         raise OptionError(f"'version' must be letters, digits, '.' and '-' (got {version!r})")
     target = Path(folder) / version
     if target.exists():
-        raise OptionError(f"versions don't change: {target} is there already; give another version")
+        raise OptionError(f"'version' must be new, since versions never change (got {target}, which exists)")
     if any("id" in each for each in (image_info or {}).values()):
-        raise OptionError("'image_info' must leave the id of an image to its key (got a field 'id')")
+        raise OptionError("'image_info' must not have a field 'id': the key of an image is its id")
     about = {"description": description, "version": version}
     files = _files(dataset, about, image_info or {})
     for part in ("public", "private"):
@@ -295,14 +295,14 @@ def freeze(
 
 
 def verify(folder: str | Path) -> int:
-    """Checks that a version is as it was when it was frozen.
+    """Checks that the files of a version are unchanged since it was frozen.
 
     Returns:
         The number of files.
 
     Raises:
-        FormatError: The manifest is missing or damaged, a file is missing, differs, or is not of the
-            version.
+        FormatError: The manifest is missing or damaged, or a file is missing, changed or not in the
+            manifest.
     """
     folder = Path(folder)
     manifest = folder / _MANIFEST
@@ -311,24 +311,32 @@ def verify(folder: str | Path) -> int:
         sums = {name: str(entry["sha256"]) for name, entry in files.items()}
     except FileNotFoundError:
         raise FormatError(
-            "a version must have a manifest (got none: it was never finished)", kind="Missing", path=manifest
+            "a version must have a manifest (got none: it was never finished)",
+            kind=FormatErrorKind.MISSING,
+            path=manifest,
         ) from None
     except (ValueError, KeyError, TypeError):
         raise FormatError(
             "a manifest must name files and their sha256 (got something else)",
-            kind="NotAManifest",
+            kind=FormatErrorKind.NOT_A_MANIFEST,
             path=manifest,
         ) from None
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    for name in sorted(there - {_MANIFEST} - sums.keys()):
-        raise FormatError("must be in the manifest (got a file that is not)", kind="Unknown", path=name)
+    existing = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    for name in sorted(existing - {_MANIFEST} - sums.keys()):
+        raise FormatError(
+            "the file must be in the manifest (got one that is not)", kind=FormatErrorKind.UNKNOWN, path=name
+        )
     for name, expected in sums.items():
-        if name not in there:
-            raise FormatError("must be there (got no such file)", kind="Missing", path=folder / name)
+        if name not in existing:
+            raise FormatError(
+                "the file must exist (got no such file)", kind=FormatErrorKind.MISSING, path=folder / name
+            )
         actual = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         if actual != expected:
             raise FormatError(
-                f"must have the sha256 {expected} (got {actual})", kind="Changed", path=folder / name
+                f"the file must have the sha256 {expected} (got {actual})",
+                kind=FormatErrorKind.CHANGED,
+                path=folder / name,
             )
     return len(sums)
 

@@ -1,10 +1,10 @@
-"""Choosing the images of a benchmark (nocaps, section 3.1): many classes, and all evenly.
+"""Choosing the images of a benchmark (nocaps, section 3.1): images with many classes, and all classes evenly.
 
-Each image counts once for each class in it. The entropy over classes is that of these counts, summed over
-the images chosen. With T counts in all and n_c of class c it is `log T - (sum of n_c log n_c) / T`; images
-of one pool have the same number of classes, so the best of a sample is the one whose classes make the sum
-grow least, and that is a sum of one number per class of the image: a choice costs O(n s) for n sampled
-images of s classes, whatever the number of candidates and of classes.
+Each image counts once for each class in it, and the entropy over classes is that of the counts of the chosen
+images. With T counts in all and n_c of class c it is `log T - (sum of n_c log n_c) / T`. The images of one
+pool have the same number of classes, so the best image of a sample is the one whose classes make that sum
+grow least, and the growth is a sum of one number for each class of the image. A choice among n sampled images
+of s classes costs O(n s), whatever the number of candidates and of classes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _POOLS = range(2, 7)
-# After how many choices progress is reported.
+# Progress is reported after this many choices.
 _REPORTED_EVERY = 1000
 
 
@@ -79,7 +79,7 @@ class ChoiceStatistics:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoiceStudy:
-    """The images chosen, beside a random choice of as many and all candidates.
+    """The chosen images, a random choice of the same number, and all candidates.
 
     Attributes:
         annotations: The objects in each image.
@@ -106,7 +106,7 @@ def study_choice(
     rotations: Mapping[str, float | None] | None = None,
     sample: int = 100,
     seed: int = 0,
-    progress: Callable[[str], object] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
 ) -> ChoiceStudy:
     """Chooses images as nocaps did, and compares them with a random choice and with all candidates.
 
@@ -131,20 +131,21 @@ def choose_images(
     rotations: Mapping[str, float | None] | None = None,
     sample: int = 100,
     seed: int = 0,
-    progress: Callable[[str], object] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
 ) -> Chosen:
     """Chooses images as nocaps did.
 
-    Images with unknown or non-zero rotation, and those of a single class, are no candidates. All with more
-    than six classes are taken. Then pools of images with 2, 3, 4, 5 and 6 classes take turns: of `sample`
-    images drawn from the pool, the one that gives the highest entropy over classes is taken; of equals, the
-    first drawn. A pool with fewer images left offers all of them; an empty one is passed over.
+    Images with unknown or non-zero rotation, and images with a single class, are not candidates. All images
+    with more than six classes are chosen. Then pools of images with 2, 3, 4, 5 and 6 classes take turns: of
+    `sample` images drawn from the pool, the one that gives the highest entropy over classes is chosen; of
+    equally good ones, the first drawn. A pool with fewer images left offers all of them; an empty pool is
+    skipped.
 
     Args:
         annotations: The objects in each image.
         wanted: How many images to choose.
-        rotations: The right rotation of each image; without it none is excluded for that.
-        sample: n. The paper doesn't say how large it was.
+        rotations: The rotation of each image; without it, no image is excluded for its rotation.
+        sample: The number of images drawn for each choice, which the paper does not give.
         seed: The seed of the draws. The same seed and annotations give the same images.
         progress: Called now and then with how many are chosen.
 
@@ -169,13 +170,13 @@ def choose_images(
     )
     pools = [_Pool(annotations, candidates[sizes[candidates] == size], sizes, size) for size in _POOLS]
     growth = _Growth(counts)
-    chance = generator(seed)
+    rng = generator(seed)
     chosen: list[int] = []
     while len(taken) + len(chosen) < wanted:
         for pool in pools:
             if pool.left and len(taken) + len(chosen) < wanted:
-                chosen.append(pool.choose(growth, sample, chance))
-                if progress is not None and len(chosen) % _REPORTED_EVERY == 0:
+                chosen.append(pool.choose(growth, sample, rng))
+                if len(chosen) % _REPORTED_EVERY == 0:
                     progress(f"{len(taken) + len(chosen):,} of {wanted:,} images chosen")
     return Chosen(
         positions=np.concatenate([taken, np.array(chosen, dtype=np.int64)]),
@@ -186,7 +187,7 @@ def choose_images(
 
 
 def choose_randomly(chosen: Chosen, *, seed: int = 0) -> NDArray[np.int64]:
-    """As many of the same candidates, each with the same chance."""
+    """The same number of candidates, drawn at random."""
     drawn = generator(seed).choice(chosen.candidates, len(chosen.positions), replace=False)
     return drawn.astype(np.int64)
 
@@ -224,9 +225,7 @@ def _candidates(
     if rotations is not None:
         missing = [image for image in annotations.image_ids if image not in rotations]
         if missing:
-            raise MismatchError(
-                f"every image must have an entry among the rotations ({missing[0]!r} has none)"
-            )
+            raise MismatchError(f"every image must have a rotation (got none for {missing[0]!r})")
         degrees = [rotations[image] for image in annotations.image_ids]
         known = np.array([each is not None for each in degrees])
         upright = np.array([each == 0 for each in degrees]) | ~known
@@ -251,7 +250,7 @@ class _Growth:
 
 
 def _growth(counts: FloatArray) -> FloatArray:
-    # Rounded, so that classes with equal counts are equal, and no platform's logarithm breaks a tie.
+    # Rounded, so that classes with equal counts tie whatever the platform's logarithm.
     grown: FloatArray = (counts + 1) * np.log(counts + 1) - counts * np.log(np.maximum(counts, 1))
     return np.round(grown, 12)
 
@@ -273,10 +272,10 @@ class _Pool:
         self._order = np.arange(len(images))
         self.left = len(images)
 
-    def choose(self, growth: _Growth, sample: int, chance: np.random.Generator) -> int:
+    def choose(self, growth: _Growth, sample: int, rng: np.random.Generator) -> int:
         """Takes the image of a sample that gives the highest entropy."""
         if sample < self.left:
-            drawn = chance.choice(self.left, sample, replace=False, shuffle=False)
+            drawn = rng.choice(self.left, sample, replace=False, shuffle=False)
         else:
             drawn = np.arange(self.left)
         classes = self._classes[self._order[drawn]]

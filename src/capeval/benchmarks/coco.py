@@ -1,4 +1,4 @@
-"""COCO Captions 2014 (Chen et al. 2015), as the installed `pycocoevalcap` carries it."""
+"""COCO Captions 2014 (Chen et al. 2015), from the installed `pycocoevalcap`."""
 
 from __future__ import annotations
 

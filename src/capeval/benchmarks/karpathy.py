@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from capeval.benchmarks import coco
-from capeval.errors import FormatError, MismatchError
-from capeval.formats.sources import LIMIT, read_source
+from capeval.errors import FormatError, FormatErrorKind, MismatchError
+from capeval.formats.rows import text_lines
+from capeval.formats.sources import File, naming
+from capeval.messages import first_few
 from capeval.types import References
 
 __all__ = ["load_images", "references"]
 
 
-def load_images(path: str | Path) -> list[int]:
-    """The ids of the images that a list names.
+def load_images(file: File) -> list[int]:
+    """The ids of the images in a list.
 
     Each line has an image's path and its id: `val2014/COCO_val2014_000000391895.jpg 391895`.
 
@@ -22,23 +22,24 @@ def load_images(path: str | Path) -> list[int]:
         OSError: The file can't be read.
     """
     images: dict[int, None] = {}
-    text = read_source(path, LIMIT).data.decode("utf-8", "replace")
-    for number, line in enumerate(text.splitlines(), 1):
-        identifier = line.rpartition(" ")[2]
-        if " " not in line or not (identifier.isascii() and identifier.isdigit() and len(identifier) < 19):
-            message = f"line {number} must have an image's path and its id (got {line[:60]!r})"
-            raise FormatError(message, kind="WrongType", line=number, path=path)
-        if int(identifier) in images:
-            message = f"line {number} must name another image than the lines before (got {line[:60]!r})"
-            raise FormatError(message, kind="DuplicateImage", line=number, path=path)
-        images[int(identifier)] = None
-    if not images:
-        raise FormatError("the file must name at least one image (got none)", kind="NoImages", path=path)
+    with naming(file):
+        for number, line in text_lines(file):
+            path, _, image = line.rpartition(" ")
+            if not path or not (image.isascii() and image.isdigit() and len(image) < 19):
+                message = f"line {number} must have an image's path and its id (got {line[:60]!r})"
+                raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE, line=number)
+            if int(image) in images:
+                message = f"line {number} must name another image than the lines before (got {line[:60]!r})"
+                raise FormatError(message, kind=FormatErrorKind.DUPLICATE_IMAGE, line=number)
+            images[int(image)] = None
+        if not images:
+            message = "the file must name at least one image (got none)"
+            raise FormatError(message, kind=FormatErrorKind.NO_IMAGES)
     return list(images)
 
 
-def references(path: str | Path) -> References:
-    """The references of the images that a list names, from the installed `pycocoevalcap`.
+def references(file: File) -> References:
+    """The references of the images in a list, from the installed `pycocoevalcap`.
 
     Raises:
         FormatError: The file is not such a list.
@@ -46,9 +47,9 @@ def references(path: str | Path) -> References:
         ResourceError: `pycocoevalcap` is not installed, or its file is damaged.
         OSError: The file can't be read.
     """
-    images = load_images(path)
+    images = load_images(file)
     captions = coco.captions("val2014")
     unknown = [image for image in images if image not in captions]
     if unknown:
-        raise MismatchError(f"{path}: image {unknown[0]} must be of val2014 ({len(unknown):,} are not)")
+        raise MismatchError(f"{first_few(unknown)} listed but not among the images of val2014")
     return captions.select(images)

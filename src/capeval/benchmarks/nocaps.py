@@ -12,6 +12,7 @@ from capeval.formats import load_references, load_subsets
 from capeval.formats.json import IMAGE_ID, json_rows, read_json
 from capeval.formats.open_images import load_boxes, load_class_hierarchy, load_class_names
 from capeval.formats.sources import naming
+from capeval.messages import first_few
 from capeval.types import ImageId, References
 
 __all__ = [
@@ -57,7 +58,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """The Open Images classes of COCO classes whose names differ, or mean something else.
 
-The paper has no table of its own, so this one is capeval's.
+The paper has no such table; this one was made for capeval.
 """
 
 COCO_CLASSES = (
@@ -154,9 +155,9 @@ def map_classes(
     below: Mapping[str, Collection[str]] | None = None,
     aliases: Mapping[str, Collection[str]] = ALIASES,
 ) -> dict[str, str]:
-    """Maps Open Images classes to the COCO classes that they are.
+    """Maps Open Images classes to COCO classes.
 
-    Classes are the same when their names are, in upper or lower case, unless `aliases` says otherwise.
+    Classes are the same when their names are equal, apart from case, unless `aliases` names others.
 
     Args:
         open_images: The names of all Open Images classes.
@@ -183,7 +184,7 @@ def map_classes(
     if below is None:
         return mapped
     inherited: dict[str, str] = {}
-    # From the largest classes down, so that the nearest one has the last word.
+    # From the largest class to the smallest, so that the nearest class overwrites the others.
     for name in sorted(mapped, key=lambda each: (-len(below.get(each, ())), each)):
         inherited.update(dict.fromkeys(below.get(name, ()), mapped[name]))
     return {**inherited, **mapped}
@@ -196,7 +197,7 @@ def assign_domains(
     classes: Collection[str],
     ignored: Collection[str] = (),
 ) -> Domains:
-    """Tells the domain of each image from the classes of the objects in it (section 3.3).
+    """Finds the domain of each image from the classes of the objects in it (section 3.3).
 
     Args:
         objects: The names of the Open Images classes in each image.
@@ -279,12 +280,12 @@ def load_captions(path: str | Path) -> References:
 
 
 def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -> Domains:
-    """The domain of each image as a file says it.
+    """The domain of each image, from a file.
 
     Args:
         path: Captions or image information with a `domain` (or `split`, `subset`) for each image, or a
             mapping of domains to image ids. Domains may be written `in_domain`, `in-domain`, `in`.
-        images: Those that must have a domain, which alone are returned; all by default.
+        images: The images whose domains are returned, each of which must have one; all by default.
 
     Raises:
         FormatError: The file is something else, or a domain is not known.
@@ -306,9 +307,7 @@ def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -
         wanted, known = dict.fromkeys(images), set(every)
         missing = [image for image in wanted if image not in known]
         if missing:
-            raise MismatchError(
-                f"{path}: image {missing[0]!r} must have a domain ({len(missing):,} have none)"
-            )
+            raise MismatchError(f"{path}: {first_few(missing)} without a domain")
         domains = {name: [image for image in ids if image in wanted] for name, ids in domains.items()}
     return {name: ids for name, ids in domains.items() if ids}
 
@@ -341,7 +340,7 @@ def _domain(label: str, path: str | Path) -> str:
 
 
 def _numbers(images: Iterable[ImageId]) -> dict[ImageId, int] | None:
-    """The numbers that all ids are, before a picture's ending."""
+    """The numbers in ids such as `17.jpg`; None where an id has another form."""
     numbers = {}
     for image in images:
         match = _SUFFIX.fullmatch(image) if isinstance(image, str) else None

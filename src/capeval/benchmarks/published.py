@@ -46,7 +46,7 @@ COCO_HUMAN: Published[Mapping[str, float]] = Published(
     ),
     source="Chen et al. 2015, Microsoft COCO Captions, Table 1 (c5)",
 )
-"""What people score on COCO's test set with five references."""
+"""The scores of people on COCO's test set with five references."""
 
 NOCAPS_HUMAN: Published[Mapping[str, Mapping[str, Mapping[str, float]]]] = Published(
     values=MappingProxyType(
@@ -74,7 +74,7 @@ NOCAPS_HUMAN: Published[Mapping[str, Mapping[str, Mapping[str, float]]]] = Publi
     ),
     source="Agrawal et al. 2019, nocaps, Tables 2 (val) and 3 (test)",
 )
-"""What people score, by split, domain and metric."""
+"""The scores of people, by split, domain and metric."""
 
 UNIQUE_NGRAMS: Published[Mapping[str, tuple[int, ...]]] = Published(
     values=MappingProxyType({"COCO": (6913, 46664, 92946, 119582), "nocaps": (8291, 59714, 116765, 144577)}),

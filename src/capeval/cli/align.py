@@ -61,11 +61,11 @@ def _grid(aligned: Alignment) -> Grid:
 
 
 def _summary(aligned: Alignment) -> str:
-    left = _unmatched(aligned.candidate, [match.candidate for match in aligned.matches])
-    missed = _unmatched(aligned.reference, [match.reference for match in aligned.matches])
+    only_candidate = _unmatched(aligned.candidate, [match.candidate for match in aligned.matches])
+    only_reference = _unmatched(aligned.reference, [match.reference for match in aligned.matches])
     lines = [
-        f"only in the candidate: {left or '-'}",
-        f"only in the reference: {missed or '-'}",
+        f"only in the candidate: {only_candidate or '-'}",
+        f"only in the reference: {only_reference or '-'}",
         f"chunks {aligned.chunks}, precision {aligned.precision:.3f}, recall {aligned.recall:.3f}, "
         f"F mean {aligned.f_mean:.3f}, penalty {aligned.penalty:.3f}",
         f"METEOR {aligned.score:.4f}",
@@ -74,13 +74,13 @@ def _summary(aligned: Alignment) -> str:
 
 
 def _unmatched(words: tuple[str, ...], matched: list[range]) -> str:
-    taken = {position for positions in matched for position in positions}
-    return " ".join(word for position, word in enumerate(words) if position not in taken)
+    positions = {position for match in matched for position in match}
+    return " ".join(word for position, word in enumerate(words) if position not in positions)
 
 
 def _plain(aligned: Alignment) -> dict[str, object]:
     def number(value: float) -> float | None:
-        # JSON has no NaN: what an empty caption makes undefined is null.
+        # JSON has no NaN: numbers that are undefined for an empty caption are null.
         return value if value == value else None
 
     def plain(match: Match) -> dict[str, object]:

@@ -24,26 +24,26 @@ ADDED = "capeval.commands"
 
 
 class _Commands(TyperGroup):
-    """The commands here, then those that installed packages add by entry points of the group `ADDED`.
+    """The commands of this package, then those that other packages add by entry points of `ADDED`.
 
-    So the server has its commands under `capeval`, which itself knows nothing of the server. Contexts
-    and commands have no types here: they are click's, or typer's own, as typer's version has it.
+    This is how the server adds its commands to `capeval`, which itself does not import the server. Contexts
+    and commands are typed `Any`: depending on its version, typer uses click's classes or its own.
     """
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*super().list_commands(ctx), *sorted(_added())]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        # Only for a name not known here: looking for what is installed takes longer than all else.
+        # Entry points are searched only for an unknown name: that takes longer than everything else.
         known = super().get_command(ctx, cmd_name)
         if known is not None or cmd_name not in (added := _added()):
             return known
         try:
-            made: typer.Typer = added[cmd_name].load()
+            command: typer.Typer = added[cmd_name].load()
         except ImportError as error:
             missing = f"{cmd_name!r} needs {error.name}, which is missing"
             raise DependencyError(f"{missing}: pip install 'capeval[{cmd_name}]'") from None
-        return typer.main.get_command(made)
+        return typer.main.get_command(command)
 
 
 def _added() -> dict[str, EntryPoint]:
@@ -63,8 +63,8 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         deliver(f"capeval {__version__}\n", None)
         raise typer.Exit
 
@@ -90,7 +90,7 @@ def main() -> None:
         try:
             app(prog_name="capeval")
         finally:
-            # Here, where it can still be told that the disk is full.
+            # Flushed here, where a full disk can still be reported.
             sys.stdout.flush()
     except CapevalError as error:
         _fail(str(error))
@@ -111,7 +111,7 @@ def _open_closed_streams() -> None:
 
 
 def _drop_output() -> None:
-    """Points standard output at nothing: Python would otherwise fail again when it flushes at its end."""
+    """Redirects standard output to the null device: Python would fail again when it flushes it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

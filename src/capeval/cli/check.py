@@ -34,8 +34,8 @@ def run(
 ) -> None:
     """Checks whether a file of results is a valid submission.
 
-    It must be well formed and, with --references, have one caption for each of their images. Each
-    problem is one line on standard error, and the exit code is 2.
+    A valid file is well formed and, with --references, has one caption for each of their images. For an
+    invalid file, each problem is one line on standard error, and the exit code is 2.
     """
     from capeval.evaluation import problems
     from capeval.formats import load_candidates, load_references
@@ -45,15 +45,14 @@ def run(
         candidates = load_candidates(results)
     except FormatError as error:
         _refuse([str(error)])
-    found = problems(expected, candidates) if expected is not None else []
-    if found:
-        _refuse([f"{results}: {problem}" for problem in found])
+    if expected is not None and (messages := problems(expected, candidates)):
+        _refuse([f"{results}: {message}" for message in messages])
     deliver(f"{results} is valid: {len(candidates):,} captions{_wordless(candidates)}\n", None)
 
 
-def _refuse(problems: list[str]) -> None:
-    for problem in problems:
-        print(f"capeval: error: {problem}", file=sys.stderr)
+def _refuse(messages: list[str]) -> None:
+    for message in messages:
+        print(f"capeval: error: {message}", file=sys.stderr)
     raise typer.Exit(2)
 
 

@@ -1,4 +1,4 @@
-"""`capeval compare`: two systems, and whether they differ."""
+"""`capeval compare`: tests whether two systems differ."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Method(StrEnum):
 def run(
     references: ReferencesFile,
     a: Annotated[Path, typer.Argument(metavar="A", help="Results of one system.", show_default=False)],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Results of another.", show_default=False)],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Results of the other.", show_default=False)],
     metrics: Metrics = None,
     method: Annotated[Method, typer.Option(help="Paired test.")] = Method.BOOTSTRAP,
     samples: Samples = 1000,
@@ -59,7 +59,7 @@ def run(
     names = system_names([a, b])
     chosen = metric_names(metrics)
     check_outputs([references, a, b], [output])
-    _, evaluator, candidates = scoring.prepared(references, [a, b], chosen, Tokenizer())
+    evaluator, candidates = scoring.prepared(references, [a, b], chosen, Tokenizer())
     with Steps(3) as steps:
         reports = []
         for name, captions in zip(names, candidates, strict=True):

@@ -1,4 +1,4 @@
-"""What the commands share: writing results, and progress on work that takes its time."""
+"""Shared by the commands: writing results, and showing progress of slow work."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _ENDINGS = (".gz", ".zip", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", "
 
 
 def examples(*lines: str) -> str:
-    """Examples at the end of a command's help."""
+    """The examples at the end of a command's help."""
     return "[bold]Examples[/bold]\n\n" + "\n\n".join(f"  {line}" for line in lines)
 
 
 def deliver(text: str | bytes, output: Path | None) -> None:
     """Writes a result to a file, whole or not at all, or to standard output; as UTF-8."""
-    # File names on Linux are bytes, and need not be UTF-8: they come out as they are.
+    # File names on Linux are bytes that need not be UTF-8; they are written unchanged.
     data = text.encode(errors="surrogateescape") if isinstance(text, str) else text
     if output is not None:
         with written_whole(output) as file:
@@ -44,28 +44,28 @@ def deliver(text: str | bytes, output: Path | None) -> None:
 
 
 def check_outputs(inputs: Sequence[Path], outputs: Sequence[Path | None]) -> None:
-    """Checks that results can be written to their files, before the work on them starts.
+    """Checks that results can be written to their files, before the slow work starts.
 
     Raises:
-        OptionError: A file to write is also one to read, or there are two results for it.
-        OSError: A file can't be written there.
+        OptionError: A file to write is also read, or is given for two results.
+        OSError: A file can't be written.
     """
-    taken: dict[Path, str] = {path.resolve(): "it is read" for path in inputs if path.is_file()}
+    reasons: dict[Path, str] = {path.resolve(): "it is also read" for path in inputs if path.is_file()}
     for path in outputs:
         if path is None:
             continue
         check_writable(path)
         if path.exists() and not path.is_file():
-            # A terminal or a pipe, which takes any number of results.
+            # A terminal or a pipe can take several results.
             continue
-        place = path.resolve()
-        if place in taken:
-            raise OptionError(f"{path} can't be written to: {taken[place]}")
-        taken[place] = "another result goes there"
+        resolved = path.resolve()
+        if resolved in reasons:
+            raise OptionError(f"{path} can't be written to: {reasons[resolved]}")
+        reasons[resolved] = "another result is written to it"
 
 
 def render(grid: Grid, form: str, output: Path | None, title: str | None = None) -> None:
-    """Writes a table in one of the formats that tables have."""
+    """Writes a table in one of the formats of tables."""
     from capeval.report import to_csv, to_latex, to_markdown
 
     texts = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}
@@ -81,19 +81,19 @@ def _render_table(grid: Grid, output: Path | None, title: str | None) -> None:
 
     from capeval.report.terminal import table
 
-    made = table(grid, title)
+    rich_table = table(grid, title)
     text = io.StringIO()
     terminal = output is None and sys.stdout.isatty()
     console = Console(file=text, force_terminal=terminal, highlight=False, width=10_000)
-    # All of the table, however narrow the terminal: a score cut short would be another score.
-    console.width = Measurement.get(console, console.options, made).maximum
-    console.print(made)
+    # The whole table, even on a narrow terminal: a score that is cut off would be read as another score.
+    console.width = Measurement.get(console, console.options, rich_table).maximum
+    console.print(rich_table)
     lines = (line.rstrip() for line in text.getvalue().splitlines())
     deliver("".join(f"{line}\n" for line in lines), output)
 
 
 def system_names(paths: Sequence[Path]) -> list[str]:
-    """What to call the systems of some files: the file names, or the paths where those are the same.
+    """The names of systems: their file names, or their paths where two file names are equal.
 
     Raises:
         OptionError: A file is given twice.
@@ -122,7 +122,7 @@ def _characters(name: str) -> str:
 
 
 class Steps:
-    """A progress bar on standard error, where that is a terminal, once work has taken a second."""
+    """A progress bar that shows after a second of work, where standard error is a terminal."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -148,7 +148,7 @@ class Steps:
                 self._bar[0].stop()
 
     def next(self, text: str) -> None:
-        """Says what is done now."""
+        """Starts the next step, described by `text`."""
         with self._lock:
             self._done += 1
             self._text = text

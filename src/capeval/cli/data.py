@@ -1,4 +1,4 @@
-"""`capeval data`: real files to try things on."""
+"""`capeval data`: writes real captions to try capeval on."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Split(StrEnum):
 
 def run(
     folder: Annotated[
-        Path, typer.Argument(help="Where to write; made if it is not there.", show_default=False)
+        Path, typer.Argument(help="Folder to write to; created if it is missing.", show_default=False)
     ],
     split: Annotated[Split, typer.Option(help="Which images.")] = Split.VAL,
     seed: Seed = 0,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> None:
     """Writes captions of COCO 2014 as files: references, and human results to score.
 
@@ -45,7 +45,7 @@ def run(
     paths = [folder / f"captions_{split}_{what}.json" for what in ("references", "human_results")]
     for path in paths:
         if path.exists() and not force:
-            raise OptionError(f"{path} is there already; --force replaces it")
+            raise OptionError(f"{path} exists already; --force replaces it")
     with Steps(3) as steps:
         steps.next("Reading captions")
         references, candidates = hold_out(coco.captions(split.value), seed=seed)

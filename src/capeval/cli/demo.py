@@ -36,7 +36,7 @@ def run(
     from capeval.report import System, scores, to_html
     from capeval.sampling import hold_out
 
-    # What is compiled on its first use on a machine is not part of the seconds shown.
+    # Tables that are compiled on first use are not part of the seconds shown.
     prepare_needs(DEFAULT)
     with Steps(4) as steps:
         seconds = [time.perf_counter()]

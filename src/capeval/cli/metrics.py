@@ -1,4 +1,4 @@
-"""`capeval metrics`: what there is to score with."""
+"""`capeval metrics`: lists the metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making the resources that metrics need, with a progress bar, before they score."""
+"""Prepares the resources that metrics need before they score, with a progress bar."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ __all__ = ["prepare_needs"]
 
 
 def prepare_needs(metrics: Sequence[str | Metric]) -> None:
-    """Makes the resources that metrics need, where they are not there yet.
+    """Prepares the resources that metrics need, where they are missing.
+
+    Args:
+        metrics: Names given with `--metrics`, or the metrics of a command that has no such option.
 
     Raises:
         OptionError: A metric is not known.
-        ResourceError: What a resource is made from is missing or damaged; the message says what to run, and
-            how to score without it.
+        ResourceError: The source of a resource is missing or damaged. The message says what to run and, for
+            names, how to score without the resource.
     """
     resolved = resolve(metrics)
     for resource in dict.fromkeys(resource for metric in resolved for resource in metric.needs):
@@ -36,15 +39,17 @@ def _prepare(resource: Resource) -> None:
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"Making {resource.name} (once)", total=resource.steps, visible=False)
+        task = bar.add_task(f"Preparing {resource.name} (once)", total=resource.steps, visible=False)
         resource.prepare(lambda done: bar.update(task, completed=done, visible=True))
 
 
 def _without(resource: Resource, metrics: Sequence[str | Metric], resolved: Sequence[Metric]) -> str:
-    """How to score without a resource."""
-    named = [(each if isinstance(each, str) else each.family) for each in metrics]
-    needing = [name for name, metric in zip(named, resolved, strict=True) if resource in metric.needs]
-    others = [name for name in named if name not in needing]
+    """How to score without a resource; empty where `--metrics` can't leave it out."""
+    names = [metric for metric in metrics if isinstance(metric, str)]
+    if len(names) < len(metrics):
+        return ""
+    needing = [name for name, metric in zip(names, resolved, strict=True) if resource in metric.needs]
+    others = [name for name in names if name not in needing]
     if not others:
         return ""
     return f"; to score without {', '.join(needing)}: --metrics {','.join(others)}"

@@ -23,7 +23,7 @@ __all__ = [
 
 
 class Format(StrEnum):
-    """The forms of a result."""
+    """The formats of a result."""
 
     TABLE = "table"
     JSON = "json"
@@ -33,7 +33,7 @@ class Format(StrEnum):
 
 
 def _inside(level: float) -> float:
-    # Typer's own limits include both ends; a level of 0 or 1 has no interval.
+    # Typer's own limits include both ends, and there is no interval for a level of 0 or 1.
     if not 0 < level < 1:
         raise typer.BadParameter(f"{level} is not between 0 and 1.")
     return level
@@ -48,7 +48,7 @@ Metrics = Annotated[
         "--metrics",
         "-m",
         metavar="NAME,...",
-        help="Metrics, by comma or repeated; 'capeval metrics' lists them.",
+        help="Metrics, separated by commas or repeated; 'capeval metrics' lists them.",
         show_default="those of the COCO server",
     ),
 ]
@@ -56,13 +56,15 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False),
 ]
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help="Form of the result.")]
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="Format of the result.")]
 Samples = Annotated[int, typer.Option(min=1, help="Resamples of the images.")]
-Level = Annotated[float, typer.Option(callback=_inside, help="How sure intervals are, between 0 and 1.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of what depends on chance.")]
+Level = Annotated[
+    float, typer.Option(callback=_inside, help="Confidence level of intervals, between 0 and 1.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of random draws.")]
 
 
-def metric_names(given: Sequence[str] | None) -> tuple[str, ...]:
+def metric_names(values: Sequence[str] | None) -> tuple[str, ...]:
     """The names in `--metrics`.
 
     Raises:
@@ -70,6 +72,6 @@ def metric_names(given: Sequence[str] | None) -> tuple[str, ...]:
     """
     from capeval.metrics.registry import DEFAULT, resolve
 
-    names = tuple(name.strip() for part in given or DEFAULT for name in part.split(","))
+    names = tuple(name.strip() for value in values or DEFAULT for name in value.split(","))
     resolve(names)
     return names

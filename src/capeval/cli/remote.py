@@ -1,4 +1,4 @@
-"""Talking to an evaluation server by its API, with what Python itself has."""
+"""The client of an evaluation server's API, with Python's standard library alone."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SECONDS = 60
 
 
 class RefusedError(CapevalError):
-    """The server answered, and said no.
+    """The server refused the request.
 
     Attributes:
-        status: The status of its answer.
+        status: The HTTP status of its answer.
     """
 
     def __init__(self, message: str, *, status: int) -> None:
@@ -38,13 +38,13 @@ class UnreachableError(CapevalError):
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    # A redirect would take the token to wherever it leads, and turn an upload into a question.
+    # A redirect would send the token to another address, and turn a POST into a GET.
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
 
 
 class Remote:
-    """A server, and the token by which to ask it."""
+    """A server, and the token for its API."""
 
     def __init__(self, address: str, token: str) -> None:
         parts = urlsplit(address)
@@ -57,11 +57,11 @@ class Remote:
         self._opener = urllib.request.build_opener(_NoRedirects)
 
     def get(self, path: str) -> Any:
-        """What the server answers at an address of its API.
+        """The server's answer to a GET request.
 
         Raises:
-            RefusedError: It says no.
-            UnreachableError: It does not answer.
+            RefusedError: The server refuses.
+            UnreachableError: The server does not answer.
         """
         return self._answer(self._request(path))[1]
 
@@ -75,14 +75,14 @@ class Remote:
             file: The file.
             declared: The form's other fields.
             key: The idempotency key.
-            sent: Called with how many more bytes of the file were sent.
+            sent: Called with the number of bytes of each chunk after it was sent.
 
         Returns:
-            The status of the answer, and what it says.
+            The status and the content of the answer.
 
         Raises:
-            RefusedError: The server says no.
-            UnreachableError: It does not answer.
+            RefusedError: The server refuses.
+            UnreachableError: The server does not answer.
             OSError: The file can't be read.
         """
         boundary = secrets.token_hex(16)
@@ -104,7 +104,7 @@ class Remote:
                 yield tail
 
             request.data = body()
-            # After the body, which takes away what is said of its size: a server may refuse one without.
+            # After `data`, since setting it removes the header, without which a server may refuse a body.
             request.add_header("Content-Length", str(len(head) + size + len(tail)))
             request.method = "POST"
             return self._answer(request)
@@ -124,13 +124,15 @@ class Remote:
             reason = getattr(error, "reason", None) or error or type(error).__name__
             raise UnreachableError(f"{self.address} does not answer ({printable(str(reason))})") from None
         except ValueError:
-            raise UnreachableError(f"{self.address} does not answer as an evaluation server does") from None
+            raise UnreachableError(
+                f"{self.address} must be an evaluation server (got an answer of another form)"
+            ) from None
 
     def _why(self, error: urllib.error.HTTPError) -> str:
-        """What the server said of why not, as one line that can't steer a terminal."""
+        """Why the server refused, as one line without control characters."""
         if 300 <= error.code < 400:
             place = printable(error.headers.get("Location", "elsewhere"))
-            return f"--server must be where the server itself is ({self.address} leads to {place})"
+            return f"--server must be the server's own address ({self.address} redirects to {place})"
         if error.code == 401:
             return f"{self.address} does not take the token: it is wrong, expired or revoked"
         try:
@@ -142,7 +144,7 @@ class Remote:
 
 
 def _quoted(text: str) -> str:
-    # As browsers do it.
+    # As browsers quote names in forms.
     return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
 
 

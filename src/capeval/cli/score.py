@@ -1,4 +1,4 @@
-"""`capeval score`: the scores of one or several systems."""
+"""`capeval score`: scores one system or several."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run(
     samples: Samples = 1000,
     level: Level = 0.95,
     seed: Seed = 0,
-    each: Annotated[bool, typer.Option("--per-image", help="Give the scores of each image.")] = False,
+    each: Annotated[bool, typer.Option("--per-image", help="Show the scores of each image.")] = False,
     form: FormatOption = Format.TABLE,
     output: Output = None,
     report: Annotated[
@@ -69,26 +69,26 @@ def run(
     names = system_names(results)
     if each and (bootstrap or subset is not None) and form is not Format.JSON and report is None:
         raise OptionError(
-            "'--per-image' shows neither intervals nor subsets: give --format json, or leave out "
+            "a table of '--per-image' has neither intervals nor subsets: give --format json, or leave out "
             "--bootstrap and --subset"
         )
     chosen = metric_names(metrics)
     check_outputs([references, *results, *([subset] if subset is not None else [])], [output, report])
-    given, candidates = scoring.loaded(references, results)
-    subsets = scoring.subsets_of(subset, given) if subset is not None else None
-    evaluator = scoring.evaluator_of(given, chosen, tokenizer)
+    captions, candidates = scoring.loaded(references, results)
+    subsets = scoring.subsets_of(subset, captions) if subset is not None else None
+    evaluator = scoring.evaluator_of(captions, chosen, tokenizer)
     with Steps(len(results) * (2 if bootstrap else 1) + (report is not None)) as steps:
         systems = []
-        for name, captions in zip(names, candidates, strict=True):
+        for name, results_of_system in zip(names, candidates, strict=True):
             steps.next(f"Scoring {name}")
-            system = System(name=name, report=evaluator.evaluate(captions, subsets=subsets))
+            system = System(name=name, report=evaluator.evaluate(results_of_system, subsets=subsets))
             if bootstrap:
                 steps.next(f"Resampling {name}")
                 system = scoring.with_intervals(system, samples=samples, level=level, seed=seed)
             systems.append(system)
         if report is not None:
             steps.next("Writing the report")
-            scoring.write_report(report, systems, given, candidates)
+            scoring.write_report(report, systems, captions, candidates)
     if form is Format.JSON:
         deliver(to_json(systems, per_image=each), output)
     else:

@@ -1,4 +1,4 @@
-"""What the commands that score share. It is imported when one runs, so that help comes at once."""
+"""Shared by the commands that score. Imported only when one of them runs, so that `--help` stays fast."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ __all__ = ["evaluator_of", "loaded", "prepared", "subsets_of", "with_intervals",
 
 def prepared(
     references: Path, results: list[Path], metrics: tuple[str, ...], tokenizer: Tokenizer
-) -> tuple[References, Evaluator, list[Candidates]]:
-    """The references, prepared, and the candidates of each file."""
-    given, candidates = loaded(references, results)
-    return given, evaluator_of(given, metrics, tokenizer), candidates
+) -> tuple[Evaluator, list[Candidates]]:
+    """The prepared references, and the candidates of each file."""
+    captions, candidates = loaded(references, results)
+    return evaluator_of(captions, metrics, tokenizer), candidates
 
 
 def loaded(references: Path, results: list[Path]) -> tuple[References, list[Candidates]]:
-    """The references, and the candidates of each file, which are of the same images.
+    """The references, and the candidates of each file, for the same images.
 
     Raises:
-        MismatchError: The images of a file are others; the error names it.
+        MismatchError: The images of a file differ from those of the references; the error names the file.
     """
-    # All of it before references are prepared or tables compiled, so that a wrong file is told at once.
-    # Reading in a thread beside that was measured: no faster, since both processors have enough to do.
+    # All files are read before references are prepared or tables compiled, so that an error in one comes
+    # at once. Reading in a second thread was measured: no faster, since both processors are busy.
     with Steps(1) as steps:
         steps.next("Reading captions")
-        given = load_references(references)
+        captions = load_references(references)
         candidates = [load_candidates(path) for path in results]
-    for path, captions in zip(results, candidates, strict=True):
-        for problem in problems(given, captions):
+    for path, system in zip(results, candidates, strict=True):
+        for problem in problems(captions, system):
             raise MismatchError(f"{path}: {problem}")
-    return given, candidates
+    return captions, candidates
 
 
 def evaluator_of(references: References, metrics: tuple[str, ...], tokenizer: Tokenizer) -> Evaluator:
@@ -56,7 +56,7 @@ def evaluator_of(references: References, metrics: tuple[str, ...], tokenizer: To
 
 
 def subsets_of(path: Path, references: References) -> dict[str, list[ImageId]]:
-    """The subsets in a file, all of whose images have references."""
+    """The subsets in a file; every image of theirs must have references."""
     subsets = load_subsets(path)
     for name, images in subsets.items():
         unknown = [image for image in images if image not in references]

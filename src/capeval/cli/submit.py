@@ -15,7 +15,7 @@ from capeval.cli.options import Format, FormatOption, Output
 from capeval.errors import CapevalError, FormatError, OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from capeval.cli.remote import Remote
     from capeval.report import Grid
@@ -30,7 +30,7 @@ EXAMPLES = examples(
 )
 TOKEN = "CAPEVAL_TOKEN"  # noqa: S105 - the name of a variable.
 _PAUSES = (1.0, 2.0, 3.0, 5.0)
-# How often in a row a server may fail to answer while its scores are waited for.
+# How many times in a row the server may fail to answer while the command waits for scores.
 _MOST_FAILURES = 20
 
 
@@ -45,12 +45,18 @@ def run(
     phase: Annotated[str, typer.Option(metavar="NAME", help="The phase.", show_default=False)],
     declare: Annotated[
         list[str] | None,
-        typer.Option("--declare", "-d", metavar="NAME=VALUE", help="What is declared.", show_default=False),
+        typer.Option(
+            "--declare",
+            "-d",
+            metavar="NAME=VALUE",
+            help="A field that the challenge asks for.",
+            show_default=False,
+        ),
     ] = None,
     token_file: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help=f"The file of the token, if it is not in {TOKEN}.", show_default=False
+            metavar="FILE", help=f"File with the token; by default it is in {TOKEN}.", show_default=False
         ),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait for the scores and show them.")] = False,
@@ -59,8 +65,8 @@ def run(
 ) -> None:
     """Submits results to a challenge of an evaluation server.
 
-    The file is checked here first. The same command again, as after a broken connection, goes on with the
-    same submission. A submission that failed or was withdrawn is made again.
+    The file is checked before it is sent. Running the same command again, for example after a broken
+    connection, continues the same submission; if that failed or was withdrawn, the file is submitted again.
     """
     from capeval.cli.remote import Remote
 
@@ -68,7 +74,7 @@ def run(
     declared = _declared(declare or [])
     remote = Remote(server, token)
     if not wait and (output is not None or form != Format.TABLE):
-        raise OptionError("--format and --output must be with --wait, which shows scores")
+        raise OptionError("--format and --output must come with --wait, which shows scores")
     _check(file)
     submission = _submitted(remote, f"/challenges/{_name(challenge)}/phases/{_name(phase)}", file, declared)
     place = f"{remote.address}/submissions/{submission['id']}/"
@@ -85,17 +91,17 @@ def _token(path: Path | None) -> str:
     where = str(path) if path else f"the variable {TOKEN}"
     if not token:
         raise OptionError(
-            f"{where} must hold a token, which the server's page of API tokens makes (got none)"
+            f"{where} must have a token, which the server's page of API tokens makes (got none)"
         )
     if not (token.isascii() and token.isprintable()) or " " in token:
-        # What is there may be another secret: it is not shown.
-        raise OptionError(f"{where} must hold a token alone (got something else)")
+        # The text is not shown, since it may be another secret.
+        raise OptionError(f"{where} must have a token and nothing else (got other text)")
     return token
 
 
-def _declared(given: list[str]) -> dict[str, str]:
+def _declared(fields: list[str]) -> dict[str, str]:
     declared: dict[str, str] = {}
-    for text in given:
+    for text in fields:
         name, sign, value = text.partition("=")
         if not sign or not name:
             raise OptionError(f"--declare must be NAME=VALUE (got {text!r})")
@@ -112,74 +118,63 @@ def _name(text: str) -> str:
 
 
 def _check(path: Path) -> None:
-    """Checks each file of results in a file, as `capeval check` does.
+    """Checks a file of results, or each file in a zip of them, as `capeval check` does.
 
     Raises:
-        FormatError: One is not what it must be.
+        FormatError: A file is not a file of results.
         OSError: The file can't be read.
     """
-    import zipfile
-
     from capeval.formats import load_candidates
+    from capeval.formats.archives import read_zip
 
-    if not zipfile.is_zipfile(path):
+    data = path.read_bytes()
+    if not data.startswith(b"PK"):
         load_candidates(path)
         return
+    name: str | None = None
     try:
-        for name, unpacked in _members(path):
-            try:
-                load_candidates(unpacked)
-            except FormatError as error:
-                raise FormatError(f"{name!r}: {error.message}", kind=error.kind, path=path) from None
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        raise FormatError(f"the zip can't be read ({error})", kind="Damaged", path=path) from None
-
-
-def _members(path: Path) -> Iterator[tuple[str, Path]]:
-    import shutil
-    import tempfile
-    import zipfile
-
-    with zipfile.ZipFile(path) as archive, tempfile.TemporaryDirectory() as folder:
-        unpacked = Path(folder) / "results.json"
-        for member in archive.infolist():
-            with archive.open(member) as source, unpacked.open("wb") as target:
-                shutil.copyfileobj(source, target)
-            yield member.filename, unpacked
+        for name, results in read_zip(data).items():  # noqa: B007 - named in errors.
+            load_candidates(results)
+    except FormatError as error:
+        where = error.entry if name is None else name
+        message = f"{where!r}: {error.message}" if where else error.message
+        raise FormatError(message, kind=error.kind, path=path) from None
 
 
 def _key(parts: list[bytes]) -> str:
     """A key that is the same for the same submission, whenever the command runs."""
     import hashlib
 
-    # Each part by its own digest: no two lists of parts have the same bytes.
+    # Each part is hashed on its own, so that different lists of parts give different keys.
     digests = [hashlib.sha256(part).digest() for part in parts]
     return f"submit-{hashlib.sha256(b''.join(digests)).hexdigest()}"
 
 
 def _submitted(remote: Remote, place: str, file: Path, declared: dict[str, str]) -> dict[str, Any]:
-    """The submission of a file: a new one, or the one that the same command made before."""
-    said = [f"{name}={value}".encode() for name, value in sorted(declared.items())]
-    # The name of the file names the method.
+    """Submits a file; returns the new submission, or the earlier one of the same command."""
+    fields = [f"{name}={value}".encode() for name, value in sorted(declared.items())]
+    # The file name is part of the key, since it has the name of the method.
     name = file.name.encode(errors="surrogateescape")
-    key = _key([place.encode(), name, file.read_bytes(), *said])
+    key = _key([place.encode(), name, file.read_bytes(), *fields])
     while True:
         with _Progress(file) as progress:
             status, submission = remote.upload(f"{place}/submissions", file, declared, key, progress)
         if not isinstance(submission, dict) or not {"id", "state"} <= submission.keys():
-            raise CapevalError(f"{remote.address} does not answer as an evaluation server does")
+            raise CapevalError(
+                f"{remote.address} must be an evaluation server (got an answer of another form)"
+            )
         if status == 201:
             return submission
         if submission["state"] not in ("failed", "withdrawn"):
-            print(f"{file} was submitted before: going on with that", file=sys.stderr)
+            print(f"{file} was submitted before: continuing with that submission", file=sys.stderr)
             return submission
-        print(f"what was submitted before is {submission['state']}: submitting again", file=sys.stderr)
-        # The one after that one, which again is the same for whoever asks again.
+        print(f"the earlier submission is {submission['state']}: submitting again", file=sys.stderr)
+        # The key of the submission after that one, again the same whenever the command runs.
         key = _key([key.encode(), str(submission["id"]).encode()])
 
 
 class _Progress:
-    """How much of a file was sent, on standard error, where that is a terminal."""
+    """A progress bar of the bytes sent, where standard error is a terminal."""
 
     def __init__(self, file: Path) -> None:
         self._size = file.stat().st_size
@@ -208,32 +203,32 @@ class _Progress:
 
 
 def _finished(remote: Remote, submission: dict[str, Any]) -> dict[str, Any]:
-    """A submission once it is scored or has failed.
+    """Waits until a submission is scored or has failed, and returns it.
 
     Raises:
-        RefusedError: The server says no.
-        UnreachableError: It has not answered for long.
+        RefusedError: The server refuses.
+        UnreachableError: The server has failed to answer too many times.
     """
     from capeval.cli.remote import RefusedError, UnreachableError
 
-    failures, asked, state = 0, 0, ""
+    failures, requests, state = 0, 0, ""
     while True:
         try:
-            found: dict[str, Any] = remote.get(f"/submissions/{submission['id']}")
+            current: dict[str, Any] = remote.get(f"/submissions/{submission['id']}")
             failures = 0
         except (RefusedError, UnreachableError) as error:
             failures += 1
-            passing = not isinstance(error, RefusedError) or error.status in (429, 500, 502, 503, 504)
-            if not passing or failures > _MOST_FAILURES:
+            temporary = not isinstance(error, RefusedError) or error.status in (429, 500, 502, 503, 504)
+            if not temporary or failures > _MOST_FAILURES:
                 raise
-            found = {"state": state}
-        if found["state"] not in ("waiting", "running", ""):
-            return found
-        if found["state"] != state:
-            state = found["state"]
+            current = {"state": state}
+        if current["state"] not in ("waiting", "running", ""):
+            return current
+        if current["state"] != state:
+            state = current["state"]
             print(state, file=sys.stderr)
-        time.sleep(_PAUSES[min(asked, len(_PAUSES) - 1)])
-        asked += 1
+        time.sleep(_PAUSES[min(requests, len(_PAUSES) - 1)])
+        requests += 1
 
 
 def _show(submission: dict[str, Any], form: Format, output: Path | None) -> None:
@@ -262,8 +257,8 @@ def _grid(results: list[dict[str, Any]]) -> Grid:
             cell = Cell(value=score["value"], low=score["low"], high=score["high"])
             rows.setdefault(group, {})[score["name"]] = cell
     names = tuple(dict.fromkeys(name for row in rows.values() for name in row))
-    made = [
+    cells = [
         (*(Cell(value=text) for text in group), *(row.get(name, Cell(value=None)) for name in names))
         for group, row in rows.items()
     ]
-    return Grid(columns=("Split", "References", "Images", *names), rows=tuple(made))
+    return Grid(columns=("Split", "References", "Images", *names), rows=tuple(cells))

@@ -1,4 +1,4 @@
-"""`capeval tokenize`: the tokens of each line."""
+"""`capeval tokenize`: writes the tokens of each line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from capeval.cli.console import check_outputs, deliver, examples
 from capeval.cli.options import Output
-from capeval.errors import FormatError
+from capeval.errors import FormatError, FormatErrorKind
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -30,14 +30,14 @@ def run(
         ),
     ],
     keep_punctuation: Annotated[
-        bool, typer.Option("--keep-punctuation", help="Leave punctuation in: the tokenizer's own output.")
+        bool, typer.Option("--keep-punctuation", help="Keep punctuation, as the tokenizer itself does.")
     ] = False,
     keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not turn tokens to lower case.")] = False,
     output: Output = None,
 ) -> None:
-    """Writes the tokens of each caption: a caption a line in, its tokens a line out, as UTF-8.
+    """Writes the tokens of each caption: one caption on each line, its tokens on the same line of the output.
 
-    A line ends at a line feed; any other line end in it is white space.
+    Both are UTF-8. Only a line feed ends a line; any other line end is white space.
     """
     from capeval import _native
     from capeval.tokenization import Tokenizer
@@ -59,4 +59,6 @@ def _text(data: bytes, file: Path) -> str:
             "expected plain UTF-8"
         )
         path = "standard input" if str(file) == "-" else file
-        raise FormatError(message, kind="NotUtf8", line=line, column=column, path=path) from None
+        raise FormatError(
+            message, kind=FormatErrorKind.NOT_UTF8, line=line, column=column, path=path
+        ) from None

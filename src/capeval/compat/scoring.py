@@ -1,4 +1,4 @@
-"""Shared by the scorers: tokenised captions in, one metric's scores out."""
+"""Shared by the scorers: scores tokenised captions with one metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of captions in, references and candidates out, and back."""
+"""Readers and writers of caption files."""
 
 from capeval.formats.captions import (
     load_candidates,

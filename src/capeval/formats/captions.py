@@ -10,6 +10,7 @@ from capeval import _native
 from capeval.errors import MismatchError
 from capeval.formats.json import write_json
 from capeval.formats.sources import LIMIT, File, Source, naming, read_source
+from capeval.messages import one_candidate
 from capeval.types import Candidates, ImageId, References
 
 __all__ = [
@@ -28,7 +29,7 @@ _PARQUET, _ARROW, _ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 def load_references(file: File, *, name: str = "", limit: int = LIMIT) -> References:
     """The references in a file.
 
-    What the file is shows in its first bytes, and for JSON lines in the ending `.jsonl`:
+    The format is recognised by the first bytes; only JSON lines by the ending `.jsonl` or `.ndjson`:
 
     - JSON: COCO annotations (`{"images": ..., "annotations": ...}`), a list of
       `{"image_id", "caption"}` in which an image may occur often and `caption`, `captions` or
@@ -42,7 +43,7 @@ def load_references(file: File, *, name: str = "", limit: int = LIMIT) -> Refere
 
     Args:
         file: The path of the file, or its bytes.
-        name: What bytes are called: tells JSON lines by its ending, and is named in errors.
+        name: A name for bytes: its ending tells JSON lines, and errors name it.
         limit: The most bytes that the file may have, also unpacked.
 
     Raises:
@@ -69,7 +70,7 @@ def load_candidates(file: File, *, name: str = "", limit: int = LIMIT) -> Candid
 
     Args:
         file: The path of the file, or its bytes.
-        name: What bytes are called: tells JSON lines by its ending, and is named in errors.
+        name: A name for bytes: its ending tells JSON lines, and errors name it.
         limit: The most bytes that the file may have, also unpacked.
 
     Raises:
@@ -102,8 +103,8 @@ def coco_annotations(
 
     Args:
         references: The references.
-        info: What the file says of the data.
-        about_images: What it says of images, beside their ids.
+        info: The contents of `info`.
+        about_images: Further fields of each image, such as `file_name`.
     """
     pairs = ((image, caption) for image in references for caption in references[image])
     # pycocotools reads `info`, and other tools `type` and `licenses`.
@@ -128,9 +129,7 @@ def coco_results(candidates: Candidates) -> list[dict[str, object]]:
     results: list[dict[str, object]] = []
     for image, captions in candidates.items():
         if len(captions) > 1:
-            raise MismatchError(
-                f"every image must have one candidate (got {len(captions)} for image {image!r})"
-            )
+            raise MismatchError(one_candidate(image, len(captions)))
         results.append({"image_id": image, "caption": captions[0]})
     return results
 

@@ -35,7 +35,7 @@ class Field:
     """What a field of a row must be.
 
     Attributes:
-        expected: In words, as in "must be ...".
+        expected: What the field must be, in words that follow "must be".
         fits: Whether a value is that.
     """
 
@@ -43,23 +43,23 @@ class Field:
     fits: Callable[[object], bool]
 
 
-# bool is a kind of int.
+# `type` and not `isinstance`, since bool is a subclass of int.
 IMAGE_ID = Field("an integer or a string", lambda value: type(value) in (int, str))
 TEXT = Field("a string", lambda value: isinstance(value, str))
 
 
 def read_json(file: File, limit: int = LIMIT) -> Any:
-    """What is in a JSON file, which may be in gzip or zip.
+    """The content of a JSON file, which may be in gzip or zip.
 
     Raises:
-        FormatError: The file is not JSON, or has a key twice in one object, NaN or half a character.
+        FormatError: The file is not JSON, or has a key twice in one object, NaN, or a lone surrogate.
         OSError: The file can't be read.
     """
     return _native.read_json(read_source(file, limit).data)
 
 
 def read_json_lines(file: File, limit: int = LIMIT) -> list[tuple[int, Any]]:
-    """The number of each line, from 1, and what is in it; blank lines are left out.
+    """Each line's number, from 1, and its content; blank lines are left out.
 
     Raises:
         FormatError: A line is not JSON, as in `read_json`.
@@ -71,10 +71,10 @@ def read_json_lines(file: File, limit: int = LIMIT) -> list[tuple[int, Any]]:
 def json_rows(
     content: object, key: str | None, fields: Mapping[str, Field]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a list of objects, each with the words that messages name it by, such as `images[17]`.
+    """The rows of a list of objects, each with its name in messages, such as `images[17]`.
 
     Args:
-        content: What is in the file.
+        content: The content of the file.
         key: The key of the list in the file's object; None where the file is the list.
         fields: The fields that each row must have. Rows may have others.
 
@@ -96,10 +96,10 @@ def json_rows(
 
 
 def check_row(row: object, entry: str, fields: Mapping[str, Field]) -> dict[str, Any]:
-    """A row, once it is an object that has these fields.
+    """Checks that a row is an object with these fields, and returns it.
 
     Raises:
-        FormatError: It lacks a field or has something else in it.
+        FormatError: It lacks a field, or a field has something else in it.
     """
     if not isinstance(row, dict):
         refuse(entry, "an object", row)
@@ -114,8 +114,8 @@ def check_row(row: object, entry: str, fields: Mapping[str, Field]) -> dict[str,
 
 def refuse(entry: str, expected: str, found: object, *, field: str | None = None) -> NoReturn:
     """Raises the error of a value of another type than expected."""
-    joint = ": " if entry.startswith("line ") else "."
-    place = entry if field is None else f"{entry}{joint}{field}"
+    separator = ": " if entry.startswith("line ") else "."
+    place = entry if field is None else f"{entry}{separator}{field}"
     raise FormatError(
         f"{place} must be {expected} (got {shown(found)})",
         kind=FormatErrorKind.WRONG_TYPE,
@@ -131,7 +131,7 @@ def shown(value: object) -> str:
 
 
 def json_bytes(content: object) -> bytes:
-    """A JSON file of one line."""
+    """The bytes of a JSON file of one line."""
     return json.dumps(content, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
 

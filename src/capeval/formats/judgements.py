@@ -9,20 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from capeval.errors import FormatError
+from capeval.errors import FormatError, FormatErrorKind
 from capeval.files import written_whole
 from capeval.formats.ratings import image_ids
 from capeval.formats.rows import columns
-from capeval.formats.sources import naming
+from capeval.formats.sources import LIMIT, File, naming
 from capeval.spreadsheets import original, plain
 from capeval.types import ImageId
 
-__all__ = ["CLASSES", "Pair", "Plan", "Triplet", "load_plan", "load_votes", "write_plan"]
+__all__ = ["CLASSES", "Pair", "Plan", "Triplet", "load_plan", "load_votes", "plan_files", "write_plan"]
 
 CLASSES = ("HC", "HI", "HM", "MM")
 """Human and human, both correct; human and human, one of another image; human and machine; two machines."""
 
-_PAIRS, _TRIPLETS = "pairs.csv", "triplets.csv"
 _PAIR_COLUMNS = ("pair", "image_id", "class", "first", "second", "first_by", "second_by")
 _TRIPLET_COLUMNS = ("triplet", "pair", "reference", "left", "right", "on_the_left", "judgements")
 
@@ -88,10 +87,15 @@ class Plan:
     triplets: tuple[Triplet, ...]
 
 
+def plan_files(folder: Path) -> tuple[Path, Path]:
+    """The paths of a plan's pairs and triplets in a folder."""
+    return folder / "pairs.csv", folder / "triplets.csv"
+
+
 def write_plan(plan: Plan, folder: Path) -> tuple[Path, Path]:
     """Writes a plan as `pairs.csv` and `triplets.csv`.
 
-    Text that a spreadsheet would run as a formula has an apostrophe put before it; `load_plan` takes it away.
+    An apostrophe goes before text that a spreadsheet would run as a formula; `load_plan` removes it.
 
     Returns:
         The paths of both files.
@@ -107,37 +111,40 @@ def write_plan(plan: Plan, folder: Path) -> tuple[Path, Path]:
         (number, each.pair, each.reference, each.left, each.right, each.on_the_left, each.judgements)
         for number, each in enumerate(plan.triplets)
     )
-    return (
-        _write(folder / _PAIRS, _PAIR_COLUMNS, pairs),
-        _write(folder / _TRIPLETS, _TRIPLET_COLUMNS, triplets),
-    )
+    paths = plan_files(folder)
+    _write(paths[0], _PAIR_COLUMNS, pairs)
+    _write(paths[1], _TRIPLET_COLUMNS, triplets)
+    return paths
 
 
-def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
+def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     text = io.StringIO()
-    # All text in quotes: with a line feed alone as line end, csv leaves a carriage return bare.
+    # All text is quoted: with "\n" as line end, csv would not quote text with a carriage return.
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(names)
     writer.writerows([plain(value) if isinstance(value, str) else value for value in row] for row in rows)
     with written_whole(path) as file:
         file.write(text.getvalue().encode("utf-8", "surrogateescape"))
-    return path
 
 
-def load_plan(folder: str | Path) -> Plan:
-    """Reads a plan from the `pairs.csv` and `triplets.csv` that `write_plan` wrote.
+def load_plan(pairs: File, triplets: File, *, limit: int = LIMIT) -> Plan:
+    """Reads a plan from the two files that `write_plan` wrote.
 
     Image ids are integers where all are integers written plainly.
 
+    Args:
+        pairs: The path of `pairs.csv`, or its bytes.
+        triplets: The path of `triplets.csv`, or its bytes.
+        limit: The most bytes that a file may have, also unpacked.
+
     Raises:
-        FormatError: A file is something else, or a triplet is of a pair that the plan hasn't; the error says
-            which line.
+        FormatError: A file is something else, or a triplet names a pair that is not in the plan; the error
+            says which line.
         OSError: A file can't be read.
     """
-    pairs, triplets = Path(folder) / _PAIRS, Path(folder) / _TRIPLETS
     rows: list[list[str]] = []
-    with naming(pairs):
-        for line, (number, *texts) in columns(pairs, _PAIR_COLUMNS):
+    with naming(pairs, "pairs.csv"):
+        for line, (number, *texts) in columns(pairs, _PAIR_COLUMNS, limit):
             _number(number, "pair", range(len(rows), len(rows) + 1), line)
             rows.append([original(text) for text in texts])
     planned = tuple(
@@ -153,10 +160,10 @@ def load_plan(folder: str | Path) -> Plan:
             image_ids([row[0] for row in rows]), rows, strict=True
         )
     )
-    with naming(triplets):
+    with naming(triplets, "triplets.csv"):
         questions = tuple(
             _triplet(row, place, len(planned), line)
-            for place, (line, row) in enumerate(columns(triplets, _TRIPLET_COLUMNS))
+            for place, (line, row) in enumerate(columns(triplets, _TRIPLET_COLUMNS, limit))
         )
     return Plan(pairs=planned, triplets=questions)
 
@@ -174,25 +181,27 @@ def _triplet(row: Sequence[str], place: int, pairs: int, line: int) -> Triplet:
     )
 
 
-def load_votes(path: str | Path, plan: Plan) -> tuple[tuple[int, ...], ...]:
-    """What people answered to the triplets of a plan.
+def load_votes(file: File, plan: Plan, *, name: str = "", limit: int = LIMIT) -> tuple[tuple[int, ...], ...]:
+    """The answers that people gave to the triplets of a plan.
 
     Args:
-        path: CSV with an answer in each row: columns `triplet` (its number) and `choice` (`left` or
-            `right`). Other columns, such as who answered, are not read.
+        file: The path of a CSV file with one answer in each row, or its bytes. Its columns are `triplet`
+            (its number) and `choice` (`left` or `right`); others, such as who answered, are not read.
         plan: The plan.
+        name: A name for bytes, for errors.
+        limit: The most bytes that the file may have, also unpacked.
 
     Returns:
         The answers to each triplet, 1 for the pair's first candidate and -1 for the second.
 
     Raises:
-        FormatError: The file is something else, or has a triplet that the plan hasn't; the error says which
-            line.
+        FormatError: The file is something else, or names a triplet that is not in the plan; the error says
+            which line.
         OSError: The file can't be read.
     """
     answers: list[list[int]] = [[] for _ in plan.triplets]
-    with naming(path):
-        for line, (number, choice) in columns(path, ("triplet", "choice")):
+    with naming(file, name):
+        for line, (number, choice) in columns(file, ("triplet", "choice"), limit):
             triplet = _number(number, "triplet", range(len(answers)), line)
             left = _is_first(choice, ("left", "right"), line)
             answers[triplet].append(1 if left == (plan.triplets[triplet].on_the_left == "first") else -1)
@@ -202,19 +211,19 @@ def load_votes(path: str | Path, plan: Plan) -> tuple[tuple[int, ...], ...]:
 def _number(text: str, name: str, known: range, line: int) -> int:
     if not text.isdecimal() or int(text) not in known:
         message = f"line {line}: {name!r} must be a number of the plan (got {text!r})"
-        raise FormatError(message, kind="WrongValue", field=name, line=line)
+        raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, field=name, line=line)
     return int(text)
 
 
 def _whole(text: str, name: str, line: int) -> int:
     if not text.isdecimal():
         message = f"line {line}: {name!r} must be a whole number (got {text!r})"
-        raise FormatError(message, kind="WrongValue", field=name, line=line)
+        raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, field=name, line=line)
     return int(text)
 
 
 def _is_first(text: str, known: tuple[str, str], line: int) -> bool:
     if text not in known:
         message = f"line {line} must say {' or '.join(known)} (got {text!r})"
-        raise FormatError(message, kind="WrongValue", line=line)
+        raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, line=line)
     return text == known[0]

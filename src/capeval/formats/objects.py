@@ -35,7 +35,7 @@ def load_coco_objects(file: File, *, limit: int = LIMIT) -> Objects:
         for entry, row in annotations:
             for field, known in (("image_id", objects), ("category_id", names)):
                 if row[field] not in known:
-                    message = f"{entry}.{field} must be one the file lists (got {row[field]!r})"
+                    message = f"{entry}.{field} must be an id that the file lists (got {row[field]!r})"
                     raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS, entry=entry, field=field)
             counts, name = objects[row["image_id"]], names[row["category_id"]]
             counts[name] = counts.get(name, 0) + 1

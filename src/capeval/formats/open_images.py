@@ -57,7 +57,7 @@ def load_boxes(
 
     Args:
         file: The path of the file, or its bytes.
-        names: The names of the classes by their labels, to call them by.
+        names: The names of the classes by their labels; without them, classes are labels.
         limit: The most bytes that the file may have, also unpacked.
 
     Raises:
@@ -67,19 +67,21 @@ def load_boxes(
     """
     images: dict[str, int] = {}
     labels: dict[str, int] = {}
-    found = []
+    image_labels = []
     with naming(file):
         for line, (image, label) in columns(file, ("ImageID", "LabelName"), limit):
             if names is not None and label not in names:
-                message = f"line {line}: a class must be among those that have names (got {label!r})"
+                message = f"line {line}: 'LabelName' must be a label that has a name (got {label!r})"
                 raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS, line=line, field="LabelName")
-            found.append((images.setdefault(image, len(images)), labels.setdefault(label, len(labels))))
-        if not found:
-            raise FormatError("a file of boxes must have at least one (got none)", kind=FormatErrorKind.EMPTY)
+            image_labels.append(
+                (images.setdefault(image, len(images)), labels.setdefault(label, len(labels)))
+            )
+        if not image_labels:
+            raise FormatError("the file must have at least one box (got none)", kind=FormatErrorKind.EMPTY)
     classes = sorted(labels)
     place = np.empty(len(labels), dtype=np.int64)
     place[[labels[name] for name in classes]] = np.arange(len(labels))
-    boxes = np.array(found, dtype=np.int64)
+    boxes = np.array(image_labels, dtype=np.int64)
     pairs, instances = np.unique(boxes[:, 0] * len(labels) + place[boxes[:, 1]], return_counts=True)
     return ObjectAnnotations(
         image_ids=tuple(images),
@@ -94,10 +96,10 @@ def load_rotations(file: File, *, limit: int = LIMIT) -> dict[str, float | None]
     """Reads a file of images, such as `test-images-with-rotation.csv`: columns `ImageID` and `Rotation`.
 
     Returns:
-        Image to its right rotation in degrees, or None where that is not known.
+        Image to its rotation in degrees; None where the rotation is not known.
 
     Raises:
-        FormatError: The file is something else, a rotation is no number, or an image is there twice; the
+        FormatError: The file is something else, a rotation is not a number, or an image occurs twice; the
             error says which line.
         OSError: The file can't be read.
     """
@@ -105,7 +107,7 @@ def load_rotations(file: File, *, limit: int = LIMIT) -> dict[str, float | None]
     with naming(file):
         for line, (image, text) in columns(file, ("ImageID", "Rotation"), limit):
             if image in rotations:
-                message = f"line {line}: an image must be there once (got {image!r} again)"
+                message = f"line {line}: 'ImageID' must be different on every line (got {image!r} again)"
                 raise FormatError(message, kind=FormatErrorKind.DUPLICATE, line=line)
             try:
                 rotations[image] = float(text) if text else None
@@ -120,7 +122,7 @@ def load_rotations(file: File, *, limit: int = LIMIT) -> dict[str, float | None]
 def load_class_names(file: File, *, limit: int = LIMIT) -> dict[str, str]:
     """The names of Open Images classes by their labels, from `class-descriptions-boxable.csv`.
 
-    The file's columns are the label (`/m/...`) and the name; a first line that names them may be there.
+    The file's columns are the label (`/m/...`) and the name; a header line is optional.
 
     Raises:
         FormatError: The file is something else; the error says which line.
@@ -133,7 +135,7 @@ def load_class_names(file: File, *, limit: int = LIMIT) -> dict[str, str]:
                 continue
             if len(row) != 2 or not row[0].startswith("/") or row[0] in names:
                 message = (
-                    f"line {line} must be a label such as /m/01g317, there once, and its name"
+                    f"line {line} must be a new label such as /m/01g317 and its name"
                     f" (got {','.join(row)[:60]!r})"
                 )
                 raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE, line=line)
@@ -156,7 +158,7 @@ def load_class_hierarchy(
         limit: The most bytes that the file may have, also unpacked.
 
     Returns:
-        The names of the classes below, by name; without the root, which has no name.
+        The names of the classes below each class, by its name; the root has no name and is left out.
 
     Raises:
         FormatError: The file is something else, or has a label without a name.
@@ -182,8 +184,8 @@ def load_class_hierarchy(
 
 
 def _children(node: Any) -> Sequence[Any]:
-    found = node.get("Subcategory", []) if isinstance(node, dict) else None
-    if not isinstance(found, list) or not isinstance(node.get("LabelName"), str):
+    children = node.get("Subcategory", []) if isinstance(node, dict) else None
+    if not isinstance(children, list) or not isinstance(node.get("LabelName"), str):
         message = "every class must be an object with LabelName, and Subcategory a list"
         raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE)
-    return found
+    return children

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from capeval.errors import DependencyError, FormatError
-from capeval.formats.json import read_json
+from capeval.errors import DependencyError, FormatError, FormatErrorKind
+from capeval.formats.json import IMAGE_ID, TEXT, json_rows, read_json, refuse
 from capeval.formats.judgements import CLASSES, Pair
-from capeval.formats.sources import naming, read_source
+from capeval.formats.sources import File, naming, read_source
 
 __all__ = [
     "has_abstract50s",
@@ -49,8 +49,8 @@ def load_abstract50s(folder: Path) -> tuple[Pair, ...]:
         DependencyError: scipy is not installed.
         OSError: A file can't be read.
     """
-    candidates = (_plain_or_gzip(folder, f"abstract_cands{side}.json") for side in "BC")
-    return load_triplets(folder / _ABSTRACT_TRIPLETS, (next(candidates), next(candidates)))
+    candidates_b, candidates_c = (_plain_or_gzip(folder, f"abstract_cands{side}.json") for side in "BC")
+    return load_triplets(folder / _ABSTRACT_TRIPLETS, (candidates_b, candidates_c))
 
 
 def load_pascal50s(folder: Path) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
@@ -74,21 +74,16 @@ def _plain_or_gzip(folder: Path, name: str) -> Path:
     return next((path for path in (folder / name, folder / f"{name}.gz") if path.exists()), folder / name)
 
 
-def load_triplets(
-    triplets: str | Path,
-    candidates: tuple[str | Path, str | Path],
-    *,
-    references: int = 48,
-) -> tuple[Pair, ...]:
+def load_triplets(triplets: File, candidates: tuple[File, File], *, references: int = 48) -> tuple[Pair, ...]:
     """The judgements of the triplet protocol: `consensus_abstract.mat` or `consensus_pascal.mat`.
 
-    The file holds a triplet a row: sentences A, B and C and a rating, 1 where most people found B closer to
-    A and -1 where they found C closer. All triplets of a pair stand together. Its B is the sentence of the
-    authors' second file of candidates (`candsC`), its C that of the first; here, as in the paper, the
+    The file has a triplet in each row: sentences A, B and C and a rating, 1 where most people found B closer
+    to A and -1 where they found C closer. The triplets of a pair are consecutive rows. Its B is the sentence
+    of the authors' second file of candidates (`candsC`), its C that of the first; here, as in the paper, the
     `first` is the authors' B.
 
     Args:
-        triplets: The MATLAB file.
+        triplets: The path of the MATLAB file, or its bytes.
         candidates: The two JSON files of candidates, `candsB` and `candsC`, which name the images.
         references: How many triplets each pair has.
 
@@ -97,40 +92,38 @@ def load_triplets(
         DependencyError: scipy is not installed.
         OSError: A file can't be read.
     """
-    rows = _field(_matlab(triplets), "triplets", triplets)
-    if not len(rows) or len(rows) % references:
-        message = f"'triplets' must have {references} rows for each pair (got {len(rows):,} rows)"
-        raise FormatError(message, kind="WrongLength", field="triplets", path=triplets)
-    first, second = (_candidates(path) for path in candidates)
-    count = len(rows) // references
-    for path, texts in zip(candidates, (first, second), strict=True):
-        if len(texts) != count:
-            message = f"there must be a candidate for each of {count:,} pairs (got {len(texts):,})"
-            raise FormatError(message, kind="WrongLength", path=path)
-    pairs = []
-    for place in range(count):
-        block = [
-            _triplet(rows[row], f"triplets[{row}]", triplets)
-            for row in range(place * references, (place + 1) * references)
-        ]
-        names = ((second[place][1], first[place][1]), *((b, c) for _, b, c, _ in block))
-        if len({(_squeezed(b), _squeezed(c)) for b, c in names}) > 1:
-            entry = f"triplets[{place * references}]"
-            message = f"{entry} and those after it must be of the two candidates at place {place}"
-            raise FormatError(message, kind="Mismatch", entry=entry, path=triplets)
-        pairs.append(
-            Pair(
-                image=first[place][0],
-                first=first[place][1],
-                second=second[place][1],
-                references=tuple(a for a, _, _, _ in block),
-                votes=tuple(-rating for _, _, _, rating in block),
-            )
+    with naming(triplets):
+        rows = _field(_matlab(triplets), "triplets")
+        if not len(rows) or len(rows) % references:
+            message = f"'triplets' must have {references} rows for each pair (got {len(rows):,} rows)"
+            raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH, field="triplets")
+    first, second = (_candidates(file, len(rows) // references) for file in candidates)
+    with naming(triplets):
+        blocks = (
+            [(f"triplets[{row}]", rows[row]) for row in range(start, start + references)]
+            for start in range(0, len(rows), references)
         )
-    return tuple(pairs)
+        return tuple(_judged(*sides) for sides in zip(first, second, blocks, strict=True))
 
 
-def load_pascal_pairs(path: str | Path) -> tuple[Pair, ...]:
+def _judged(first: tuple[str, str], second: tuple[str, str], block: Sequence[tuple[str, Any]]) -> Pair:
+    """A pair with its votes, from the candidates (each with its image) and the triplets of the pair."""
+    triplets = [_triplet(row, entry) for entry, row in block]
+    sides = {(_squeezed(b), _squeezed(c)) for _, b, c, _ in triplets}
+    if sides != {(_squeezed(second[1]), _squeezed(first[1]))}:
+        entry = block[0][0]
+        message = f"{entry} and the triplets after it must be of the pair {second[1]!r} and {first[1]!r}"
+        raise FormatError(message, kind=FormatErrorKind.MISMATCH, entry=entry)
+    return Pair(
+        image=first[0],
+        first=first[1],
+        second=second[1],
+        references=tuple(a for a, _, _, _ in triplets),
+        votes=tuple(-rating for _, _, _, rating in triplets),
+    )
+
+
+def load_pascal_pairs(file: File) -> tuple[Pair, ...]:
     """The pairwise judgements of PASCAL-50S: `pair_pascal.mat`, with the votes of eleven people a pair.
 
     People saw the image and two sentences and chose the better one (appendix I). There, 1 is for the first
@@ -142,70 +135,71 @@ def load_pascal_pairs(path: str | Path) -> tuple[Pair, ...]:
         DependencyError: scipy is not installed.
         OSError: The file can't be read.
     """
-    content = _matlab(path)
-    texts, systems = _field(content, "new_input", path), _field(content, "new_data", path)
-    kinds, results = _field(content, "category", path), _field(content, "result", path)
-    if not len(texts) == len(systems) == len(kinds) == len(results):
-        message = "'new_input', 'new_data', 'category' and 'result' must have a row for each pair"
-        raise FormatError(message, kind="WrongLength", path=path)
-    pairs = []
-    for row, (text, system, kind, result) in enumerate(zip(texts, systems, kinds, results, strict=True)):
-        if kind not in (1, 2, 3, 4):
-            message = f"'category' must be 1 to 4 (got {kind})"
-            raise FormatError(message, kind="WrongValue", entry=f"category[{row}]", path=path)
-        votes = np.atleast_1d(_member(result, "result", f"result[{row}]", path)).astype(int)
-        if not votes.size or set(votes.tolist()) - {1, -1}:
-            message = f"votes must be 1 or -1 (got {votes.tolist()})"
-            raise FormatError(message, kind="WrongValue", entry=f"result[{row}]", path=path)
-        entry = f"new_input[{row}]"
-        pairs.append(
-            Pair(
-                image=str(_member(text, "name", entry, path)),
-                first=str(_member(text, "sent2", entry, path)),
-                second=str(_member(text, "sent1", entry, path)),
-                votes=tuple((-votes).tolist()),
-                kind=CLASSES[kind - 1],
-                first_by=str(int(system[1])),
-                second_by=str(int(system[0])),
-            )
-        )
-    return tuple(pairs)
+    with naming(file):
+        content = _matlab(file)
+        columns = [_field(content, name) for name in ("new_input", "new_data", "category", "result")]
+        if len({len(column) for column in columns}) > 1:
+            message = "'new_input', 'new_data', 'category' and 'result' must have a row for each pair"
+            raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH)
+        return tuple(_pairwise(row, *fields) for row, fields in enumerate(zip(*columns, strict=True)))
 
 
-def load_pascal_preferences(path: str | Path) -> tuple[Pair, ...]:
-    """Pairs of PASCAL-50S with references and the consensus preference, as later work passes them on.
+def _pairwise(row: int, text: Any, system: Any, kind: Any, result: Any) -> Pair:
+    if kind not in (1, 2, 3, 4):
+        message = f"category[{row}] must be 1 to 4 (got {kind})"
+        raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=f"category[{row}]")
+    votes = np.atleast_1d(_member(result, "result", f"result[{row}]")).astype(int)
+    if not votes.size or set(votes.tolist()) - {1, -1}:
+        message = f"result[{row}] must have votes of 1 or -1 (got {votes.tolist()})"
+        raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=f"result[{row}]")
+    entry = f"new_input[{row}]"
+    return Pair(
+        image=str(_member(text, "name", entry)),
+        first=str(_member(text, "sent2", entry)),
+        second=str(_member(text, "sent1", entry)),
+        votes=tuple((-votes).tolist()),
+        kind=CLASSES[kind - 1],
+        first_by=str(int(system[1])),
+        second_by=str(int(system[0])),
+    )
+
+
+def load_pascal_preferences(file: File) -> tuple[Pair, ...]:
+    """Pairs of PASCAL-50S with references and the consensus preference, as later work publishes them.
 
     JSON: an object of the classes, each a list of `{"image", "captions": [two], "label", "references"}`,
-    where `label` is 0 or 1, the place of the caption that most triplets chose. Each pair gets the one vote.
-    As in `load_pascal_pairs`, the second of `captions` is `first` here, the authors' B.
+    where `label` is 0 or 1, the position of the caption that most triplets chose. Each pair gets this one
+    vote. As in `load_pascal_pairs`, the second of `captions` is `first` here, the authors' B.
 
     Raises:
         FormatError: The file is something else.
         OSError: The file can't be read.
     """
-    content = _json(path)
-    if not isinstance(content, dict) or not content or set(content) - set(CLASSES):
-        message = f"must be an object whose keys are among {', '.join(CLASSES)}"
-        raise FormatError(message, kind="WrongType", path=path)
-    pairs = []
-    for kind, entries in content.items():
-        if not isinstance(entries, list):
-            raise FormatError("must be a list of pairs", kind="WrongType", entry=kind, path=path)
-        pairs += [_preference(entry, kind, f"{kind}[{row}]", path) for row, entry in enumerate(entries)]
-    return tuple(pairs)
+    with naming(file):
+        content = read_json(file)
+        if not isinstance(content, dict) or not content or set(content) - set(CLASSES):
+            message = f"the file must be an object whose keys are among {', '.join(CLASSES)}"
+            raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE)
+        for kind, entries in content.items():
+            if not isinstance(entries, list):
+                refuse(kind, "a list of pairs", entries)
+        return tuple(
+            _preference(entry, kind, f"{kind}[{row}]")
+            for kind, entries in content.items()
+            for row, entry in enumerate(entries)
+        )
 
 
-def _preference(entry: Any, kind: str, name: str, path: str | Path) -> Pair:
+def _preference(entry: Any, kind: str, name: str) -> Pair:
     captions, references, label, image = (
-        _member(entry, field, name, path) for field in ("captions", "references", "label", "image")
+        _member(entry, field, name) for field in ("captions", "references", "label", "image")
     )
     for field, texts in (("captions", captions), ("references", references)):
         if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
-            message = f"{name}.{field} must be a list of strings"
-            raise FormatError(message, kind="WrongType", entry=name, field=field, path=path)
+            refuse(name, "a list of strings, at least one", texts, field=field)
     if len(captions) != 2 or isinstance(label, bool) or label not in (0, 1) or not isinstance(image, str):
         message = f"{name} must have two captions, an image's name, and a label of 0 or 1"
-        raise FormatError(message, kind="WrongValue", entry=name, path=path)
+        raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=name)
     return Pair(
         image=image.rsplit("/", 1)[-1],
         first=captions[1],
@@ -216,32 +210,29 @@ def _preference(entry: Any, kind: str, name: str, path: str | Path) -> Pair:
     )
 
 
-def _triplet(row: Any, name: str, path: str | Path) -> tuple[str, str, str, int]:
-    a, b, c, rating = (_member(row, field, name, path) for field in ("A", "B", "C", "rating"))
+def _triplet(row: Any, name: str) -> tuple[str, str, str, int]:
+    a, b, c, rating = (_member(row, field, name) for field in ("A", "B", "C", "rating"))
     if not all(isinstance(text, str) for text in (a, b, c)) or rating not in (1, -1):
         message = f"{name} must have sentences A, B and C and a rating of 1 or -1 (got {rating!r})"
-        raise FormatError(message, kind="WrongValue", entry=name, path=path)
+        raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=name)
     return a, b, c, int(rating)
 
 
-def _candidates(path: str | Path) -> list[tuple[str, str]]:
-    content = _json(path)
-    if not isinstance(content, list):
-        raise FormatError("must be a list of image_id and caption", kind="WrongType", path=path)
-    candidates = []
-    for row, entry in enumerate(content):
-        image, caption = (_member(entry, field, f"[{row}]", path) for field in ("image_id", "caption"))
-        if not isinstance(caption, str):
-            message = f"[{row}].caption must be a string"
-            raise FormatError(message, kind="WrongType", entry=f"[{row}]", field="caption", path=path)
-        candidates.append((str(image), caption))
-    return candidates
+def _candidates(file: File, count: int) -> list[tuple[str, str]]:
+    """The image and the candidate of each pair."""
+    with naming(file):
+        fields = {"image_id": IMAGE_ID, "caption": TEXT}
+        rows = [row for _, row in json_rows(read_json(file), None, fields)]
+        if len(rows) != count:
+            message = f"there must be a candidate for each of {count:,} pairs (got {len(rows):,})"
+            raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH)
+    return [(str(row["image_id"]), row["caption"]) for row in rows]
 
 
-def _member(entry: Any, field: str, name: str, path: str | Path) -> Any:
+def _member(entry: Any, field: str, name: str) -> Any:
     if not isinstance(entry, Mapping) or field not in entry:
         message = f"{name} must have {field!r}"
-        raise FormatError(message, kind="MissingField", entry=name, field=field, path=path)
+        raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, entry=name, field=field)
     return entry[field]
 
 
@@ -249,29 +240,25 @@ def _squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
-def _json(path: str | Path) -> Any:
-    with naming(path):
-        return read_json(path)
-
-
-def _matlab(path: str | Path) -> Mapping[str, Any]:
+def _matlab(file: File) -> Mapping[str, Any]:
     try:
         from scipy.io import loadmat
     except ImportError:
         reason = 'MATLAB files need scipy: pip install ".[studies]"'
         raise DependencyError(reason) from None
-    with naming(path):
-        data = io.BytesIO(read_source(path).data)
+    data = io.BytesIO(read_source(file).data)
     try:
         content: Mapping[str, Any] = loadmat(data, simplify_cells=True)
-    # scipy raises whatever its parser of MATLAB's format stumbles over, of which OSError is one.
+    # Damaged files make scipy's parser raise any exception, also OSError.
     except Exception as error:
-        raise FormatError(f"must be a MATLAB file ({error})", kind="NotMatlab", path=path) from None
+        message = f"the file must be a MATLAB file ({error})"
+        raise FormatError(message, kind=FormatErrorKind.NOT_MATLAB) from None
     return content
 
 
-def _field(content: Mapping[str, Any], name: str, path: str | Path) -> Sequence[Any]:
+def _field(content: Mapping[str, Any], name: str) -> Sequence[Any]:
     if name not in content:
-        raise FormatError(f"must have a variable {name!r}", kind="MissingField", field=name, path=path)
+        message = f"the file must have a variable {name!r}"
+        raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, field=name)
     rows: list[Any] = list(np.atleast_1d(content[name]))
     return rows

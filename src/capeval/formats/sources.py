@@ -1,4 +1,4 @@
-"""The bytes of a file: read up to a limit, out of gzip or zip where it is one."""
+"""Reads the bytes of a file up to a limit, and unpacks gzip and zip."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import gzip
     import zipfile
 
-__all__ = ["LIMIT", "File", "Source", "naming", "read_source"]
+__all__ = ["LIMIT", "File", "Source", "naming", "read_bounded", "read_source"]
 
 File = str | Path | bytes
-"""A file: where it is, or what is in it."""
+"""A file: its path, or its bytes."""
 
 LIMIT = 2**31
 """The most bytes that a file may have, unpacked: 2 GiB, 32 times the largest file of COCO."""
@@ -29,12 +29,11 @@ _EMPTY_ZIP = b"PK\x05\x06"
 
 
 class Source:
-    """What is in a file.
+    """The content of a file.
 
     Attributes:
         data: The bytes, unpacked.
-        name: The name that says what they are, in lower case: of the file without `.gz`, or of the one
-            file in a zip archive.
+        name: The file's name in lower case, without `.gz`; for a zip archive, the name of the file in it.
     """
 
     def __init__(self, data: bytes, name: str) -> None:
@@ -43,15 +42,15 @@ class Source:
 
 
 def read_source(file: File, limit: int = LIMIT, *, name: str = "") -> Source:
-    """Reads a file, out of gzip or zip where its first bytes say that it is one.
+    """Reads a file, and unpacks it where its first bytes are those of gzip or zip.
 
     Args:
         file: The path of the file, or its bytes.
         limit: The most bytes that the file may have, also unpacked.
-        name: What bytes are called.
+        name: A name for bytes.
 
     Raises:
-        FormatError: The archive is damaged, encrypted or holds something else than one JSON file, or
+        FormatError: The archive is damaged, is encrypted or does not hold exactly one JSON file, or
             there are more than `limit` bytes.
         OSError: The file can't be read.
     """
@@ -70,12 +69,12 @@ def read_source(file: File, limit: int = LIMIT, *, name: str = "") -> Source:
 
 @contextmanager
 def naming(file: File, name: str = "") -> Iterator[None]:
-    """Names the file in what goes wrong: by its path, or by the name of its bytes if they have one."""
+    """Adds the file to a `FormatError`: its path, or the name of its bytes if they have one."""
     try:
         yield
     except FormatError as error:
-        named = name if isinstance(file, bytes) else file
-        raise (error.in_file(named) if named else error) from None
+        path = name if isinstance(file, bytes) else file
+        raise (error.in_file(path) if path else error) from None
 
 
 def _file_bytes(path: Path, limit: int) -> bytes:
@@ -83,7 +82,7 @@ def _file_bytes(path: Path, limit: int) -> bytes:
         size = os.fstat(file.fileno())
         # One read of a file of known size takes half the time of many.
         first = min(size.st_size, limit) + 1 if stat.S_ISREG(size.st_mode) else _CHUNK
-        return _bounded(file, limit, "the file", first)
+        return read_bounded(file, limit, "the file", first)
 
 
 def _check_size(size: int, limit: int, what: str) -> None:
@@ -93,8 +92,12 @@ def _check_size(size: int, limit: int, what: str) -> None:
         )
 
 
-def _bounded(file: IO[bytes] | gzip.GzipFile, limit: int, what: str, first: int = _CHUNK) -> bytes:
-    """All of a file. Bytes are counted as they come: what an archive says of its size may be a lie."""
+def read_bounded(file: IO[bytes] | gzip.GzipFile, limit: int, what: str, first: int = _CHUNK) -> bytes:
+    """All of a file. Bytes are counted as they come, since the size that an archive states may be wrong.
+
+    Raises:
+        FormatError: It has more than `limit` bytes; `what` names it.
+    """
     chunks = []
     total, size = 0, first
     while chunk := file.read(size):
@@ -111,7 +114,7 @@ def _gunzipped(data: bytes, limit: int) -> bytes:
 
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            return _bounded(file, limit, "the unpacked file")
+            return read_bounded(file, limit, "the unpacked file")
     except EOFError:
         raise FormatError(
             "the gzip file ends too early (truncated?)", kind=FormatErrorKind.TRUNCATED
@@ -130,7 +133,7 @@ def _unzipped(data: bytes, limit: int) -> Source:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             member = _only_member(archive)
             with archive.open(member) as file:
-                unpacked = _bounded(file, limit, f"the file {member.filename!r} in the archive")
+                unpacked = read_bounded(file, limit, f"the file {member.filename!r} in the archive")
     except NotImplementedError as error:
         raise FormatError(
             f"the zip archive can't be unpacked ({error})", kind=FormatErrorKind.UNSUPPORTED
@@ -147,7 +150,7 @@ def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     members = [
         member
         for member in archive.infolist()
-        # What macOS adds to archives beside the files.
+        # Files that macOS adds to archives.
         if not member.is_dir() and not member.filename.startswith("__MACOSX/")
     ]
     names = [member.filename for member in members]

@@ -17,15 +17,15 @@ _LABELS = ("domain", "split", "subset")
 def load_subsets(file: File, *, name: str = "", limit: int = LIMIT) -> dict[str, list[ImageId]]:
     """Subsets from a JSON file, which may be in gzip or zip.
 
-    It is one of these:
+    The file is one of these:
 
     - a mapping of each subset's name to a list of image ids;
-    - a list of `{"image_id", "domain"}`, as the captions of nocaps come: the subsets are the domains,
-      whose key may also be `split` or `subset`. In COCO form, `images` is such a list, with `id`.
+    - a list of `{"image_id", "domain"}`, as in the captions of nocaps: the subsets are the domains. The
+      key may also be `split` or `subset`. In COCO form, `images` is such a list, with `id`.
 
     Args:
         file: The path of the file, or its bytes.
-        name: What bytes are called, for errors.
+        name: A name for bytes, for errors.
         limit: The most bytes that the file may have, also unpacked.
 
     Raises:

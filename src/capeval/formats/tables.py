@@ -22,12 +22,12 @@ def read_references_table(data: bytes, limit: int) -> References:
     """References from the bytes of a Parquet or Arrow file.
 
     Raises:
-        FormatError: The file is damaged or its columns are others.
+        FormatError: The file is damaged or has other columns.
         DependencyError: pyarrow is not installed.
     """
     captions: dict[ImageId, list[str]] = {}
-    for row, image, given in _rows(data, limit, lists=True):
-        texts = given if isinstance(given, list) else [given]
+    for row, image, caption in _rows(data, limit, lists=True):
+        texts = caption if isinstance(caption, list) else [caption]
         if not texts:
             raise _wrong(row, "caption", "at least one caption", "an empty list")
         for text in texts:
@@ -41,7 +41,7 @@ def read_candidates_table(data: bytes, limit: int) -> Candidates:
     """Candidates from the bytes of a Parquet or Arrow file.
 
     Raises:
-        FormatError: The file is damaged, its columns are others, or an image occurs twice.
+        FormatError: The file is damaged, has other columns, or has an image twice.
         DependencyError: pyarrow is not installed.
     """
     rows: dict[ImageId, int] = {}

@@ -26,14 +26,14 @@ _FIELDS = {"image_id": IMAGE_ID, "scores": Field("an object of words and numbers
 def load_word_scores(file: File) -> dict[str, dict[ImageId, float]]:
     """Reads `{"image_id": 7, "scores": {"dog": 0.9, "grass": 0.4}}` from each line of a file.
 
-    The file may be in gzip. Higher is surer. Words that a line doesn't name have no score for its image, and
-    come after all others.
+    The file may be in gzip. A higher score means that the system is surer of the word. Words that a line
+    does not name have no score for its image, and rank after all others.
 
     Returns:
         Word to image to score.
 
     Raises:
-        FormatError: A line is something else, or has an image of a line before.
+        FormatError: A line is something else, or has the image of an earlier line.
         OSError: The file can't be read.
     """
     scores: dict[str, dict[ImageId, float]] = {}
@@ -44,13 +44,11 @@ def load_word_scores(file: File) -> dict[str, dict[ImageId, float]]:
             row = check_row(value, entry, _FIELDS)
             image = row["image_id"]
             if image in seen:
-                message = f"{entry}: an image must be there once (got image {image!r} again)"
+                message = f"{entry}: image_id must be different on every line (got {image!r} again)"
                 raise FormatError(message, kind=FormatErrorKind.DUPLICATE_IMAGE, entry=entry, line=number)
             seen.add(image)
             for word, score in row["scores"].items():
                 scores.setdefault(word, {})[image] = score
         if not scores:
-            raise FormatError(
-                "a file of word scores must score at least one word (got none)", kind=FormatErrorKind.EMPTY
-            )
+            raise FormatError("the file must score at least one word (got none)", kind=FormatErrorKind.EMPTY)
     return scores

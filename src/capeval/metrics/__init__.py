@@ -1,6 +1,6 @@
 """The metrics: each is prepared with references once, then scores any number of candidates.
 
-Each is a module here, and registers its class where it defines it.
+Each module of this package defines metrics and registers them.
 """
 
 import pkgutil

@@ -25,10 +25,10 @@ from capeval.types import (
 __all__ = ["NOT_AN_OPTION", "Kernel", "MeanMetric", "Metric", "Prepared", "Resource", "means"]
 
 Kernel = Callable[[TokenizedCandidates], FloatArray]
-"""Turns candidates into statistics: a row a candidate, in the order of the candidates."""
+"""Turns candidates into statistics: one row for each candidate, in their order."""
 
 NOT_AN_OPTION: Mapping[str, bool] = {"option": False}
-"""The metadata of a metric's field that is no option."""
+"""The metadata of a field of a metric that is not an option."""
 
 Reads = Literal["tokens", "captions"]
 Counted = Literal["words", "stems"]
@@ -41,12 +41,12 @@ class Resource:
 
     Attributes:
         name: What it is, such as `METEOR's word tables`.
-        prepare: Makes it where it is not there yet, and calls its argument now and then with the number
-            of steps done. Raises `ResourceError`, which says what to run, where what it is made from is
-            missing.
-        steps: The number of steps that making it takes.
-        memory: How many bytes of address space it takes in a process that scores with it.
-        install: What to run when it is missing, in one line.
+        prepare: Makes the resource where it is missing, and now and then calls its argument with the number
+            of finished steps. Where the source of the resource is missing, raises a `ResourceError` that
+            says what to run.
+        steps: The number of steps to make it.
+        memory: The address space in bytes that a process needs for it.
+        install: The command that installs its source, in one line.
     """
 
     name: str
@@ -59,18 +59,18 @@ class Resource:
 class Metric(ABC):
     """A way to score captions; its options are the fields of a frozen dataclass.
 
-    A field with `metadata=NOT_AN_OPTION` is none: it is data that the metric is handed, such as document
-    frequencies, and the signature shows it otherwise or not at all.
+    A field with `metadata=NOT_AN_OPTION` is not an option but data that the metric is given, such as
+    document frequencies; the signature does not list it among the options.
 
-    Everything that the command line, the server, signatures and tests know of a metric, they read here.
+    The command line, the server, signatures and tests read all that they need to know of a metric here.
 
     Attributes:
         family: The metric's name in signatures.
         page: Its page under `docs/metrics`, and its folder under `tests/conformance`.
-        variants: The options of each name that it has in the registry; by default its family's name, with
-            the default options.
-        first_reference_counts: Whether the statistics of an image are those of the first of equally good
-            references. Its score is the same for each of them, the sums of statistics need not be.
+        variants: Its names in the registry, each with the options that it stands for; by default the
+            family's name with the default options.
+        first_reference_counts: Whether, of equally good references, the first one gives the statistics of
+            the image. The score of the image is the same for each of them; that of the corpus may differ.
     """
 
     family: ClassVar[str]
@@ -81,7 +81,7 @@ class Metric(ABC):
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """The names of the scores that it gives."""
+        """The names of its scores."""
 
     @property
     @abstractmethod
@@ -90,15 +90,15 @@ class Metric(ABC):
 
     @abstractmethod
     def kernel(self, references: TokenizedReferences) -> Kernel:
-        """Does all that depends on the references alone; the result turns candidates into statistics.
+        """Does the work that depends only on the references; the result turns candidates into statistics.
 
-        Both arguments hold the interned tokens (`native`), the tokens as text (`texts`) and the captions
-        as they were written.
+        References and candidates both have the interned tokens (`native`), the tokens as text (`texts`) and
+        the captions as written.
         """
 
     @abstractmethod
     def aggregate(self, statistics: FloatArray) -> FloatArray:
-        """The scores that rows of statistics stand for.
+        """Turns rows of statistics into scores.
 
         Args:
             statistics: Rows of shape `(..., statistics)`: of one image, or summed over images.
@@ -124,11 +124,11 @@ class Metric(ABC):
 
     @property
     def counts(self) -> Counted | None:
-        """Of what it counts document frequencies on the references; None where it counts none there."""
+        """What it counts document frequencies of, in the references; None where it counts none."""
         return None
 
     def counted_on(self, corpus: TokenizedReferences, name: str) -> Metric:  # noqa: ARG002
-        """The metric with document frequencies of a corpus in the place of those of the references.
+        """The metric with document frequencies of a corpus instead of those of the references.
 
         Args:
             corpus: The captions whose n-grams are counted.
@@ -195,13 +195,13 @@ class Metric(ABC):
 
         Raises:
             CaptionError: The references are not captions by image.
-            OptionError: `tokenizer` is no `Tokenizer`, or not the one of tokenised references.
+            OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenised references.
         """
         return Prepared(self, tokenized(references, tokenizer))
 
 
 class MeanMetric(Metric):
-    """A metric whose corpus score is the mean of its scores per image: rows of scores, then a 1."""
+    """A metric whose corpus score is the mean over images. A row of statistics has the scores, then a 1."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -210,20 +210,19 @@ class MeanMetric(Metric):
 
     @property
     def statistics(self) -> tuple[str, ...]:
-        """The score of an image, and 1, whose sum is the number of images."""
+        """The score of an image, and a 1 that adds up to the number of images."""
         return (*self.names, "images")
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
-        """The mean of scores: their sum over their number."""
+        """The mean of scores: their sum divided by their number."""
         return means(statistics)
 
 
 class Prepared:
     """References prepared for one metric.
 
-    It never changes: candidates of any of its images can be scored again and again, in any number of
-    threads, and leave nothing behind. A pickle of it holds the metric and the references, which are
-    prepared again where it is read.
+    It never changes, so any number of threads can score candidates with it. A pickle of it has the metric
+    and the references, which are prepared again when it is loaded.
     """
 
     def __init__(self, metric: Metric, references: TokenizedReferences) -> None:
@@ -240,7 +239,7 @@ class Prepared:
         Raises:
             MismatchError: The candidates were tokenised for other references.
         """
-        # Their words are numbers, and mean other words elsewhere.
+        # Words are stored as numbers, which stand for other words with other references.
         if candidates.references is not self.references:
             raise MismatchError(
                 "candidates must be tokenised with these references, by the `candidates` of the"
@@ -278,7 +277,7 @@ class Prepared:
 
 
 def means(statistics: FloatArray) -> FloatArray:
-    """The means of scores, from rows of their sums and, last, their number."""
+    """The means of scores, from rows that have the sums of scores and, last, their number."""
     scores: FloatArray = statistics[..., :-1] / statistics[..., -1:]
     return scores
 
@@ -301,5 +300,5 @@ def make_scores(prepared: Prepared, statistics: FloatArray, image_ids: tuple[Ima
 def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return ",".join(_shown(part) for part in value)
-    # All digits, since the scores depend on all; and 6.0 is the option that 6 is.
+    # All digits, since the scores depend on all of them; 6.0 is written like 6, which is the same option.
     return repr(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)

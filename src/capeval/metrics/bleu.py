@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from capeval import _native
-from capeval.checks import checked_choice, checked_order
-from capeval.errors import OptionError
+from capeval.checks import checked_choice, checked_different, checked_order
 from capeval.metrics.base import Kernel, Metric, means
 from capeval.metrics.registry import register
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
@@ -20,7 +20,7 @@ __all__ = ["Bleu"]
 Brevity = Literal["closest", "shortest", "average", "none"]
 Level = Literal["corpus", "sentence"]
 
-# The reference adds these to each ratio so that it divides by nothing and multiplies by no exact zero.
+# The reference adds these to each ratio to avoid a division by 0, and a product that is exactly 0.
 _TINY, _SMALL = 1e-15, 1e-9
 
 
@@ -49,12 +49,7 @@ class Bleu(Metric):
     level: Level = "corpus"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.orders, tuple) or not self.orders:
-            raise OptionError(f"'orders' must be a tuple of different integers (got {self.orders!r})")
-        for order in self.orders:
-            checked_order("orders", order)
-        if len({*self.orders}) < len(self.orders):
-            raise OptionError(f"'orders' must be a tuple of different integers (got {self.orders!r})")
+        checked_different("orders", self.orders, "integers", partial(checked_order, "orders"))
         checked_choice("brevity", self.brevity, get_args(Brevity))
         checked_choice("level", self.level, get_args(Level))
 
@@ -73,7 +68,7 @@ class Bleu(Metric):
         return ("candidate length", "reference length", *counted)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
-        """Counts; nothing is prepared, since a candidate decides which n-grams matter."""
+        """Nothing is prepared, since the candidate decides which n-grams are counted."""
         length = "closest" if self.brevity == "none" else self.brevity
         order = max(self.orders)
 

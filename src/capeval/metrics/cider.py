@@ -31,7 +31,7 @@ def _variants(family: str) -> dict[str, dict[str, int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Cider(MeanMetric):
-    """What the two have in common: statistics are the similarities for each n-gram order, and 1."""
+    """Shared by both metrics: the statistics are the similarity for each n-gram order, and a 1."""
 
     page: ClassVar[str] = "cider"
 
@@ -53,7 +53,7 @@ class _Cider(MeanMetric):
 
     @property
     def statistics(self) -> tuple[str, ...]:
-        """The similarity for each order, and 1, whose sum is the number of images."""
+        """The similarity for each order, and a 1 that adds up to the number of images."""
         return (*(f"{n}-gram similarity" for n in range(1, self.n + 1)), "images")
 
     @property
@@ -63,13 +63,13 @@ class _Cider(MeanMetric):
 
     @property
     def counts(self) -> Counted | None:
-        """Words or stems of the references, where document frequencies come from these."""
+        """Words or stems, where document frequencies come from the references."""
         if self.frequencies != "references":
             return None
         return "stems" if self._stems else "words"
 
     def counted_on(self, corpus: TokenizedReferences, name: str) -> Self:
-        """The metric with document frequencies of a corpus; itself where it has others already."""
+        """The metric with document frequencies of a corpus; unchanged where it already has some."""
         if self.counts is None:
             return self
         return replace(self, frequencies=DocumentFrequencies.of(corpus, stem=self._stems, name=name))
@@ -77,8 +77,8 @@ class _Cider(MeanMetric):
     @property
     def document_frequencies(self) -> str:
         """`references`, `uniform`, or the name of the corpus and the fingerprint of its frequencies."""
-        given = self.frequencies
-        return f"{given.name}:{given.digest}" if isinstance(given, DocumentFrequencies) else given
+        source = self.frequencies
+        return f"{source.name}:{source.digest}" if isinstance(source, DocumentFrequencies) else source
 
     def _source(self) -> _native.DocumentFrequencies | Literal["references", "uniform"]:
         if isinstance(self.frequencies, DocumentFrequencies):

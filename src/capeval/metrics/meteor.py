@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from capeval import _native
-from capeval.checks import checked_choice, checked_flag, checked_number, checked_positive
+from capeval.checks import (
+    checked_choice,
+    checked_different,
+    checked_flag,
+    checked_number,
+    checked_positive,
+)
 from capeval.errors import OptionError
 from capeval.metrics.base import Kernel, Metric, Resource
 from capeval.metrics.registry import register
@@ -21,7 +28,7 @@ from capeval.types import FloatArray
 __all__ = ["STAGES", "Alignment", "Match", "Meteor", "align"]
 
 STAGES = ("exact", "stem", "synonym", "paraphrase")
-"""How words can match, in the order in which METEOR tries."""
+"""The ways in which words can match, in the order in which METEOR tries them."""
 
 _TABLES = Resource(
     name="METEOR's word tables",
@@ -47,7 +54,7 @@ class Meteor(Metric):
         beta: How fast the penalty grows with fragmentation, above 0.
         gamma: The largest penalty, 0 to 1.
         delta: The weight of content words; function words weigh 1 - delta.
-        penalise_perfect: Whether a candidate that is word for word its reference pays for its one chunk.
+        penalise_perfect: Whether a candidate equal to its reference is penalised for its one chunk.
         normalise: Whether METEOR's own normalisation and lower-casing follow the tokenizer's.
 
     Raises:
@@ -68,12 +75,7 @@ class Meteor(Metric):
     normalise: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.stages, tuple) or not self.stages:
-            raise OptionError(f"'stages' must be a tuple of different names (got {self.stages!r})")
-        for stage in self.stages:
-            checked_choice("stages", stage, STAGES)
-        if len({*self.stages}) < len(self.stages):
-            raise OptionError(f"'stages' must be a tuple of different names (got {self.stages!r})")
+        checked_different("stages", self.stages, "names", partial(checked_choice, "stages", choices=STAGES))
         if not isinstance(self.weights, tuple) or len(self.weights) != len(self.stages):
             raise OptionError(f"'weights' must be a tuple, one weight a stage (got {self.weights!r})")
         for weight in self.weights:
@@ -158,7 +160,8 @@ class Match:
         reference: Positions of the words in the reference.
         stage: How they match: `exact`, `stem`, `synonym` or `paraphrase`.
         weight: What the match is worth.
-        chunk: The chunk it belongs to, from 1: a run of matches that stand side by side in both.
+        chunk: The number of its chunk, from 1. A chunk is a run of matches that are adjacent in both
+            captions.
     """
 
     candidate: range
@@ -180,7 +183,7 @@ class Alignment:
         precision: Weighted share of the candidate that is matched; NaN where it is empty.
         recall: Weighted share of the reference that is matched; NaN where it is empty.
         f_mean: Their weighted harmonic mean; 0 where nothing is matched, NaN where a side is empty.
-        penalty: What fragmentation takes off; NaN where nothing is matched.
+        penalty: The penalty for fragmentation; NaN where nothing is matched.
         score: METEOR of this pair.
     """
 
@@ -200,8 +203,8 @@ def align(
 ) -> Alignment:
     """Aligns a candidate with one reference as METEOR does.
 
-    Each of the two is tokenised by itself. Where captions are scored, they are tokenised one after the
-    other, and now and then the last token of a caption depends on the caption that follows.
+    Each of the two captions is tokenised by itself. Captions that are scored are tokenised as one batch,
+    where the last token of a caption can, rarely, depend on the next caption.
 
     Args:
         candidate: A caption.
@@ -211,19 +214,19 @@ def align(
 
     Raises:
         CaptionError: A caption is not a string of characters.
-        OptionError: `metric` is no `Meteor`, or `tokenizer` no `Tokenizer`.
+        OptionError: `metric` is not a `Meteor`, or `tokenizer` not a `Tokenizer`.
         ResourceError: The word tables are missing or damaged.
     """
     if metric is not None and not isinstance(metric, Meteor):
         raise OptionError(f"'metric' must be a Meteor (got {metric!r})")
     texts = [" ".join(tokenize([caption], tokenizer)[0]) for caption in (candidate, reference)]
     options = (metric or Meteor()).native_options()
-    words, others, found, chunks, parts = _native.meteor_align(meteor_tables(), options, *texts)
+    words, reference_words, spans, chunks, parts = _native.meteor_align(meteor_tables(), options, *texts)
     precision, recall, f_mean, penalty, score = parts
     return Alignment(
         candidate=tuple(words),
-        reference=tuple(others),
-        matches=tuple(_matches(found)),
+        reference=tuple(reference_words),
+        matches=tuple(_matches(spans)),
         chunks=chunks,
         precision=precision,
         recall=recall,
@@ -233,14 +236,14 @@ def align(
     )
 
 
-def _matches(found: list[tuple[int, int, int, int, str, float]]) -> Iterator[Match]:
+def _matches(spans: list[tuple[int, int, int, int, str, float]]) -> Iterator[Match]:
     ends, chunk = (-1, -1), 0
-    for start, length, other, other_length, stage, weight in found:
-        chunk += (start, other) != ends
-        ends = (start + length, other + other_length)
+    for candidate, length, reference, reference_length, stage, weight in spans:
+        chunk += (candidate, reference) != ends
+        ends = (candidate + length, reference + reference_length)
         yield Match(
-            candidate=range(start, ends[0]),
-            reference=range(other, ends[1]),
+            candidate=range(candidate, ends[0]),
+            reference=range(reference, ends[1]),
             stage=stage,
             weight=weight,
             chunk=chunk,

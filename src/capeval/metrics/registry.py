@@ -1,4 +1,4 @@
-"""Metrics by name: what the command line, the server, signatures and tests list."""
+"""The registry of metrics, by name, for the command line, the server, signatures and tests."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ CLASSES: Mapping[str, type[Metric]] = MappingProxyType(_classes)
 """The registered classes, by the name of the class."""
 
 METRICS: Mapping[str, Callable[[], Metric]] = MappingProxyType(_metrics)
-"""What makes each metric, by its name."""
+"""A function that makes each metric, by the metric's name."""
 
 DEFAULT = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
 """The metrics of the COCO Captions server."""
 
 
 def register(metric: _Class) -> _Class:
-    """Adds a metric's class to the registry: a decorator.
+    """Adds a metric's class to the registry; used as a decorator.
 
     Raises:
         OptionError: Its name, or one of its variants', is another metric's.
@@ -77,10 +77,10 @@ def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
 
 
 def metric_keys(metrics: Sequence[Metric]) -> tuple[str, ...]:
-    """What each of some metrics is called where results are kept by metric.
+    """The keys of metrics in results by metric.
 
-    It is the name of its score, where it gives one; else its family; and the names of its scores, joined
-    by commas, where others are of that family.
+    The key of a metric with one score is the name of that score. The key of another metric is its family
+    or, where several of the metrics are of that family, the names of its scores joined by commas.
     """
     families = [metric.family for metric in metrics]
     return tuple(

@@ -13,7 +13,7 @@ from capeval.tokenization import TokenizedReferences
 
 __all__ = ["RougeL", "RougeN", "RougeS"]
 
-# Longer than any caption, and the largest number that the kernel takes.
+# The largest number that the kernel accepts, and larger than the length of any caption.
 _FARTHEST = 2**31 - 1
 
 
@@ -38,7 +38,7 @@ class RougeL(MeanMetric):
         checked_positive("beta", self.beta)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
-        """Scores; nothing is prepared."""
+        """Nothing is prepared."""
         return lambda candidates: _native.rouge_l_statistics(candidates.native, float(self.beta))
 
 
@@ -69,7 +69,7 @@ class RougeN(MeanMetric):
         return (f"ROUGE-{self.n}",)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
-        """Scores; nothing is prepared."""
+        """Nothing is prepared."""
         return lambda candidates: _native.rouge_n_statistics(candidates.native, self.n)
 
 
@@ -98,7 +98,7 @@ class RougeS(MeanMetric):
         checked_positive("beta", self.beta)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
-        """Scores; nothing is prepared."""
+        """Nothing is prepared."""
         return lambda candidates: _native.rouge_s_statistics(
             candidates.native, self.distance, float(self.beta)
         )

@@ -1,4 +1,4 @@
-"""Reports as tables, JSON, CSV, Markdown, LaTeX and HTML: data in, text out."""
+"""Reports as tables, JSON, CSV, Markdown, LaTeX and HTML."""
 
 from capeval.report.grids import Cell, Grid, System, comparison, per_image, scores
 from capeval.report.html import to_html

@@ -1,4 +1,4 @@
-"""Figures of studies: data in, matplotlib figures out, and the files they become."""
+"""Figures of studies with matplotlib, and their files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["COLOURS", "STYLE", "Line", "lines", "save"]
 # Okabe and Ito's colours, which people who confuse red and green can tell apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 STYLE: dict[Any, Any] = {
-    # Text stays text: it can be searched, and has the fonts of the page.
+    # Text stays text in SVG: it can be searched, and has the fonts of the page.
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.size": 9,

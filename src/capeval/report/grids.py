@@ -1,4 +1,4 @@
-"""What a table says, before it takes a form."""
+"""The contents of tables, without their format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class System:
     """A captioning system and its scores.
 
     Attributes:
-        name: What to call it.
+        name: Its name.
         report: Its scores.
         intervals: The interval of each corpus score, where they were asked for.
     """
@@ -130,12 +130,12 @@ def _names(systems: Sequence[System]) -> tuple[str, ...]:
 
 
 def _ranked(
-    names: Sequence[str], given: Sequence[tuple[str, Mapping[str, float], Mapping[str, Interval]]]
+    names: Sequence[str], systems: Sequence[tuple[str, Mapping[str, float], Mapping[str, Interval]]]
 ) -> list[tuple[Cell, ...]]:
-    """A row each, with the best of every column marked when there are several."""
-    best = {name: max(values[name] for _, values, _ in given) for name in names}
+    """A row for each system, with the best of every column marked where there are several."""
+    best = {name: max(values[name] for _, values, _ in systems) for name in names}
     rows = []
-    for label, values, intervals in given:
+    for label, values, intervals in systems:
         cells = [Cell(value=label)]
         for name in names:
             interval = intervals.get(name)
@@ -144,7 +144,7 @@ def _ranked(
                     value=values[name],
                     low=interval.low if interval else None,
                     high=interval.high if interval else None,
-                    best=len(given) > 1 and values[name] == best[name],
+                    best=len(systems) > 1 and values[name] == best[name],
                 )
             )
         rows.append(tuple(cells))

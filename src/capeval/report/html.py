@@ -21,7 +21,7 @@ _EXAMPLES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class _Example:
-    """An image with what a system said of it."""
+    """An image with its candidate and references."""
 
     image: ImageId
     score: str
@@ -42,7 +42,7 @@ def to_html(
 
     Args:
         systems: The systems, all scored with the same metrics and subsets.
-        title: What stands at the top.
+        title: The title of the page.
         published: Rows to show beside the systems: names to scores.
         references: The references, to show examples.
         candidates: The candidates of each system by its name, to show examples.
@@ -84,7 +84,7 @@ def _examples(
     systems: Sequence[System], by: str, references: References | None, candidates: Mapping[str, Candidates]
 ) -> dict[str, dict[str, list[_Example]]]:
     """The images with the best and the worst scores, for each system whose captions are given."""
-    made: dict[str, dict[str, list[_Example]]] = {}
+    examples: dict[str, dict[str, list[_Example]]] = {}
     for system in systems:
         if references is None or system.name not in candidates:
             continue
@@ -93,14 +93,14 @@ def _examples(
         order = np.argsort(-values, kind="stable")
         count = min(_EXAMPLES, len(order) // 2)
         chosen = {"Best": order[:count], "Worst": order[len(order) - count :][::-1]}
-        made[system.name] = {
+        examples[system.name] = {
             label: [
                 _example(system, int(row), float(values[row]), references, candidates[system.name])
                 for row in rows
             ]
             for label, rows in chosen.items()
         }
-    return made
+    return examples
 
 
 def _example(

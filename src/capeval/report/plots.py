@@ -118,6 +118,6 @@ def _svg(figure: Figure, salt: str) -> Markup:
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    # Two plots in one page: without the plot's name the same id would stand twice.
+    # With two plots in one page, an id without the plot's name could occur twice.
     svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{salt}-", svg)
     return Markup(re.sub(r'width="[\d.]+pt" height="[\d.]+pt"', 'role="img"', svg, count=1))  # noqa: S704

@@ -37,10 +37,10 @@ def to_json(systems: Sequence[System], *, per_image: bool = False) -> str:
 
 
 def _object(system: System, *, per_image: bool) -> dict[str, Any]:
-    made: dict[str, Any] = {"system": system.name, **system.report.to_dict(per_image=per_image)}
+    content: dict[str, Any] = {"system": system.name, **system.report.to_dict(per_image=per_image)}
     if system.intervals:
-        made["intervals"] = {name: asdict(interval) for name, interval in system.intervals.items()}
-    return made
+        content["intervals"] = {name: asdict(interval) for name, interval in system.intervals.items()}
+    return content
 
 
 def comparison_to_json(comparisons: Mapping[str, Comparison], a: str, b: str) -> str:
@@ -50,14 +50,14 @@ def comparison_to_json(comparisons: Mapping[str, Comparison], a: str, b: str) ->
 
 
 def _json(content: object, *, lines: bool) -> str:
-    # Python writes indented JSON ten times slower, which tells with tens of thousands of images.
+    # Python writes indented JSON ten times slower, which matters with tens of thousands of images.
     return json.dumps(content, indent=2 if lines else None, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def to_csv(grid: Grid) -> str:
     """CSV with numbers in full precision; the ends of intervals have columns of their own.
 
-    Text that a spreadsheet would run as a formula has an apostrophe put before it.
+    An apostrophe goes before text that a spreadsheet would run as a formula.
     """
     import csv
     import io
@@ -69,7 +69,7 @@ def to_csv(grid: Grid) -> str:
     for column, name in enumerate(grid.columns):
         header += [name, f"{name} low", f"{name} high"] if column in with_ends else [name]
     text = io.StringIO()
-    # All text in quotes: with a line feed alone as line end, csv leaves a carriage return bare.
+    # All text is quoted: with "\n" as line end, csv would not quote text with a carriage return.
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow([_inert(name) for name in header])
     for row in grid.rows:
@@ -131,7 +131,7 @@ def _latex(text: str) -> str:
 
 
 def _numeric(grid: Grid) -> set[int]:
-    """The columns that hold numbers, which stand to the right."""
+    """The columns of numbers, which are aligned to the right."""
     return {
         column
         for column in range(len(grid.columns))
@@ -144,7 +144,7 @@ def shown(cell: Cell) -> str:
     return " ".join(parts(cell))
 
 
-# A file's image ids and names come from others: as they are, these would steer the reader's terminal.
+# Image ids and names come from files of others: unescaped, control characters could steer the terminal.
 _CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(0x20), *range(0x7F, 0xA0))}
 
 

@@ -36,7 +36,7 @@ class DocumentFrequencies:
     from another corpus (`of`), or from a file (`load`, `load_pickle`).
 
     Attributes:
-        name: Where they come from, for signatures.
+        name: The name of the corpus, for signatures.
         stem: Whether the words are stems.
     """
 
@@ -64,7 +64,7 @@ class DocumentFrequencies:
 
         Raises:
             CaptionError: The references are not captions by image.
-            OptionError: `tokenizer` is no `Tokenizer`, or not the one of tokenised references; `stem` is
+            OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenised references; `stem` is
                 not True or False, or `name` no string.
         """
         checked_flag("stem", stem)
@@ -96,7 +96,7 @@ class DocumentFrequencies:
             ngrams = counts.astype(np.uint64)
             for place in range(order):
                 ngrams = _mixed(ngrams + words[rows[:, place]])
-            # A sum, since the same counts can be kept in another order.
+            # A sum, since the same counts can be stored in another order.
             total += int(ngrams.sum(dtype=np.uint64))
         content = f"{total % 2**64} {self.images!r}".encode()
         return hashlib.blake2b(content, digest_size=4).hexdigest()
@@ -104,7 +104,7 @@ class DocumentFrequencies:
     def counts(self) -> dict[tuple[str, ...], int]:
         """The n-grams that two or more images have, with the number of images.
 
-        CIDEr weighs n-grams of one image like those of none, so they are not kept.
+        CIDEr weighs n-grams of one image like those of no image, so they are not stored.
         """
         words = self.native.words()
         counts: dict[tuple[str, ...], int] = {}
@@ -154,20 +154,20 @@ class DocumentFrequencies:
 
     @classmethod
     def load_pickle(cls, path: str | Path, *, images: float | None = None) -> DocumentFrequencies:
-        """Reads a pickle of the field, without executing what is in it.
+        """Reads a pickle of document frequencies, without executing code in it.
 
-        Known are a mapping of n-grams (tuples of words) to counts, as CIDEr's authors publish it, and a
-        mapping with such a `document_frequency` and the number of images as `ref_len`, as
-        self-critical training scripts write it.
+        Two forms are known: a mapping of n-grams (tuples of words) to counts, as CIDEr's authors publish
+        it; and a mapping with such a mapping as `document_frequency` and the number of images as `ref_len`,
+        as self-critical training scripts write it.
 
         Args:
             path: The pickle.
-            images: The number of images counted, for pickles that don't say it; where one does, it must
-                be the same.
+            images: The number of images counted, for pickles that do not have it; it must be equal to the
+                number in a pickle that has it.
 
         Raises:
-            FormatError: The file holds something else, or would run code.
-            OptionError: `images` is needed and not given, not above 0, or not what the pickle says.
+            FormatError: The file has something else, or names classes other than containers and numbers.
+            OptionError: `images` is needed and missing, is not above 0, or differs from the pickle's number.
             OSError: The file can't be read.
         """
         path = Path(path)
@@ -191,7 +191,7 @@ def _restored(words: list[str], images: float, orders: Any, name: str, stem: boo
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Numbers in which every bit depends on all bits of those given (the last steps of SplitMix64)."""
+    """Mixes numbers so that every bit depends on all bits of the input (the last steps of SplitMix64)."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
     return values ^ (values >> np.uint64(31))
@@ -237,7 +237,7 @@ def _from_counts(counts: Mapping[object, object], images: float, path: Path) -> 
         if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < 2**32:
             raise _not_pickle(path, f"found the count {count!r} of {ngram!r}")
         if count != int(count):
-            raise _not_pickle(path, f"found the count {count!r} of {ngram!r}, which is no whole number")
+            raise _not_pickle(path, f"found the count {count!r} of {ngram!r}, which is not a whole number")
         rows[len(ngram)].append([numbers.setdefault(word, len(numbers)) for word in ngram])
         frequencies[len(ngram)].append(int(count))
     arrays = [
@@ -260,13 +260,13 @@ def _is_count(images: object) -> TypeGuard[float]:
 
 
 def _counted(content: Mapping[str, object], images: float | None, path: Path) -> float | None:
-    """The number of images that a pickle says, or else the one given."""
-    said = content.get("ref_len", images)
-    if said is not None and not _is_count(said):
-        raise _not_pickle(path, f"found the number of images {said!r}")
-    if images is not None and said != images:
-        raise OptionError(f"'images' must be what {path} says, {said!r} (got {images!r})")
-    return said
+    """The number of images: the pickle's own, else `images`."""
+    counted = content.get("ref_len", images)
+    if counted is not None and not _is_count(counted):
+        raise _not_pickle(path, f"found the number of images {counted!r}")
+    if images is not None and counted != images:
+        raise OptionError(f"'images' must be the number in {path}, {counted!r} (got {images!r})")
+    return counted
 
 
 def _not_pickle(path: Path, found: str) -> FormatError:
@@ -277,7 +277,7 @@ def _not_pickle(path: Path, found: str) -> FormatError:
     )
 
 
-# A pickle names the classes it wants; these few are harmless, and calling them runs nothing else.
+# The classes that a pickle may name. They are harmless: calling them runs no other code.
 _HARMLESS: dict[tuple[str, str], Callable[..., object]] = {
     ("collections", "defaultdict"): collections.defaultdict,
     ("collections", "Counter"): collections.Counter,

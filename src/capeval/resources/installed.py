@@ -1,4 +1,4 @@
-"""Files of the installed `pycocoevalcap`: word tables of METEOR, captions of COCO."""
+"""Finds files of the installed `pycocoevalcap`: METEOR's word tables, captions of COCO."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from capeval.errors import ResourceError
 __all__ = ["INSTALL", "installed_file", "installed_folders"]
 
 INSTALL = "pip install pycocoevalcap==1.2"
-"""What installs `pycocoevalcap`."""
+"""The command that installs `pycocoevalcap`."""
 
 
 def installed_folders() -> list[Path]:

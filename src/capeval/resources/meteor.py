@@ -1,8 +1,8 @@
 """METEOR's word tables: compiled once from the installed `pycocoevalcap`, memory-mapped from then on.
 
 The tables are one file in the user's cache folder (format: see `docs/metrics/meteor.md`). A small file
-beside it says what it was when it was last read in full, so that opening it takes milliseconds and a
-file that was changed since is checked, and made again if it is damaged.
+beside it has the size and time of the tables when they were last verified. Tables that are unchanged since
+then are opened in milliseconds; others are verified, and compiled again if they are damaged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from capeval.resources.installed import INSTALL, installed_file
 __all__ = ["PARAPHRASES", "compiled_tables", "meteor_tables", "synonym_texts"]
 
 PARAPHRASES = 5_274_084
-"""The number of paraphrases in METEOR's tables: what progress counts up to."""
+"""The number of paraphrases in METEOR's tables, which is the total of the progress."""
 
 _JAR = "meteor/meteor-1.5.jar"
 _PARAPHRASES = "meteor/data/paraphrase-en.gz"
@@ -41,7 +41,7 @@ Progress = Callable[[int], object]
 
 @cache
 def meteor_tables(folder: Path | None = None) -> _native.MeteorTables:
-    """The tables, compiled first where they are not there yet; opened once in a process.
+    """The tables, compiled where they are missing, and opened once in each process.
 
     Args:
         folder: Where the compiled file is kept; the user's cache folder by default.
@@ -97,13 +97,14 @@ def _texts() -> dict[str, bytes]:
     except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, NotImplementedError) as error:
         raise _damaged(jar, str(error)) from None
     for name, (member, expected) in _IN_JAR.items():
-        found = zlib.crc32(texts[name])
-        if found != expected:
-            raise _damaged(jar, f"the CRC-32 of {member} must be {expected:08x} (got {found:08x})")
+        checksum = zlib.crc32(texts[name])
+        if checksum != expected:
+            raise _damaged(jar, f"the CRC-32 of {member} must be {expected:08x} (got {checksum:08x})")
     return texts
 
 
 def _damaged(path: Path, reason: str) -> ResourceError:
     return ResourceError(
-        f"{path} is not that of pycocoevalcap 1.2: {reason}; to install it again: {INSTALL} --force-reinstall"
+        f"{path} must be the file of pycocoevalcap 1.2: {reason};"
+        f" to install it again: {INSTALL} --force-reinstall"
     )

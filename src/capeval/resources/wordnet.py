@@ -25,7 +25,7 @@ _CLOSED_WORDS = """
     would you your two three four five six seven eight nine ten
 """
 _CLOSED = frozenset(_CLOSED_WORDS.split())
-# The digit of a sense key's lexicographer type, and the ends that inflection replaces (WordNet's morphy).
+# The classes by the digit in a sense key, their files, and the endings that inflection replaces (morphy).
 _TYPES = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
 _FILES = {"noun": "noun", "verb": "verb", "adjective": "adj", "adverb": "adv"}
 _ENDINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -63,11 +63,11 @@ _SHARES = {
 
 
 def wordnet_classes(words: Iterable[str], folder: str | Path) -> dict[str, str]:
-    """The class in which WordNet's tagged texts have each word most often.
+    """The class in which each word occurs most often in WordNet's tagged texts.
 
-    WordNet counts how often each sense of a base form was tagged in its texts. Of the count of a noun, the
-    singular is given three quarters and the plural one; of that of a verb, the base form three eighths,
-    the form in -s one eighth, and each other form two.
+    WordNet counts how often each sense of a base form was tagged in its texts. The singular of a noun gets
+    three quarters of its count and the plural one quarter; the base form of a verb gets three eighths, the
+    form in -s one eighth, and each of the two other forms two eighths.
     Words of closed classes, adverbs, and words that WordNet doesn't have are left out; ties go to the class
     with more senses, then to nouns, verbs, adjectives in this order.
 

@@ -16,20 +16,20 @@ from capeval.types import ImageId
 
 __all__ = ["Classified", "classified"]
 
-# How many nats a triplet's vote counts against the words; chosen on the pairs whose class is sure.
+# The weight of a triplet's vote against the words, in nats; chosen on the pairs whose class is certain.
 _VOTE = 0.5
-# How many sentences of any image a word's frequency in the references is smoothed with.
+# A word's frequency in an image's references is smoothed with this many sentences of all images.
 _PRIOR = 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Classified:
-    """Pairs with their classes, and what these rest on.
+    """Pairs with their classes, and how many of these are certain.
 
     Attributes:
         pairs: The pairs, each `HC` or `HI`.
-        sure: How many images have classes that follow from where sentences occur.
-        recovered: For how many of those, words and votes alone would have given the same.
+        sure: The number of images whose classes are certain: a candidate also occurs with another image.
+        recovered: The number of those images whose classes words and votes alone would give too.
     """
 
     pairs: tuple[Pair, ...]
@@ -40,10 +40,11 @@ class Classified:
 def classified(pairs: Sequence[Pair]) -> Classified:
     """Finds which pair of each image has the candidate of another image.
 
-    Each image has two pairs that share a candidate, which is of the image; of the other two candidates one
-    is of the image (`HC`) and one is not (`HI`). Where one of them is the shared candidate of another image,
-    the class is sure. Else it is the one that fits worse: its words are rarer in the image's references than
-    in all references (the log of a likelihood ratio), and the shared candidate wins by more votes.
+    Each image has two pairs that share a candidate, which describes the image. Of the other two candidates
+    one describes the image (`HC`) and one another image (`HI`). Where one of them is the shared candidate of
+    another image, the class is certain. Otherwise `HI` is the pair whose other candidate fits worse: its
+    words are rarer in the image's references than in all references (the log of a likelihood ratio), and the
+    shared candidate wins by more votes.
 
     Args:
         pairs: All pairs, two of each image, as `load_triplets` reads them.

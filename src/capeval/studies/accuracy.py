@@ -1,4 +1,4 @@
-"""How often a metric chooses the candidate that people chose: accuracy, its interval, and its draws."""
+"""Accuracy: how often a metric chooses the candidate that people chose, with its interval."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def by_class(
 class Drawn:
     """The accuracy over several random draws of the references.
 
-    Two things are uncertain and stand apart: which pairs were judged, which is the interval, and which
-    references were drawn, which is the spread.
+    The interval shows the uncertainty from the choice of pairs; the lowest and the highest draw show the one
+    from the choice of references.
 
     Attributes:
         mean: The mean over the draws.
@@ -128,7 +128,7 @@ def drawn(parts: Sequence[Accuracy]) -> Drawn:
     """The accuracy over several draws.
 
     Raises:
-        MismatchError: There is no draw, or they are not of as many pairs.
+        MismatchError: There is no draw, or the draws have different numbers of pairs.
     """
     if len({part.pairs for part in parts}) != 1:
         raise MismatchError("draws must be of the same pairs, at least one draw")

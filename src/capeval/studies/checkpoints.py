@@ -1,4 +1,4 @@
-"""A file with what a long study has done, so that the study can be stopped and go on later."""
+"""A file with the finished parts of a long study, so that a stopped study can continue later."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from capeval.errors import FormatError
+from capeval.errors import FormatError, FormatErrorKind
 from capeval.files import written_whole
 
 __all__ = ["Checkpoint"]
 
 
 class Checkpoint:
-    """Parts of a result by name, in a JSON file that is written whole after each part.
+    """Parts of a result by name, in a JSON file that is rewritten after each part.
 
     Args:
         path: The file; without one, parts are only in memory.
@@ -39,19 +39,19 @@ class Checkpoint:
         except (ValueError, KeyError, TypeError):
             raise FormatError(
                 "a checkpoint must be an object with 'key' and 'parts' (got something else)",
-                kind="NotACheckpoint",
+                kind=FormatErrorKind.NOT_A_CHECKPOINT,
                 path=path,
             ) from None
         if key != self._key:
             raise FormatError(
-                "a checkpoint must be of the same data, metrics, options and seed (got that of others)",
-                kind="OtherCheckpoint",
+                "a checkpoint must be of the same data, metrics, options and seed (got one of others)",
+                kind=FormatErrorKind.OTHER_CHECKPOINT,
                 path=path,
             )
         return parts
 
     def part(self, name: str, make: Callable[[], Any]) -> Any:
-        """The part of that name, from the file; one that the file doesn't have is made and written to it.
+        """The part of that name from the file; a missing part is made and written to the file.
 
         Args:
             name: The name of the part.

@@ -53,7 +53,7 @@ class ConsensusOptions:
     Args:
         words: `paper` gives BLEU and ROUGE stems and keeps punctuation, as the CIDEr paper does; `default`
             gives every metric the words that it takes by default.
-        ties: What a tie counts; see `accuracy`.
+        ties: How a tie counts; see `accuracy`.
         counts: The numbers of references to draw the curve for; none by default.
         draws: How many times references, or halves of them, are drawn at random.
         seed: The seed.
@@ -81,7 +81,7 @@ class ConsensusOptions:
         return PairScorer(pairs, words_as_they_are, tokenizer=Tokenizer())
 
     def checkpoint(self, path: Path | None, pairs: Sequence[Pair]) -> Checkpoint:
-        """What a file has of a study of these pairs with these options."""
+        """The checkpoint of a study of these pairs with these options."""
         digest = hashlib.sha256(repr(pairs).encode("utf-8", "surrogatepass")).hexdigest()
         key = f"capeval {__version__}; {self.words}; ties {self.ties}; seed {self.seed}; {digest}"
         return Checkpoint(path, key)
@@ -103,7 +103,7 @@ class ClassAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class SystemWins:
-    """How often each system wins against the others when one judgement, or one metric, chooses.
+    """How often each system wins against the others, by one kind of judgement or one metric.
 
     Attributes:
         fractions: The fraction of wins, by system.
@@ -125,7 +125,7 @@ class ConsensusStudy:
         human: How well people's votes, and each metric, with half of the references predict the votes of the
             other half; empty where there is not a vote for each reference.
         agreement: How far two kinds of judgement agree, by class; empty where there is one.
-        wins: How often each system wins, by what chose; empty where systems are not known.
+        wins: How often each system wins, by judgement or metric; empty where systems are not known.
         by_references: The accuracy for each of `options.counts`, by class and metric; empty without counts.
     """
 
@@ -150,8 +150,8 @@ def study_abstract50s(
     Args:
         pairs: The pairs, two of each image, as `load_abstract50s` reads them; they need no classes.
         options: The options.
-        checkpoint: A file that keeps each draw, and gives the draws that it has.
-        progress: Called with what is done next: once for each draw of halves, and of each count.
+        checkpoint: The file where finished draws are kept and read from.
+        progress: Called with a description of the next step: once for each draw of halves, and of each count.
 
     Raises:
         MismatchError: An image does not have two pairs that share a candidate, or references are too few.
@@ -195,8 +195,8 @@ def study_pascal50s(
         preferences: The pairs with references and the consensus of the triplets.
         judged: The same pairs with the votes of people who saw the image, in any order.
         options: The options.
-        checkpoint: A file that keeps each draw, and gives the draws that it has.
-        progress: Called with what is done next: once for each draw of each count.
+        checkpoint: The file where finished draws are kept and read from.
+        progress: Called with a description of the next step: once for each draw of each count.
 
     Raises:
         MismatchError: A pair has only one kind of judgement, or too few references.
@@ -308,9 +308,9 @@ def accuracy_by_references(
         counts: The numbers of references.
         draws: How many times references are drawn at random for each number.
         seed: The seed of the first draw; the next has the next.
-        ties: What a tie counts; see `accuracy`.
-        checkpoint: Keeps each draw, and gives the draws that it has; in memory alone by default.
-        progress: Called with what is done next.
+        ties: How a tie counts; see `accuracy`.
+        checkpoint: Where finished draws are kept and read from; by default only in memory.
+        progress: Called with a description of the next step.
 
     Returns:
         The accuracy for each of `counts`, by class (and `all`) and metric.
@@ -320,7 +320,9 @@ def accuracy_by_references(
         OptionError: There is no number of references or no draw.
     """
     if not counts or draws < 1:
-        raise OptionError("there must be a number of references and a draw, at least (got none)")
+        raise OptionError(
+            "'counts' and 'draws' must have at least one number of references and one draw (got none)"
+        )
     checkpoint = checkpoint or Checkpoint(None, "")
     kinds = [pair.kind for pair in scorer.pairs]
 
@@ -381,10 +383,10 @@ def pearson(a: Mapping[str, float], b: Mapping[str, float]) -> float:
 
 
 def judged_twice(preferences: Sequence[Pair], pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-    """For each pair of one kind of judgement the same pair of another, in the order of the first.
+    """Finds each pair of one kind of judgement among those of another, in the order of the first.
 
-    Pairs are the same when image, class and both sentences are, but for white space. Where a pair occurs
-    several times, the first of one kind belongs to the first of the other, and so on.
+    Pairs are the same when image, class and both sentences are equal, apart from white space. Where a pair
+    occurs several times, the first of one kind belongs to the first of the other, and so on.
 
     Raises:
         MismatchError: A pair has no judgement of the other kind.
@@ -397,7 +399,8 @@ def judged_twice(preferences: Sequence[Pair], pairs: Sequence[Pair]) -> tuple[Pa
         same = waiting.get(_identity(pair))
         if not same:
             raise MismatchError(
-                f"every pair must have both kinds of judgement (pair {place} of image {pair.image!r} has one)"
+                "every pair must have both kinds of judgement"
+                f" (got one for pair {place} of image {pair.image!r})"
             )
         matching.append(same.pop(0))
     return tuple(matching)
@@ -426,7 +429,7 @@ def split_half(scorer: PairScorer, *, seed: int = 0, ties: Ties = "first") -> Sp
     Args:
         scorer: Pairs of the triplet protocol, with a vote for each reference.
         seed: The seed of the halves; each pair has its own.
-        ties: What a tie counts; see `accuracy`.
+        ties: How a tie counts; see `accuracy`.
 
     Raises:
         MismatchError: A pair does not have a vote for each of its references.
@@ -466,9 +469,9 @@ def split_halves(
         scorer: Pairs of the triplet protocol, with a vote for each reference.
         draws: How many times the references are halved.
         seed: The seed of the halves.
-        ties: What a tie counts; see `accuracy`.
-        checkpoint: Keeps each draw, and gives the draws that it has; in memory alone by default.
-        progress: Called with what is done next.
+        ties: How a tie counts; see `accuracy`.
+        checkpoint: Where finished draws are kept and read from; by default only in memory.
+        progress: Called with a description of the next step.
 
     Returns:
         The accuracy of `Humans`, and of each metric, by name.
@@ -479,7 +482,7 @@ def split_halves(
     checkpoint = checkpoint or Checkpoint(None, "")
 
     def half(draw: int) -> dict[str, dict[str, float]]:
-        # Each pair's halves have a seed of their own, so draws are far apart.
+        # The seed of a pair is that of the draw plus its position, so the seeds of draws are far apart.
         halved = split_half(scorer, seed=seed + draw * 1_000_003, ties=ties)
         return {name: asdict(each) for name, each in {"Humans": halved.humans, **halved.metrics}.items()}
 

@@ -1,7 +1,7 @@
 """How well metrics agree with people: rank correlation with ratings of captions.
 
-All coefficients come from one table of counts: how often a caption with this score was given that
-rating. A bootstrap resample only changes the counts, so nothing is scored or sorted twice.
+All coefficients come from one table: how often captions with each score got each rating. A bootstrap resample
+only changes these counts, so nothing is scored or sorted twice.
 """
 
 from __future__ import annotations
@@ -150,10 +150,10 @@ def study_correlation(
         samples: The number of resamples.
         confidence: The part of the resamples inside an interval.
         seed: The seed of the resamples.
-        progress: Called with what is done next, once for each level.
+        progress: Called with a description of the next step, once for each level.
 
     Raises:
-        OptionError: An option has a value that it can't have.
+        OptionError: An option has a value that is not allowed.
         MismatchError: A correlation is not defined; see `correlate`.
     """
     levels: dict[Level, Correlations] = {}
@@ -181,7 +181,7 @@ def score_ratings(
     """Scores rated captions.
 
     Args:
-        references: The references of the rated images; other images count in nothing.
+        references: The references of the rated images; other images are not used.
         ratings: The captions and their ratings.
         metrics: Names or metric objects.
         frequencies: Where CIDEr and CIDEr-D count document frequencies, unless they have some already:
@@ -251,7 +251,7 @@ def correlate(
         seed: The seed of the resamples; the same seed gives the same intervals.
 
     Raises:
-        OptionError: An option has a value that it can't have.
+        OptionError: An option has a value that is not allowed.
         MismatchError: There are no systems, fewer than two, or a correlation is not defined since all
             ratings or all scores are the same.
     """
@@ -263,7 +263,7 @@ def correlate(
     for name, row in zip(study.names, observed, strict=True):
         if np.isnan(row).any():
             raise MismatchError(
-                f"{name} must give different scores, and people different ratings, to correlate"
+                f"{name} must have at least two different scores, and the ratings two different values"
             )
     resamples = _resampled(study, rated.ratings.image_ids, samples, seed)
     return Correlations(
@@ -280,19 +280,19 @@ def correlate(
 def _resampled(
     study: _Segments | _Systems, image_ids: Sequence[ImageId], samples: int, seed: int
 ) -> FloatArray:
-    """The coefficients when images are drawn anew: samples by scores by coefficients."""
+    """The coefficients of bootstrap resamples of the images: samples by scores by coefficients."""
     numbers = {image: number for number, image in enumerate(dict.fromkeys(image_ids))}
     image = np.array([numbers[each] for each in image_ids])
     images = len(numbers)
-    chance = generator(seed)
+    rng = generator(seed)
     resamples = np.empty((samples, len(study.names), len(COEFFICIENTS)))
     for number in range(samples):
-        resamples[number] = study(resample_counts(images, chance)[image].astype(np.float64))
+        resamples[number] = study(resample_counts(images, rng)[image].astype(np.float64))
     empty = int(np.isnan(resamples).any(axis=(1, 2)).sum())
     if empty:
         raise MismatchError(
             f"{images} images are too few for intervals:"
-            f" {empty} of {samples} resamples have no different ratings or scores"
+            f" in {empty} of {samples} resamples all ratings or all scores are equal"
         )
     return resamples
 
@@ -323,12 +323,14 @@ def coefficients(scores: FloatArray, ratings: FloatArray) -> dict[str, float]:
     values, counts = _counted(ratings[:, None])
     row = _Ordered(scores)(counts, values)
     if np.isnan(row).any():
-        raise MismatchError("scores must be different, and ratings too, to correlate (got one value alone)")
+        raise MismatchError(
+            "there must be at least two different scores and two different ratings (got only one value)"
+        )
     return dict(zip(COEFFICIENTS, row.tolist(), strict=True))
 
 
 class _Ordered:
-    """Scores in order, to make the table of how often each score was given each rating."""
+    """Sorted scores, which make the table of how often each score got each rating."""
 
     def __init__(self, scores: FloatArray) -> None:
         self._order = np.argsort(scores, kind="stable")
@@ -394,7 +396,7 @@ class _Segments:
     def __init__(self, rated: RatedScores, raters: Raters) -> None:
         ratings = rated.ratings.values
         if raters == "mean":
-            # Means of thirds must tie where they are the same number.
+            # Rounded, so that equal means tie although they were summed in another order.
             ratings = np.nanmean(ratings, axis=1, keepdims=True).round(9)
         self._values, self._counts = _counted(ratings)
         self.observations = int(self._counts.sum())

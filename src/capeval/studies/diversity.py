@@ -32,7 +32,7 @@ ORDERS = (1, 2, 3, 4)
 COLLECTED = (4500, 5)
 """The images, and captions of each, in the samples of the paper."""
 
-# Words, and single characters that are none: marks.
+# Words, and single characters that are not words: marks.
 _PLAIN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*|\S")
 
 # What the paper on COCO Captions (section 3) lists as punctuation; brackets as the tokenizer writes them.
@@ -89,7 +89,7 @@ class ObjectCounts:
 
     @property
     def single_class(self) -> float:
-        """The part of the images with one class alone."""
+        """The part of the images with only one class."""
         return float(self.classes[1:2].sum() / self.images)
 
     @property
@@ -99,15 +99,15 @@ class ObjectCounts:
 
 
 class Corpus:
-    """Captions tokenised once, each place in them with the numbers of the n-grams that begin there.
+    """Captions tokenised once, with the numbers of the n-grams that begin at each word.
 
     Args:
         captions: The captions of each image.
         across_punctuation: Whether n-grams reach across a comma or another mark. The published counts
             are those of n-grams that do not.
-        tokenizer: How to tokenise; which punctuation it drops is not used. Without one, words are letters
-            and digits in lower case, with apostrophes inside them (`man's`), and every other character is
-            a mark, such as the hyphen of `t-shirt`: this gives the published counts.
+        tokenizer: How to tokenise; its option `punctuation` is not used. Without one, words are letters and
+            digits in lower case, with apostrophes inside them (`man's`), and every other character is a
+            mark, such as the hyphen of `t-shirt`: this gives the published counts.
     """
 
     def __init__(
@@ -133,13 +133,13 @@ class Corpus:
                 f"a corpus must have {images:,} images with {captions} captions each (got {len(rich):,})"
             )
         ends = np.cumsum(self.counts)
-        chance = generator(seed)
+        rng = generator(seed)
         unique, lengths = np.empty((samples, len(ORDERS)), dtype=np.int64), np.empty(samples)
         for sample in range(samples):
             chosen = np.zeros(len(self._lengths), dtype=bool)
-            for image in chance.choice(rich, images, replace=False):
+            for image in rng.choice(rich, images, replace=False):
                 first = ends[image] - self.counts[image]
-                chosen[first + chance.choice(self.counts[image], captions, replace=False)] = True
+                chosen[first + rng.choice(self.counts[image], captions, replace=False)] = True
             places = chosen[self._caption]
             for column, ngrams in enumerate(self._ngrams):
                 inside = ngrams[places]
@@ -177,7 +177,7 @@ def diversity(
 
     Raises:
         MismatchError: A corpus has too few images with that many captions.
-        OptionError: An option has a value that it can't have.
+        OptionError: An option has a value that is not allowed.
     """
     for name, value, least in (
         ("images", images, 1),
@@ -220,7 +220,7 @@ def _tokens(texts: Sequence[str], tokenizer: Tokenizer) -> Iterator[list[str | N
     """Tokens of a tokenizer; nothing in the place of a mark."""
     keep = Tokenizer(kind=tokenizer.kind, lowercase=tokenizer.lowercase, punctuation="keep")
     for tokens in tokenize(texts, keep):
-        # Captions that come as tokens have one of no characters when they are empty.
+        # An empty caption of tokens has one empty token.
         yield [None if token in _PUNCTUATION else token for token in tokens if token]
 
 
@@ -259,7 +259,7 @@ def _numbered(words: NDArray[np.int64], run: NDArray[np.int64]) -> Iterator[NDAr
             whole = np.zeros(len(words), dtype=bool)
             whole[:-last] = run[last:] == run[:-last]
             longer = np.full(len(words), -1, dtype=np.int64)
-            # An n-gram is the one that is a word shorter, and a word: numbered anew, numbers stay small.
+            # An n-gram is an n-gram of one word less, and a word. Renumbering keeps the numbers small.
             pairs = ngrams[whole] * vocabulary + np.roll(words, -last)[whole]
             longer[whole] = np.unique(pairs, return_inverse=True)[1]
             ngrams = longer

@@ -26,7 +26,7 @@ from capeval.types import (
 __all__ = ["OVERALL", "DomainEvaluator", "DomainScores", "DomainStudy", "Frequencies", "study_domains"]
 
 OVERALL = "overall"
-"""What all images together are called."""
+"""The name of all images together."""
 
 Frequencies = Literal["domain", "all"]
 
@@ -65,8 +65,8 @@ class DomainStudy:
 class DomainEvaluator:
     """References prepared once, to score one system after the other by domain.
 
-    Captions are tokenised once. Every metric scores them once and its statistics are summed by domain;
-    only those that weigh words by document frequencies of the domain score once more for each.
+    Captions are tokenised once. Each metric scores them once, and its statistics are summed by domain; only
+    metrics that use the document frequencies of the domain score once more for each domain.
 
     Args:
         references: The references of each image.
@@ -80,7 +80,7 @@ class DomainEvaluator:
     Raises:
         CaptionError: References are not captions by image.
         MismatchError: An image has no domain, or two, or a domain has an image without references.
-        OptionError: A metric is not known, given twice, or another option has a value that it can't have.
+        OptionError: A metric is not known, given twice, or another option has a value that is not allowed.
     """
 
     def __init__(
@@ -131,17 +131,17 @@ class DomainEvaluator:
             candidates = Candidates(candidates)
         tokens = self._tokens.candidates(matched(self._tokens.references, candidates))
         every = list(range(len(self._tokens)))
-        known: dict[int, FloatArray] = {}
+        rows_by_metric: dict[int, FloatArray] = {}
         images, corpus, statistics, signatures = {}, {}, {}, {}
         for name, rows in {**self._rows, OVERALL: every}.items():
             images[name] = len(rows)
             scores: dict[str, float] = {}
             sums: dict[str, FloatArray] = {}
             for key, prepared in zip(self._keys, self._prepared[name], strict=True):
-                if id(prepared) not in known:
-                    known[id(prepared)] = prepared.statistics(tokens)
+                if id(prepared) not in rows_by_metric:
+                    rows_by_metric[id(prepared)] = prepared.statistics(tokens)
                 metric = prepared.metric
-                summed = known[id(prepared)][rows].sum(axis=0)
+                summed = rows_by_metric[id(prepared)][rows].sum(axis=0)
                 sums[key] = summed
                 scores.update(zip(metric.names, metric.aggregate(summed).tolist(), strict=True))
             corpus[name], statistics[name] = scores, sums
@@ -164,7 +164,7 @@ def study_domains(
         evaluator: The references, with domains.
         systems: The candidates of each system.
         coco: COCO's references, and the candidates of each system for them.
-        progress: Called with what is done next, once for each system and once for COCO.
+        progress: Called with a description of the next step, once for each system and once for COCO.
 
     Raises:
         MismatchError: Images of candidates and references differ, or an image has several candidates; the
@@ -188,7 +188,8 @@ def _rows_of(references: References, domains: Mapping[str, Sequence[ImageId]]) -
     """The rows of each domain, in the order of the references."""
     if not domains or OVERALL in domains:
         raise OptionError(
-            f"'domains' must be at least one, none called {OVERALL!r} (got {', '.join(domains)})"
+            f"'domains' must have at least one domain, and none named {OVERALL!r}"
+            f" (got {', '.join(domains) or 'none'})"
         )
     domain_of: dict[ImageId, str] = {}
     for name, images in domains.items():

@@ -1,4 +1,4 @@
-"""How far captions made for a metric, and not for people, can push it (CIDEr paper, section 8)."""
+"""How far captions made for a metric, and not for people, raise its score (CIDEr paper, section 8)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from capeval.studies.words import (
     words_of,
 )
 from capeval.tokenization import Tokenizer
-from capeval.types import Candidates, ImageId, References
+from capeval.types import Candidates, FloatArray, ImageId, References
 
 __all__ = ["ATTACKS", "GAMED_METRICS", "Attack", "Corpus", "Gamed", "game", "study_gaming"]
 
-# BLEU of a caption without a match is about this far from 0.
+# A smaller difference is none: BLEU of a caption without a match can be this far from 0.
 _SAME = 1e-3
 
 GAMED_METRICS = (
@@ -39,11 +39,11 @@ GAMED_METRICS = (
     Contender(metric=Cider()),
     Contender(metric=CiderD()),
 )
-"""The metrics of the COCO server, ROUGE-1, and CIDEr without its defences."""
+"""The metrics of the COCO server, ROUGE-1, and CIDEr, which has neither clipping nor a length penalty."""
 
 
 class Corpus:
-    """What can be known of references without those of one image: how people write, and how often.
+    """The n-grams of all references: how people write in general, and what the references of an image share.
 
     Args:
         references: The words of each image's references.
@@ -157,7 +157,7 @@ ATTACKS = (
     Attack(name="sure 4-gram, repeated to usual length", knows="references", make=_sure_phrase),
     Attack(name="8 sure 4-grams, one after the other", knows="references", make=_all_phrases),
 )
-"""Repeated confident words, padding, stuffing, and captions that ignore the image."""
+"""Repeated sure words, padding, stuffing, and captions that ignore the image."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +178,7 @@ class Gamed:
 
     @property
     def name(self) -> str:
-        """What the captions are."""
+        """The name of the attack, or that the captions are honest."""
         return "honest captions" if self.attack is None else self.attack.name
 
 
@@ -210,15 +210,15 @@ def game(
     contender_names(contenders)
     if not attacks:
         raise OptionError("there must be at least one attack (got none)")
-    strange = [image for image in references if len(honest.get(image, ())) != 1]
-    if strange or len(honest) != len(references):
-        named = strange or [image for image in honest if image not in references]
-        raise MismatchError(f"{first_few(named)} without references or without exactly one caption")
+    wrong = [image for image in references if len(honest.get(image, ())) != 1]
+    if wrong or len(honest) != len(references):
+        images = wrong or [image for image in honest if image not in references]
+        raise MismatchError(f"{first_few(images)} without references or without exactly one caption")
     texts = [text for group in (*references.values(), *honest.values()) for text in group]
-    known = words_of(texts, tokenizer or Tokenizer())
-    words = {image: [known[text] for text in group] for image, group in references.items()}
+    tokenized = words_of(texts, tokenizer or Tokenizer())
+    words = {image: [tokenized[text] for text in group] for image, group in references.items()}
     corpus = Corpus(words)
-    start = {image: known[honest[image][0]] for image in references}
+    start = {image: tokenized[honest[image][0]] for image in references}
     captions = [start]
     for attack in attacks:
         gamed_captions = {
@@ -246,7 +246,7 @@ def study_gaming(
 
     Args:
         references: The references of each image.
-        honest: Honest captions; one reference of each image, which is then no reference, by default.
+        honest: Honest captions; by default one reference of each image, which is held out.
         images: How many images, at most.
         seed: The seed of the references that are drawn as honest captions.
 
@@ -265,11 +265,9 @@ def _scored(
     references: Mapping[ImageId, Sequence[str]],
     captions: Sequence[Mapping[ImageId, str]],
     contenders: Sequence[Contender],
-) -> list[dict[str, tuple[float, np.ndarray[tuple[int], np.dtype[np.float64]]]]]:
+) -> list[dict[str, tuple[float, FloatArray]]]:
     """The corpus score and the scores of the images, by metric, for each set of captions."""
-    scored: list[dict[str, tuple[float, np.ndarray[tuple[int], np.dtype[np.float64]]]]] = [
-        {} for _ in captions
-    ]
+    scored: list[dict[str, tuple[float, FloatArray]]] = [{} for _ in captions]
     stems: dict[str, str] = {}
     if any(contender.stem for contender in contenders):
         stems = stems_of(
@@ -283,6 +281,6 @@ def _scored(
         prepared = metric.prepare(References(words), tokenizer=WORDS)
         for place, group in enumerate(captions):
             scores = prepared.score(Candidates({image: form(text) for image, text in group.items()}))
-            for name, known in zip(contender.names, metric.names, strict=True):
-                scored[place][name] = (scores.corpus[known], scores.per_image[known])
+            for name, own_name in zip(contender.names, metric.names, strict=True):
+                scored[place][name] = (scores.corpus[own_name], scores.per_image[own_name])
     return scored

@@ -19,22 +19,21 @@ from capeval.metrics.base import Metric, Prepared
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
 from capeval.sampling import generator, orders
 from capeval.studies.checkpoints import Checkpoint
+from capeval.studies.words import WORDS, require_tokens
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike, Signature
 
 __all__ = ["HumanPerformance", "human_performance", "leave_one_out"]
 
-# The captions that are drawn are tokenised already.
-_TOKENS = Tokenizer(kind="none")
 _Progress = Callable[[str], object]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HumanPerformance:
-    """What people score.
+    """The scores of people.
 
     Attributes:
-        references: The number of references of each image; None where it is all captions but one.
+        references: The number of references of each image; None for all captions but one.
         names: The names of the scores.
         draws: The corpus scores: a row a draw (or a round of leave-one-out that has all images), a column
             a name.
@@ -59,14 +58,14 @@ def human_performance(
     draws: int = 5,
     seed: int = 0,
     tokenizer: Tokenizer | None = None,
-    progress: _Progress | None = None,
+    progress: _Progress = lambda _: None,
     checkpoint: str | Path | None = None,
 ) -> tuple[HumanPerformance, ...]:
     """Scores one caption of each image against others of the image, several times.
 
-    A draw orders the captions of each image at random; the first is the candidate and the next are its
-    references, so that within a draw all numbers of references share their candidates, and fewer
-    references are among the more. Captions are tokenised once, all in one batch.
+    A draw puts the captions of each image in random order: the first is the candidate, the next are its
+    references. So within a draw all numbers of references have the same candidates, and a smaller set of
+    references is part of a larger one. Captions are tokenised once, all in one batch.
 
     Args:
         captions: All captions of each image.
@@ -75,15 +74,16 @@ def human_performance(
         draws: How often to draw.
         seed: The seed of the draws.
         tokenizer: How to tokenise; the reference's way by default.
-        progress: Called with what is done next, `draws * len(references)` times.
-        checkpoint: A file that keeps what is done; what it has already is not done again.
+        progress: Called with a description of the next step, `draws * len(references)` times.
+        checkpoint: The file where finished parts are kept; they are not computed again.
 
     Returns:
         A result for each number of references, in the order given.
 
     Raises:
         MismatchError: An image has too few captions.
-        OptionError: An option has a value that it can't have, or a metric is not known.
+        OptionError: An option has a value that is not allowed, or a metric is not known or reads captions
+            as written.
         FormatError: The checkpoint is of other data or options.
     """
     if not references or len(set(references)) < len(references):
@@ -95,18 +95,17 @@ def human_performance(
             checked_integer("references", k, 1)
     checked_integer("draws", draws, 1)
     checked_integer("seed", seed, 0)
-    resolved, pool = resolve(metrics), _Pool(captions, tokenizer)
+    resolved, pool = _resolved(metrics), _Pool(captions, tokenizer)
     pool.require(max((k or 1) for k in references) + 1)
-    done = Checkpoint(checkpoint, pool.key(resolved, f"draws of seed {seed}"))
+    finished = Checkpoint(checkpoint, pool.key(resolved, f"draws of seed {seed}"))
     sums_of: dict[int | None, list[list[FloatArray]]] = {k: [] for k in references}
     for draw in range(draws):
         order = orders([len(texts) for texts in pool.texts], generator(seed, draw))
         for k in references:
-            if progress is not None:
-                progress(f"Draw {draw + 1} of {draws}, {'all other' if k is None else k} references")
+            progress(f"Draw {draw + 1} of {draws}, {'all other' if k is None else k} references")
             end = None if k is None else k + 1
             sums_of[k].append(
-                _summed(done, f"{draw}/{k}", resolved, lambda: pool.split(order, end))  # noqa: B023
+                _summed(finished, f"{draw}/{k}", resolved, lambda: pool.split(order, end))  # noqa: B023
             )
     return tuple(_result(resolved, pool, k, sums, pooled=False, seed=seed) for k, sums in sums_of.items())
 
@@ -116,37 +115,42 @@ def leave_one_out(
     metrics: Iterable[str | Metric] = DEFAULT,
     *,
     tokenizer: Tokenizer | None = None,
-    progress: _Progress | None = None,
+    progress: _Progress = lambda _: None,
     checkpoint: str | Path | None = None,
 ) -> HumanPerformance:
     """Scores every caption of each image against all others of the image.
 
-    In round `i`, the caption at position `i` of each image is its candidate; images with fewer captions
-    have none then, and all of theirs count for document frequencies. `mean` is the score of all rounds'
-    statistics summed: every caption has the same weight.
+    In round `i`, the caption at position `i` of each image is its candidate. An image with fewer captions has
+    no candidate in that round, but its captions count for document frequencies. `mean` is the score of the
+    summed statistics of all rounds: every caption has the same weight.
 
     Args:
         captions: All captions of each image.
         metrics: Names or metric objects.
         tokenizer: How to tokenise; the reference's way by default.
-        progress: Called with what is done next, once a round.
-        checkpoint: A file that keeps what is done; what it has already is not done again.
+        progress: Called with a description of the next step, once a round.
+        checkpoint: The file where finished parts are kept; they are not computed again.
 
     Raises:
-        MismatchError: An image has one caption alone.
-        OptionError: A metric is not known.
+        MismatchError: An image has only one caption.
+        OptionError: A metric is not known, or reads captions as written.
         FormatError: The checkpoint is of other data or options.
     """
-    resolved, pool = resolve(metrics), _Pool(captions, tokenizer)
+    resolved, pool = _resolved(metrics), _Pool(captions, tokenizer)
     pool.require(2)
-    done = Checkpoint(checkpoint, pool.key(resolved, "leave one out"))
+    finished = Checkpoint(checkpoint, pool.key(resolved, "leave one out"))
     rounds = max(len(texts) for texts in pool.texts)
     sums = []
     for position in range(rounds):
-        if progress is not None:
-            progress(f"Caption {position + 1} of {rounds}")
-        sums.append(_summed(done, str(position), resolved, lambda: pool.left_out(position)))  # noqa: B023
+        progress(f"Caption {position + 1} of {rounds}")
+        sums.append(_summed(finished, str(position), resolved, lambda: pool.left_out(position)))  # noqa: B023
     return _result(resolved, pool, None, sums, pooled=True, seed=None)
+
+
+def _resolved(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
+    resolved = resolve(metrics)
+    require_tokens(resolved)
+    return resolved
 
 
 class _Pool:
@@ -174,26 +178,26 @@ class _Pool:
 
     def split(self, orders: list[list[int]], end: int | None) -> tuple[References, Candidates]:
         """The first caption of each order as candidate, and the ones up to `end` as references."""
-        left: dict[ImageId, list[str]] = {}
-        held: dict[ImageId, str] = {}
+        others: dict[ImageId, list[str]] = {}
+        held_out: dict[ImageId, str] = {}
         for image, texts, order in zip(self.image_ids, self.texts, orders, strict=True):
-            held[image] = texts[order[0]]
-            left[image] = [texts[i] for i in order[1:end]]
-        return References(left), Candidates(held)
+            held_out[image] = texts[order[0]]
+            others[image] = [texts[i] for i in order[1:end]]
+        return References(others), Candidates(held_out)
 
     def left_out(self, position: int) -> tuple[References, Candidates]:
         """The caption at a position of each image that has one as candidate, and the others."""
-        left: dict[ImageId, list[str]] = {}
-        held: dict[ImageId, str] = {}
+        others: dict[ImageId, list[str]] = {}
+        held_out: dict[ImageId, str] = {}
         for image, texts in zip(self.image_ids, self.texts, strict=True):
-            left[image] = texts[:position] + texts[position + 1 :]
+            others[image] = texts[:position] + texts[position + 1 :]
             if position < len(texts):
-                held[image] = texts[position]
-        return References(left), Candidates(held)
+                held_out[image] = texts[position]
+        return References(others), Candidates(held_out)
 
 
 def _summed(
-    done: Checkpoint,
+    finished: Checkpoint,
     name: str,
     metrics: Sequence[Metric],
     split: Callable[[], tuple[References, Candidates]],
@@ -202,11 +206,11 @@ def _summed(
 
     def score() -> list[list[float]]:
         references, candidates = split()
-        tokens = TokenizedReferences(references, _TOKENS)
+        tokens = TokenizedReferences(references, WORDS)
         rows = tokens.candidates(candidates)
         return [Prepared(metric, tokens).statistics(rows).sum(axis=0).tolist() for metric in metrics]
 
-    return [np.array(sums) for sums in done.part(name, score)]
+    return [np.array(sums) for sums in finished.part(name, score)]
 
 
 def _result(
@@ -219,7 +223,7 @@ def _result(
     seed: int | None,
 ) -> HumanPerformance:
     by_metric = [np.array(rows) for rows in zip(*sums, strict=True)]
-    # Rounds of leave-one-out that few images have caption enough for say nothing about spread.
+    # Later rounds of leave-one-out, for which some images have too few captions, are not in the spread.
     whole = min(len(texts) for texts in pool.texts) if pooled else len(sums)
     draws = np.hstack(
         [metric.aggregate(rows[:whole]) for metric, rows in zip(metrics, by_metric, strict=True)]

@@ -37,20 +37,21 @@ PAPER_CONTENDERS = (
 
 def words_only(pairs: Sequence[Pair], tokenizer: Tokenizer) -> tuple[Pair, ...]:
     """The pairs with tokens joined by single spaces for sentences; each sentence is tokenised once."""
-    known = words_of((text for pair in pairs for text in _texts(pair)), tokenizer)
-    return tuple(_mapped(pair, known) for pair in pairs)
+    tokenized = words_of((text for pair in pairs for text in _texts(pair)), tokenizer)
+    return tuple(_mapped(pair, tokenized) for pair in pairs)
 
 
 def _texts(pair: Pair) -> tuple[str, ...]:
     return (pair.first, pair.second, *pair.references)
 
 
-def _mapped(pair: Pair, known: Mapping[str, str]) -> Pair:
+def _mapped(pair: Pair, forms: Mapping[str, str]) -> Pair:
+    """The pair with each sentence replaced by its form, such as its stems."""
     return replace(
         pair,
-        first=known[pair.first],
-        second=known[pair.second],
-        references=tuple(known[text] for text in pair.references),
+        first=forms[pair.first],
+        second=forms[pair.second],
+        references=tuple(forms[text] for text in pair.references),
     )
 
 
@@ -107,12 +108,12 @@ class PairScorer:
             prepared = metric.prepare(References(dict(enumerate(references))), tokenizer=WORDS)
             candidates = {place: [pair.first, pair.second] for place, pair in enumerate(pairs)}
             scored = prepared.score(Candidates(candidates)).per_image
-            for name, known in zip(contender.names, metric.names, strict=True):
-                scores[name] = scored[known].reshape(-1, 2)
+            for name, own_name in zip(contender.names, metric.names, strict=True):
+                scores[name] = scored[own_name].reshape(-1, 2)
         return scores
 
     def differences(self, chosen: Sequence[NDArray[np.int64]] | None = None) -> dict[str, FloatArray]:
-        """The score of the first less that of the second, for each pair, by name."""
+        """The score of the first minus that of the second, for each pair, by name."""
         return {name: both[:, 0] - both[:, 1] for name, both in self.scores(chosen).items()}
 
     def draw(self, count: int, *, seed: int = 0) -> list[NDArray[np.int64]]:
@@ -124,8 +125,8 @@ class PairScorer:
         few = min(len(pair.references) for pair in self.pairs)
         if not 1 <= count <= few:
             raise MismatchError(f"the number of references must be from 1 to {few} (got {count})")
-        chance = generator(seed)
-        return [chance.permutation(len(pair.references))[:count] for pair in self.pairs]
+        rng = generator(seed)
+        return [rng.permutation(len(pair.references))[:count] for pair in self.pairs]
 
 
 def _by_image(pairs: Sequence[Pair], references: Sequence[Sequence[str]]) -> dict[ImageId, list[str]]:

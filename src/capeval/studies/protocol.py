@@ -27,7 +27,7 @@ __all__ = [
 
 Difference = Literal["nominal", "interval"]
 _PEOPLE = ("human", "other")
-# How often to draw a caption of another image until one differs; more than enough unless all are the same.
+# How many times to draw a caption of another image until one differs: enough unless all are the same.
 _TRIES = 1000
 
 
@@ -45,7 +45,7 @@ def plan_pairs(
     pair differ in more than case, white space and a full stop: between equal ones there is nothing to choose.
 
     Args:
-        human: Captions by people that are no references, by image; `HC` needs two of an image.
+        human: Captions by people that are not references, by image; `HC` needs two of an image.
         machines: The captions of each machine, by its name and image.
         counts: How many pairs of each of `HC`, `HI`, `HM` and `MM`.
         seed: The seed; the same seed plans the same pairs.
@@ -65,7 +65,7 @@ def plan_pairs(
         if count < 0:
             raise OptionError(f"'counts' must be at least 0 (got {count} for {kind})")
         if count:
-            # A seed for each class: more pairs of one do not change those of another.
+            # Each class has a seed of its own, so that the pairs of one do not change those of another.
             planned += makers[kind](human, machines, count, python_random(seed, kind))
     return tuple(planned)
 
@@ -74,7 +74,7 @@ def _both_correct(
     human: Mapping[ImageId, Sequence[str]],
     machines: Mapping[str, Mapping[ImageId, str]],  # noqa: ARG001
     count: int,
-    chance: random.Random,
+    rng: random.Random,
 ) -> list[Pair]:
     different = {
         image: list({_form(caption): caption for caption in captions}.values())
@@ -83,9 +83,9 @@ def _both_correct(
     images = [image for image, captions in different.items() if len(captions) >= 2]
     _require(images, "HC", "an image with two human captions that differ")
     pairs = []
-    for image in in_turn(images, count, chance):
-        first, second = chance.sample(different[image], 2)
-        pairs.append(_pair(image, "HC", (first, "human"), (second, "human"), chance))
+    for image in in_turn(images, count, rng):
+        first, second = rng.sample(different[image], 2)
+        pairs.append(_pair(image, "HC", (first, "human"), (second, "human"), rng))
     return pairs
 
 
@@ -93,15 +93,15 @@ def _one_incorrect(
     human: Mapping[ImageId, Sequence[str]],
     machines: Mapping[str, Mapping[ImageId, str]],  # noqa: ARG001
     count: int,
-    chance: random.Random,
+    rng: random.Random,
 ) -> list[Pair]:
     images = [image for image, captions in human.items() if captions]
     _require(images if len(images) > 1 else [], "HI", "two images with human captions")
     pairs = []
-    for image in in_turn(images, count, chance):
-        right = chance.choice(list(human[image]))
-        wrong = _of_another(image, right, images, human, chance)
-        pairs.append(_pair(image, "HI", (right, "human"), (wrong, "other"), chance))
+    for image in in_turn(images, count, rng):
+        right = rng.choice(list(human[image]))
+        wrong = _of_another(image, right, images, human, rng)
+        pairs.append(_pair(image, "HI", (right, "human"), (wrong, "other"), rng))
     return pairs
 
 
@@ -110,12 +110,12 @@ def _of_another(
     right: str,
     images: Sequence[ImageId],
     human: Mapping[ImageId, Sequence[str]],
-    chance: random.Random,
+    rng: random.Random,
 ) -> str:
     """A caption of another image that is not the same."""
     for _ in range(_TRIES):
-        other = chance.choice(images)
-        wrong = chance.choice(list(human[other]))
+        other = rng.choice(images)
+        wrong = rng.choice(list(human[other]))
         if other != image and _form(wrong) != _form(right):
             return wrong
     raise MismatchError(f"pairs of class HI need captions of other images that differ from {right!r}")
@@ -125,19 +125,19 @@ def _with_machine(
     human: Mapping[ImageId, Sequence[str]],
     machines: Mapping[str, Mapping[ImageId, str]],
     count: int,
-    chance: random.Random,
+    rng: random.Random,
 ) -> list[Pair]:
     _require(list(machines), "HM", "a machine")
     turns = {}
     for name, captions in machines.items():
         images = [image for image in captions if _unlike(captions[image], human.get(image, ()))]
         _require(images, "HM", f"an image with a human caption and one of {name!r} that differ")
-        turns[name] = iter(in_turn(images, count, chance))
+        turns[name] = iter(in_turn(images, count, rng))
     pairs = []
-    for name in in_turn(list(machines), count, chance):
+    for name in in_turn(list(machines), count, rng):
         image = next(turns[name])
-        person = chance.choice(_unlike(machines[name][image], human[image]))
-        pairs.append(_pair(image, "HM", (person, "human"), (machines[name][image], name), chance))
+        person = rng.choice(_unlike(machines[name][image], human[image]))
+        pairs.append(_pair(image, "HM", (person, "human"), (machines[name][image], name), rng))
     return pairs
 
 
@@ -145,35 +145,35 @@ def _two_machines(
     human: Mapping[ImageId, Sequence[str]],  # noqa: ARG001
     machines: Mapping[str, Mapping[ImageId, str]],
     count: int,
-    chance: random.Random,
+    rng: random.Random,
 ) -> list[Pair]:
     rivals = list(combinations(machines, 2))
     _require(rivals, "MM", "two machines")
     turns = {}
     for first, second in rivals:
-        theirs = machines[second]
+        second_captions = machines[second]
         images = [
             image
             for image, text in machines[first].items()
-            if image in theirs and _unlike(text, [theirs[image]])
+            if image in second_captions and _unlike(text, [second_captions[image]])
         ]
         _require(images, "MM", f"an image with captions of {first!r} and {second!r} that differ")
-        turns[first, second] = iter(in_turn(images, count, chance))
+        turns[first, second] = iter(in_turn(images, count, rng))
     pairs = []
-    for first, second in in_turn(rivals, count, chance):
+    for first, second in in_turn(rivals, count, rng):
         image = next(turns[first, second])
         one, two = (machines[first][image], first), (machines[second][image], second)
-        pairs.append(_pair(image, "MM", one, two, chance))
+        pairs.append(_pair(image, "MM", one, two, rng))
     return pairs
 
 
 def _form(caption: str) -> str:
-    """What makes two captions the same."""
+    """The form in which equal captions are equal: without case, repeated spaces and full stop."""
     return " ".join(caption.casefold().split()).rstrip(" .")
 
 
 def _unlike(caption: str, others: Sequence[str]) -> list[str]:
-    """The others that are not the same caption."""
+    """The captions among `others` that differ from this one."""
     return [other for other in others if _form(other) != _form(caption)]
 
 
@@ -182,10 +182,8 @@ def _require(choices: Sequence[object], kind: str, what: str) -> None:
         raise MismatchError(f"pairs of class {kind} need {what} (got none)")
 
 
-def _pair(
-    image: ImageId, kind: str, one: tuple[str, str], two: tuple[str, str], chance: random.Random
-) -> Pair:
-    first, second = (one, two) if chance.random() < 0.5 else (two, one)
+def _pair(image: ImageId, kind: str, one: tuple[str, str], two: tuple[str, str], rng: random.Random) -> Pair:
+    first, second = (one, two) if rng.random() < 0.5 else (two, one)
     return Pair(
         image=image, kind=kind, first=first[0], second=second[0], first_by=first[1], second_by=second[1]
     )
@@ -213,7 +211,7 @@ def plan_study(
         seed: The seed; the same seed makes the same plan.
 
     Raises:
-        OptionError: An option has a value that it can't have; see `plan_pairs` and `plan_triplets`.
+        OptionError: An option has a value that is not allowed; see `plan_pairs` and `plan_triplets`.
         MismatchError: There are too few captions for what is wanted.
     """
     candidates, references = hold_out_several(captions, held_out, seed=seed)
@@ -249,7 +247,7 @@ def plan_triplets(
     checked_integer("judgements", judgements, 1)
     if per_pair is not None:
         checked_integer("per_pair", per_pair, 1)
-    chance = python_random(seed)
+    rng = python_random(seed)
     planned = []
     for place, pair in enumerate(pairs):
         texts = list(references.get(pair.image, ()))
@@ -258,8 +256,8 @@ def plan_triplets(
             raise MismatchError(
                 f"image {pair.image!r} must have at least {max(wanted, 1)} references (got {len(texts)})"
             )
-        offset = chance.randrange(2)
-        for turn, text in enumerate(chance.sample(texts, wanted)):
+        offset = rng.randrange(2)
+        for turn, text in enumerate(rng.sample(texts, wanted)):
             first_left = (turn + offset) % 2 == 0
             planned.append(
                 Triplet(
@@ -271,18 +269,18 @@ def plan_triplets(
                     judgements=judgements,
                 )
             )
-    chance.shuffle(planned)
+    rng.shuffle(planned)
     return tuple(planned)
 
 
 def majority(judgements: ArrayLike) -> NDArray[np.int64]:
-    """What most people chose, question by question.
+    """The choice of most people for each question.
 
     Args:
         judgements: 1 (first), -1 (second) or 0 (no answer), of shape `(questions, people)`.
 
     Returns:
-        1, -1, or 0 where as many chose each, by question.
+        For each question 1 or -1, or 0 for a tie.
 
     Raises:
         MismatchError: A judgement is something else, or a question has no answer.

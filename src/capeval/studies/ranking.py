@@ -36,7 +36,7 @@ __all__ = [
     "ranks",
 ]
 
-# Each of a batch brings all others of its image along.
+# Limits memory: each reference is scored against all others of its image.
 BATCH = 4_000
 """How many references are scored at a time."""
 
@@ -91,11 +91,11 @@ def rank_references(
     contenders: Sequence[Contender] = PAPER_RANKERS,
     *,
     tokenizer: Tokenizer | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], object] = lambda _: None,
 ) -> Ranking:
     """Scores each reference against the rest of its image (appendix II: each of 48 against 47).
 
-    Document frequencies are those of all references, for all alike.
+    Document frequencies are those of all references.
 
     Args:
         references: At least two captions for each image.
@@ -104,7 +104,7 @@ def rank_references(
         progress: Called now and then with the number of images that are ranked.
 
     Raises:
-        MismatchError: An image has one reference alone.
+        MismatchError: An image has only one reference.
         OptionError: Two contenders have scores of the same name.
         DependencyError: Stems are wanted and snowballstemmer is not installed.
     """
@@ -113,26 +113,25 @@ def rank_references(
     if alone.size:
         image = references.image_ids[alone[0]]
         raise MismatchError(f"every image must have at least two references (got one for image {image!r})")
-    known = words_of((text for texts in references.values() for text in texts), tokenizer or Tokenizer())
-    words = {image: [known[text] for text in texts] for image, texts in references.items()}
+    tokenized = words_of((text for texts in references.values() for text in texts), tokenizer or Tokenizer())
+    words = {image: [tokenized[text] for text in texts] for image, texts in references.items()}
     forms = {False: words}
     if any(contender.stem for contender in contenders):
-        stems = stems_of(known.values())
+        stems = stems_of(tokenized.values())
         forms[True] = {image: [stems[text] for text in texts] for image, texts in words.items()}
-    ready = [
+    counted = [
         (contender, with_frequencies(contender.metric, forms[contender.stem], "all references"))
         for contender in contenders
     ]
     scores: dict[str, list[FloatArray]] = {name: [] for name in names}
     finished = 0
     for images in _batches(references):
-        for contender, metric in ready:
+        for contender, metric in counted:
             by_score = _left_out(metric, [forms[contender.stem][image] for image in images])
             for name, parts in zip(contender.names, by_score, strict=True):
                 scores[name] += parts
         finished += len(images)
-        if progress is not None:
-            progress(finished)
+        progress(finished)
     return Ranking(references=references, scores={name: tuple(parts) for name, parts in scores.items()})
 
 
@@ -161,11 +160,11 @@ def _left_out(metric: Metric, groups: Sequence[Sequence[str]]) -> list[list[Floa
 def ranked(ranking: Ranking, image: ImageId, name: str) -> list[tuple[float, str]]:
     """The references of an image from the best to the worst by a metric, with their scores (Figure 5).
 
-    Of equal ones the first stays first.
+    References with equal scores stay in their order.
 
     Raises:
         MismatchError: The image is not among those ranked.
-        OptionError: The metric is not.
+        OptionError: The metric is not among those that ranked.
     """
     if name not in ranking.scores:
         raise OptionError(f"the metric must be among {', '.join(ranking.scores)} (got {name!r})")
@@ -177,7 +176,7 @@ def ranked(ranking: Ranking, image: ImageId, name: str) -> list[tuple[float, str
 
 
 def ranks(scores: Sequence[FloatArray]) -> FloatArray:
-    """The rank of each reference in its image as a part, 0 for the best and 1 for the worst, all in one row.
+    """The rank of each reference in its image, from 0 for the best to 1 for the worst, in one array.
 
     Equal scores share the mean of their ranks.
 
@@ -193,7 +192,7 @@ def ranks(scores: Sequence[FloatArray]) -> FloatArray:
 
 
 def paper_correlations(ranking: Ranking) -> dict[tuple[str, str], RankCorrelation]:
-    """How alike each metric ranks to CIDEr, and the pair of unigrams of Figure 6.
+    """The rank correlation of each metric with CIDEr, and of CIDEr-1 with CIDEr-D-1 (Figure 6).
 
     Args:
         ranking: The ranking by `PAPER_RANKERS`.

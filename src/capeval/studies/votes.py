@@ -1,4 +1,4 @@
-"""What people answered to the triplets of a plan: votes, winners, and how far people agree."""
+"""People's answers to the triplets of a plan: votes, winners, and agreement."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class PlanVotes:
     """The votes on a plan.
 
     Attributes:
-        pairs: The pairs of the plan, each with the votes of its triplets; a tied triplet is no vote.
+        pairs: The pairs of the plan, each with the votes of its triplets; a tied triplet has no vote.
         winners: For each pair 1 (first), -1 (second) or 0 (a tie).
         agreement: How far people agree, by class and on `all`.
         wins: Who wins against whom.
@@ -119,7 +119,7 @@ def _agreement(
 
 def _alpha(answers: NDArray[np.int64]) -> float | None:
     try:
-        # 0 is no answer.
+        # 0 stands for no answer.
         return krippendorff_alpha(np.where(answers == 0, np.nan, answers))
     except MismatchError:
         return None

@@ -1,9 +1,9 @@
 """Word prediction agreement (Chen et al. 2015, section 4.2, Table II and Figure 3).
 
 People tag an image with the words of their captions. One person's words are measured against those of k
-others: an image where nobody else used the word weighs 1, any other as much as there are captions with the
-word. What the paper leaves to one choice of captions is here the exact expectation over all choices: of the
-person, and of the k others.
+others: an image where nobody else used the word weighs 1, any other image as much as the number of captions
+with the word. The paper draws the person and the k others once; here all numbers are the exact expectations
+over all such draws.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 
 from capeval.checks import checked_integer
 from capeval.errors import MismatchError, OptionError
-from capeval.formats.word_classes import load_word_classes
+from capeval.formats.word_classes import WORD_CLASSES, load_word_classes
 from capeval.messages import first_few, listed
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import FloatArray, ImageId, References, ReferencesLike
 
 __all__ = [
-    "CLASSES",
     "ClassMeans",
     "SystemAgreement",
     "SystemMeans",
@@ -41,9 +40,6 @@ __all__ = [
     "word_counts",
 ]
 
-CLASSES = ("noun", "verb", "adjective")
-"""The classes of words."""
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WordCounts:
@@ -54,7 +50,7 @@ class WordCounts:
         captions: The number of captions of each image.
         words: The words, the most frequent first; ties in alphabetical order.
         counts: The captions with the word: a row a word, a column an image.
-        others: The other words of the captions, which are not counted: rarer ones, most often.
+        others: The words of the captions that are not counted, such as rarer ones.
     """
 
     image_ids: tuple[ImageId, ...]
@@ -156,11 +152,11 @@ def study_words(
 
     Args:
         captions: The captions of each image.
-        classes: The class of each word that has one, or what gives the classes of the words counted.
+        classes: The class of each word that has one, or a function that gives the classes of words.
         words: How many of the most frequent words.
         references: The most references.
         scores: A system's scores, by word and image.
-        progress: Called with what is done next, `references + 1` times.
+        progress: Called with a description of the next step, `references + 1` times.
 
     Raises:
         MismatchError: An image has too few captions, or scores do not fit the captions.
@@ -184,7 +180,7 @@ def class_means(people: WordAgreement, classes: Mapping[str, str]) -> dict[str, 
     """The means over all words, and over those of each class."""
     model = model_precision(people.recall, people.references)
     means = {}
-    for name in ("all", *CLASSES):
+    for name in ("all", *WORD_CLASSES):
         rows = [row for row, word in enumerate(people.words) if name in ("all", classes.get(word))]
 
         def mean(values: FloatArray, rows: list[int] = rows) -> float | None:
@@ -206,7 +202,7 @@ def system_means(
     """The means over all words that a system is compared on, and over those of each class that has some."""
     human = dict(zip(people.words, people.precision.tolist(), strict=True))
     means = {}
-    for name in ("all", *CLASSES):
+    for name in ("all", *WORD_CLASSES):
         words = [word for word in system.precision if name in ("all", classes.get(word))]
         if words:
             means[name] = SystemMeans(
@@ -237,7 +233,7 @@ def word_counts(
 
     Raises:
         MismatchError: A word never occurs, or an image has 256 captions or more.
-        OptionError: There is no word, or a word is there twice.
+        OptionError: There is no word, or a word occurs twice.
     """
     captions = captions if isinstance(captions, References) else References(captions)
     if int(captions.counts.max()) > 255:
@@ -269,7 +265,7 @@ def _chosen(words: int | Sequence[str], frequency: Counter[str]) -> list[str]:
         raise OptionError("'words' must be a list of different words, at least one")
     missing = [word for word in words if not frequency[word]]
     if missing:
-        raise MismatchError(f"every word must occur in the captions ({missing[0]!r} never does)")
+        raise MismatchError(f"every word must occur in the captions (got {missing[0]!r}, which never does)")
     return sorted(words, key=lambda word: (-frequency[word], word))
 
 
@@ -308,7 +304,7 @@ def model_precision(p: FloatArray, references: int = 4) -> FloatArray:
         references: k, 1 or more.
 
     Raises:
-        OptionError: An argument has a value that it can't have.
+        OptionError: An argument has a value that is not allowed.
     """
     k = checked_integer("references", references, 1)
     p = np.asarray(p, dtype=np.float64)
@@ -351,7 +347,7 @@ def precision_at_recall(
         if word not in scores:
             continue
         if word not in recall:
-            raise MismatchError(f"every word with scores must have a recall to reach ({word!r} has none)")
+            raise MismatchError(f"every word with scores must have a recall to reach (got none for {word!r})")
         ranking = _ranking(word, scores[word], columns)
         having = counts.counts[row].astype(np.float64)
         positive = k * having / counts.captions
@@ -379,9 +375,9 @@ def _ignored(counts: WordCounts, scores: Mapping[str, Mapping[ImageId, float]]) 
 
 def _ranking(word: str, scores: Mapping[ImageId, float], columns: Mapping[ImageId, int]) -> FloatArray:
     """A score for each image; minus infinity where there is none."""
-    strangers = [image for image in scores if image not in columns]
-    if strangers:
-        raise MismatchError(f"scores of {word!r}: {first_few(strangers)} not among the images with captions")
+    unknown = [image for image in scores if image not in columns]
+    if unknown:
+        raise MismatchError(f"scores of {word!r}: {first_few(unknown)} not among the images with captions")
     ranking = np.full(len(columns), -np.inf)
     ranking[[columns[image] for image in scores]] = list(scores.values())
     if np.isnan(ranking).any() or np.isposinf(ranking).any():
@@ -396,7 +392,7 @@ def _precision_reached(
     ranked = ranking[order]
     ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     true, false = (np.cumsum(weights[order])[ends] for weights in (positive, negative))
-    # The last end has all of the weight, however sums are rounded.
+    # The tolerance makes sure that rounding does not keep the last end from being reached.
     reached = np.flatnonzero(true >= recall * true[-1] * (1 - 1e-12))[0]
     return float(true[reached] / (true[reached] + false[reached]))
 
@@ -404,7 +400,7 @@ def _precision_reached(
 def _patterns(
     counts: WordCounts,
 ) -> list[tuple[int, FloatArray, FloatArray, FloatArray]]:
-    """For each word, how many images have each pair of captions and captions with the word."""
+    """For each word, how many images have so many captions and so many of them with the word."""
     most = int(counts.captions.max()) + 1
     patterns: list[tuple[int, FloatArray, FloatArray, FloatArray]] = []
     for row, having in enumerate(counts.counts):

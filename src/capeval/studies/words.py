@@ -1,4 +1,4 @@
-"""Shared by the studies of metrics: sentences as words or stems, and the metrics that take either."""
+"""Shared by the studies of metrics: sentences as words or stems, and metrics that score either."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from capeval.metrics.base import Metric
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
 from capeval.types import ImageId, References
 
-__all__ = ["WORDS", "Contender", "contender_names", "stems_of", "with_frequencies", "words_of"]
+__all__ = [
+    "WORDS",
+    "Contender",
+    "contender_names",
+    "require_tokens",
+    "stems_of",
+    "with_frequencies",
+    "words_of",
+]
 
 WORDS = Tokenizer(kind="none")
 """For sentences that are words joined by single spaces already."""
@@ -22,8 +30,8 @@ class Contender:
 
     Attributes:
         metric: The metric; each of its scores is studied on its own.
-        stem: Whether it scores stems in place of words. CIDEr stems by itself.
-        name: The name of a metric with one score; the name of that score by default.
+        stem: Whether it scores stems instead of words. CIDEr makes stems itself.
+        name: A name for a metric with one score; by default the name of that score.
     """
 
     metric: Metric
@@ -40,8 +48,10 @@ def contender_names(contenders: Sequence[Contender]) -> tuple[str, ...]:
     """The names of all scores.
 
     Raises:
-        OptionError: There is none, a name occurs twice, or a metric of several scores has one name.
+        OptionError: There is none, a name occurs twice, a metric of several scores has one name, or a
+            metric reads captions as written.
     """
+    require_tokens(contender.metric for contender in contenders)
     names = [name for contender in contenders for name in contender.names]
     if not names or len(set(names)) < len(names):
         raise OptionError(f"contenders must have different names, at least one (got {', '.join(names)})")
@@ -49,6 +59,21 @@ def contender_names(contenders: Sequence[Contender]) -> tuple[str, ...]:
         if len(contender.names) < len(contender.metric.names):
             raise OptionError(f"a metric of several scores can't have one name (got {contender.name!r})")
     return tuple(names)
+
+
+def require_tokens(metrics: Iterable[Metric]) -> None:
+    """Checks that metrics read tokens: a study that tokenises its captions once has no others to give.
+
+    Raises:
+        OptionError: A metric reads captions as written.
+    """
+    for metric in metrics:
+        if metric.reads != "tokens":
+            shown = ", ".join((metric.family, *metric.options()))
+            raise OptionError(
+                "'metrics' must read tokens, since this study scores captions that are tokenised once"
+                f" (got {shown}, which reads captions as written)"
+            )
 
 
 def words_of(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:
@@ -61,8 +86,8 @@ def words_of(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:
 def stems_of(texts: Iterable[str]) -> dict[str, str]:
     """Each different text of `words_of` with the stems of its words: those that CIDEr compares.
 
-    CIDEr's own stems stay inside the native module, which compares and never shows them. What gives stems
-    to metrics that have none is therefore snowballstemmer, of the same algorithm.
+    The native module does not return CIDEr's stems, so other metrics get theirs from snowballstemmer, which
+    has the same algorithm.
 
     Raises:
         DependencyError: snowballstemmer is not installed.
@@ -79,10 +104,10 @@ def stems_of(texts: Iterable[str]) -> dict[str, str]:
 
 
 def with_frequencies(metric: Metric, corpus: Mapping[ImageId, Sequence[str]], name: str) -> Metric:
-    """The metric with the document frequencies of a corpus of words, where it takes them from references.
+    """The metric with the document frequencies of a corpus, if it would count them in the references.
 
     Args:
-        metric: Any metric; one that uses no document frequencies, or brings its own, stays as it is.
+        metric: Any metric; one that uses no document frequencies, or has its own, is returned unchanged.
         corpus: The words of each image's captions.
         name: What to call the corpus in signatures.
     """

@@ -1,1 +1,1 @@
-"""Who may ask for what: users' own pages, and tokens of the API."""
+"""Accounts: users' own pages, and tokens of the API."""

@@ -1,4 +1,4 @@
-"""How allauth behaves on this server, where its settings don't say it."""
+"""What allauth does differently on this server, where it has no setting for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
-    """Says when mail can't be sent, whoever it is for; counts failed logins of a user wherever made."""
+    """Answers 503 when mail can't be sent; counts failed logins by user, not by host."""
 
     def send_mail(self, template_prefix: str, email: str, context_: dict[str, Any]) -> None:
         """Sends mail.
@@ -33,6 +33,6 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
             raise ImmediateHttpResponse(answer) from error
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        # allauth's own begins with the request's host and port, of which a client can invent thousands.
+        # allauth's own key begins with the request's host and port, which a client can vary at will.
         login: str = credentials.get("email") or credentials.get("username") or ""
         return login.lower()

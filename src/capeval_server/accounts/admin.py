@@ -18,7 +18,7 @@ __all__ = ["FactorAdmin", "TokenAdmin"]
 
 @admin.register(Token)
 class TokenAdmin(Seen):
-    """Tokens: which there are, and an end to them; never what tells one, not even its digest."""
+    """Tokens, which can be revoked. Neither a token nor its digest is shown."""
 
     list_display = ("name", "user", "scope", "created", "expires", "revoked")
     list_filter = ("scope", ("revoked", admin.EmptyFieldListFilter), "created")
@@ -28,16 +28,16 @@ class TokenAdmin(Seen):
     actions = ("revoke",)
 
     def has_delete_permission(self, request: HttpRequest, obj: Token | None = None) -> bool:
-        """Who may, deletes tokens: without its row, a token is worthless too."""
+        """Whoever has the permission; a deleted token is not valid any more."""
         return admin.ModelAdmin.has_delete_permission(self, request, obj)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """Nobody searches for digests, which would tell them letter by letter."""
+        """No lookups by digest: they would reveal it letter by letter."""
         return not lookup.startswith("digest") and super().lookup_allowed(lookup, value, request)
 
     @admin.action(description="Revoke", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> None:
-        """Makes tokens worthless from now on."""
+        """Revokes tokens."""
         number = queryset.filter(revoked=None).update(revoked=timezone.now())
         self.message_user(request, f"{number} revoked.")
 
@@ -57,9 +57,9 @@ class FactorAdmin(Seen):
     fields = readonly_fields = list_display
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Who may, deletes factors."""
+        """Whoever has the permission."""
         return admin.ModelAdmin.has_delete_permission(self, request, obj)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """Nobody searches for secrets."""
+        """No lookups by secret."""
         return not lookup.startswith("data") and super().lookup_allowed(lookup, value, request)

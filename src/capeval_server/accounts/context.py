@@ -1,4 +1,4 @@
-"""What all pages are told."""
+"""Variables of all templates."""
 
 from __future__ import annotations
 

@@ -27,10 +27,10 @@ class TokenForm(forms.Form):
     """Says what a new token is to be."""
 
     name = forms.CharField(
-        max_length=100, help_text="To know it by, such as the machine that will use it.", strip=True
+        max_length=100, help_text="To recognise it, such as the machine that will use it.", strip=True
     )
     scope = forms.ChoiceField(
-        label="What it is good for",
+        label="What it allows",
         choices=Token.Scope.choices,
         initial=Token.Scope.SUBMIT,
         widget=forms.RadioSelect,

@@ -19,7 +19,7 @@ class Token(models.Model):
     """Lets a program act for a user, within its scope."""
 
     class Scope(models.TextChoices):
-        """What a token is good for."""
+        """What a token allows."""
 
         READ = "read", "see own submissions"
         SUBMIT = "submit", "see own submissions, submit, and change what stands on the leaderboard"
@@ -45,7 +45,7 @@ class Token(models.Model):
 
     @classmethod
     def issue(cls, user_id: int, name: str, scope: str, *, days: int = 365) -> str:
-        """Makes a token and returns its text, which can't be had again."""
+        """Makes a token and returns its text, which is not stored."""
         text = PREFIX + secrets.token_urlsafe(32)
         expires = timezone.now() + timedelta(days=days)
         cls.objects.create(user_id=user_id, name=name, scope=scope, digest=_digest(text), expires=expires)
@@ -58,7 +58,7 @@ class Token(models.Model):
         return valid.filter(digest=_digest(text)).select_related("user").first()
 
     def revoke(self) -> None:
-        """Makes the token worthless from now on."""
+        """Ends the token's validity now."""
         self.revoked = timezone.now()
         self.save(update_fields=["revoked"])
 

@@ -1,4 +1,4 @@
-"""Users' own pages beside allauth's: the profile, tokens of the API, the end of an account."""
+"""Users' own pages besides allauth's: the profile, tokens of the API, deleting the account."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["urlpatterns"]
 
 
 def _user(request: HttpRequest) -> User:
-    """Who asks; the views here answer nobody who has not logged in."""
+    """The user of the request. The views here only answer users who are logged in."""
     return cast(User, request.user)
 
 
@@ -50,7 +50,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
             with transaction.atomic():
                 made = Token.issue(_user(request).pk, given["name"], given["scope"], days=given["days"])
         except IntegrityError:
-            form.add_error("name", "You have a token of this name already.")
+            form.add_error("name", "You already have a token with this name.")
         else:
             form = TokenForm()
     shown = _user(request).tokens.filter(revoked=None).order_by("-created", "-pk")

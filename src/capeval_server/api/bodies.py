@@ -1,4 +1,4 @@
-"""JSON that is sent to the API."""
+"""Reads JSON in requests to the API."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["TextParser"]
 
 
 class TextParser(Parser):
-    """Takes JSON whose strings are text: half a character is none, and no database keeps it."""
+    """Refuses JSON with lone surrogates, which no database stores."""
 
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
-        """What was sent.
+        """The content.
 
         Raises:
-            ValueError: It is no JSON, or has a lone surrogate in it.
+            ValueError: It is not JSON, or has a lone surrogate in it.
         """
         found = super().parse_body(request)
         json.dumps(found, ensure_ascii=False).encode()

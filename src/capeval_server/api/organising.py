@@ -1,4 +1,4 @@
-"""The API of organisers: what their pages do that programs do too. For anybody else nothing is found."""
+"""The API of organisers. It answers 404 to everybody else."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.http import FileResponse, HttpRequest
 from django.shortcuts import get_object_or_404
-from ninja import Path, Query, Router, Schema
+from ninja import Query, Router, Schema
 
-from capeval_server.accounts.models import Token
+from capeval_server.api.addresses import Number, Slug
 from capeval_server.api.schemas import Problem
-from capeval_server.api.tokens import Bearer, token_of
+from capeval_server.api.tokens import ORGANISE, token_of
 from capeval_server.challenges.access import organised
 from capeval_server.challenges.models import Challenge
 from capeval_server.organising import moderation, overview
@@ -22,10 +22,7 @@ from capeval_server.submissions.models import Submission
 
 __all__ = ["router"]
 
-router = Router(auth=Bearer(Token.Scope.ORGANISE), tags=["organisers"])
-_Slug = Annotated[str, Path(max_length=50, pattern="^[A-Za-z0-9_-]+$")]
-# What every database has for the number of a row.
-_Number = Annotated[int, Path(ge=1, le=2**63 - 1)]
+router = Router(auth=ORGANISE, tags=["Organising"])
 _MOST = 200
 
 
@@ -52,34 +49,34 @@ class OrganisedSubmissions(Schema):
 
 
 class Mark(Schema):
-    """What an organiser says of a submission; the team sees the reason."""
+    """A mark on a submission; the team sees the reason."""
 
     mark: Literal["", "flagged", "hidden"]
     reason: str = ""
 
 
 class Again(Schema):
-    """Which submissions are to be scored again: all or the failed ones, of one phase or of all."""
+    """Which submissions to score again: all or only failed ones, of one phase or of all."""
 
     phase: str | None = None
     failed: bool = True
 
 
-class Number(Schema):
-    """How many."""
+class Rerun(Schema):
+    """How many submissions will be scored again."""
 
     submissions: int
 
 
 class More(Schema):
-    """What a team may submit beyond a phase's quota."""
+    """How many submissions a team may make beyond a phase's quota."""
 
     per_day: int = 0
     total: int = 0
 
 
 class PhaseUse(Schema):
-    """What a team used of a phase's quota, of how much."""
+    """A team's use of a phase's quota."""
 
     phase: str
     today: int
@@ -125,7 +122,7 @@ def _shown(submission: Submission) -> dict[str, Any]:
 @router.get("/submissions", response={200: OrganisedSubmissions, 404: Problem})
 def submissions(
     request: HttpRequest,
-    slug: _Slug,
+    slug: Slug,
     state: Literal["waiting", "running", "scored", "failed", "withdrawn"] | None = None,
     start: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> Any:
@@ -141,15 +138,15 @@ def submissions(
     "/submissions/{submission_id}/rerun",
     response={200: OrganisedSubmission, (403, 404, 409): Problem},
 )
-def rerun(request: HttpRequest, slug: _Slug, submission_id: UUID) -> Any:
+def rerun(request: HttpRequest, slug: Slug, submission_id: UUID) -> Any:
     """Has a submission scored again."""
     challenge = organised(_user(request), slug)
     moderation.rerun(_user(request), challenge, _submission(challenge, submission_id))
     return _shown(_submission(challenge, submission_id))
 
 
-@router.post("/rerun", response={200: Number, (403, 404): Problem})
-def rerun_many(request: HttpRequest, slug: _Slug, which: Again) -> Any:
+@router.post("/rerun", response={200: Rerun, (403, 404): Problem})
+def rerun_many(request: HttpRequest, slug: Slug, which: Again) -> Any:
     """Has many submissions scored again."""
     challenge = organised(_user(request), slug)
     named = which.phase is not None and "\0" not in which.phase
@@ -161,7 +158,7 @@ def rerun_many(request: HttpRequest, slug: _Slug, which: Again) -> Any:
     "/submissions/{submission_id}/mark",
     response={200: OrganisedSubmission, (403, 404, 409): Problem},
 )
-def mark(request: HttpRequest, slug: _Slug, submission_id: UUID, wanted: Mark) -> Any:
+def mark(request: HttpRequest, slug: Slug, submission_id: UUID, wanted: Mark) -> Any:
     """Flags or hides a submission with a reason, or takes the mark off."""
     challenge = organised(_user(request), slug)
     found = _submission(challenge, submission_id)
@@ -170,7 +167,7 @@ def mark(request: HttpRequest, slug: _Slug, submission_id: UUID, wanted: Mark) -
 
 
 @router.get("/teams", response={200: OrganisedTeams, (403, 404): Problem})
-def teams(request: HttpRequest, slug: _Slug, start: Annotated[int, Query(ge=0, le=10**9)] = 0) -> Any:
+def teams(request: HttpRequest, slug: Slug, start: Annotated[int, Query(ge=0, le=10**9)] = 0) -> Any:
     """All teams, 200 of them from a start, with their use of quotas."""
     challenge = organised(_user(request), slug)
     found = challenge.teams.prefetch_related("memberships__user").order_by("name")
@@ -188,8 +185,8 @@ def _shown_team(found: overview.TeamUse) -> dict[str, Any]:
     "/teams/{team_id}/raises/{phase}",
     response={200: OrganisedTeam, (403, 404, 409): Problem},
 )
-def raise_quota(request: HttpRequest, slug: _Slug, team_id: _Number, phase: _Slug, more: More) -> Any:
-    """Gives a team submissions beyond a phase's quota; 0 and 0 take back what it was given."""
+def raise_quota(request: HttpRequest, slug: Slug, team_id: Number, phase: Slug, more: More) -> Any:
+    """Sets how many submissions a team may make beyond a phase's quota; 0 and 0 remove what it was given."""
     challenge = organised(_user(request), slug)
     team = get_object_or_404(challenge.teams.prefetch_related("memberships__user"), pk=team_id)
     chosen = get_object_or_404(challenge.phases, name=phase)
@@ -198,7 +195,7 @@ def raise_quota(request: HttpRequest, slug: _Slug, team_id: _Number, phase: _Slu
 
 
 @router.get("/export", response={200: None, (403, 404): Problem})
-def export_all(request: HttpRequest, slug: _Slug) -> Any:
+def export_all(request: HttpRequest, slug: Slug) -> Any:
     """Everything of the challenge, as a zip."""
     challenge = organised(_user(request), slug)
     name = f"{challenge.slug}.zip"

@@ -1,4 +1,4 @@
-"""What the API answers where something is wrong."""
+"""The API's answers to errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["answer_problems"]
 
 
 def answer_problems(api: NinjaAPI) -> None:
-    """Has an API say what is wrong."""
+    """Registers the answers to errors."""
     for kind, status in {**STATUSES, PermissionDenied: 403}.items():
         api.add_exception_handler(kind, partial(_tell, api, status))
     for kind in PASSING:

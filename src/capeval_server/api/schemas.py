@@ -1,4 +1,4 @@
-"""What the API takes and gives."""
+"""What the API takes and returns."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Problem(Schema):
 
 
 class ReferenceSetAnswer(Schema):
-    """References: of private ones the name alone."""
+    """A reference set. The references themselves are not in the API."""
 
     name: str
     public: bool
@@ -110,14 +110,14 @@ class ChallengeList(Schema):
 
 
 class TeamChoice(Schema):
-    """How to join: a new team's name, the code of a team, or neither to take part alone."""
+    """How to join: the name of a new team, the code of a team, or neither to take part alone."""
 
     name: str | None = None
     code: str | None = None
 
 
 class TeamAnswer(Schema):
-    """One's own team; whoever has its code can join it, so tokens that only read are not told it."""
+    """Your team. With its code others can join it, so `code` is null for tokens of scope `read`."""
 
     name: str
     code: str | None
@@ -133,7 +133,7 @@ class QuotaAnswer(Schema):
 
 
 class ScoreAnswer(Schema):
-    """A number: of all images where no subset is named, with its 95% bootstrap interval."""
+    """A score with its 95% bootstrap interval; of all images if `subset` is empty."""
 
     subset: str
     name: str
@@ -143,7 +143,7 @@ class ScoreAnswer(Schema):
 
 
 class ResultAnswer(Schema):
-    """What a metric gave with a version of references, or why it gave nothing."""
+    """The scores of a metric by a version of references, or why it failed."""
 
     split: str
     references: str
@@ -179,7 +179,7 @@ class SubmissionWithResults(SubmissionAnswer):
 
 
 class SubmissionList(Schema):
-    """Submissions of one's own teams, the latest first."""
+    """Submissions of your teams, the latest first."""
 
     submissions: list[SubmissionAnswer]
 
@@ -197,13 +197,13 @@ class ImageScoresAnswer(Schema):
 
 
 class Standing(Schema):
-    """Whether a submission stands on the leaderboard."""
+    """Whether a submission is on the leaderboard."""
 
     stands: bool
 
 
 class LeaderboardQuestion(Schema):
-    """What a leaderboard is asked for."""
+    """Which leaderboard to return, and how."""
 
     split: str
     references: str
@@ -217,10 +217,10 @@ class LeaderboardQuestion(Schema):
 
 
 class LeaderboardRow(Schema):
-    """A submission that stands, or a human baseline, which has no rank.
+    """A submission on the leaderboard, or a human baseline, which has no rank.
 
-    `intervals` are 95% bootstrap intervals. `p_value` is of there being no difference to the next row in the
-    score that is sorted by (paired bootstrap); below 0.05 the two differ.
+    `intervals` are 95% bootstrap intervals. `p_value` tests the difference to the next row in the score that
+    the rows are sorted by (paired bootstrap); below 0.05 it is significant.
     """
 
     rank: int | None
@@ -240,7 +240,7 @@ class LeaderboardRow(Schema):
 
 
 class LeaderboardAnswer(Schema):
-    """A leaderboard, or a page of it; `current` tells whether `version` of the references counts now."""
+    """A leaderboard, or a page of it; `current` says whether `version` is the current version."""
 
     challenge: str
     phase: str
@@ -275,7 +275,7 @@ class WorkerAnswer(Schema):
 
 
 class JobsAnswer(Schema):
-    """What waits and what is being scored; `expected_wait` is in seconds, and null if nobody can tell."""
+    """The queue; `expected_wait` is in seconds, and null if it is not known."""
 
     waiting: int
     running: int

@@ -1,4 +1,4 @@
-"""Who asks the API, by a token and its scope."""
+"""Authorises requests to the API by a token and its scope."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from ninja.security import HttpBearer
 
 from capeval_server.accounts.models import Token
 
-__all__ = ["Bearer", "token_of"]
+__all__ = ["ORGANISE", "READ", "SUBMIT", "Bearer", "token_of"]
 
-# Each is good for what those before it are, too.
+# Each scope includes those before it.
 _SCOPES = [Token.Scope.READ, Token.Scope.SUBMIT, Token.Scope.ORGANISE]
 
 
 class Bearer(HttpBearer):
-    """Lets in who has a token with a scope, or with one that has all of it."""
+    """Accepts tokens with a scope, or with one that includes it."""
 
     def __init__(self, scope: Token.Scope) -> None:
         super().__init__()
         self._scopes = _SCOPES[_SCOPES.index(scope) :]
 
     def authenticate(self, request: HttpRequest, token: str) -> Token | None:
-        """The token, if there is such a one."""
+        """The valid token with that text, if there is one."""
         found = Token.of_text(token)
         if found is not None and found.scope not in self._scopes:
             wanted = " or ".join(repr(str(scope)) for scope in self._scopes)
@@ -31,6 +31,9 @@ class Bearer(HttpBearer):
 
 
 def token_of(request: HttpRequest) -> Token:
-    """The token that was let in."""
+    """The token of the request."""
     token: Token = request.auth  # type: ignore[attr-defined]
     return token
+
+
+READ, SUBMIT, ORGANISE = map(Bearer, _SCOPES)

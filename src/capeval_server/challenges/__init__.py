@@ -1,1 +1,1 @@
-"""What a challenge is, and making one from files."""
+"""Challenges: their tables, and the definition files."""

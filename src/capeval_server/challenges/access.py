@@ -27,7 +27,7 @@ def organised(user: AbstractBaseUser | AnonymousUser, slug: str) -> Challenge:
     """The challenge with a name, for one of its organisers.
 
     Raises:
-        NotFoundError: There is none, or the user does not organise it.
+        NotFoundError: There is none, or the user is not an organiser of it.
     """
     challenge = organised_by(user).filter(slug=slug).first()
     if challenge is None:

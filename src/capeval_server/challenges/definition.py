@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from capeval.checks import checked_choice
 from capeval.errors import OptionError
 from capeval.metrics import DEFAULT, METRICS
-from capeval_server.challenges.models import ALGORITHM, IMAGE_ID
+from capeval_server.challenges.models import ALGORITHM, IMAGE_ID, MOST_IN_ALL, MOST_PER_DAY
 from capeval_server.challenges.names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.errors import ChallengeError
 
@@ -95,8 +95,8 @@ class Phase(_Part):
     opens: AwareDatetime
     closes: AwareDatetime
     splits: Annotated[list[str], Field(min_length=1)]
-    quota_per_day: Annotated[int, Field(ge=1, le=10_000)]
-    quota_total: Annotated[int, Field(ge=1, le=1_000_000)]
+    quota_per_day: Annotated[int, Field(ge=1, le=MOST_PER_DAY)]
+    quota_total: Annotated[int, Field(ge=1, le=MOST_IN_ALL)]
     leaderboard: Literal["public", "after", "hidden"] = "public"
 
     @model_validator(mode="after")
@@ -166,7 +166,7 @@ def _different(what: str, names: list[str]) -> None:
 
 def _no_page(what: str, name: str, pages: frozenset[str]) -> None:
     if name in pages:
-        raise ValueError(f"{what} must not be {', '.join(sorted(pages))} (got {name!r})")
+        raise ValueError(f"{what} must not be any of {', '.join(sorted(pages))} (got {name!r})")
 
 
 def _shown(time: datetime) -> str:

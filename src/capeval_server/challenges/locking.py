@@ -1,4 +1,4 @@
-"""The order in which rows are locked, so that none who lock them wait for each other.
+"""The order in which rows are locked, which prevents deadlocks.
 
 References come first, then a challenge, a team, a submission. All are locked without their keys: rows that
 point to them can be written meanwhile.
@@ -21,25 +21,25 @@ Row = TypeVar("Row", bound=Model)
 
 
 def lock_references(sets: QuerySet[ReferenceSet]) -> list[ReferenceSet]:
-    """Keeps reference sets as they are until the end of the transaction.
+    """Locks reference sets until the end of the transaction.
 
-    Who writes scores and who changes references come one after the other by this.
+    Transactions that write scores and those that change references wait for each other here.
     """
     return list(sets.order_by("pk").select_for_update(of=("self",), no_key=True))
 
 
 @contextmanager
 def held(challenge: Challenge) -> Iterator[Challenge]:
-    """The challenge as it is now, which nobody else changes until the end, nor its references."""
+    """The challenge as it is now. It and its references are locked until the end."""
     with transaction.atomic():
         lock_references(ReferenceSet.objects.filter(split__challenge=challenge))
         yield Challenge.objects.select_for_update(no_key=True).get(pk=challenge.pk)
 
 
 def put(rows: Manager[Row], values: Mapping[str, Any], **key: Any) -> Row:
-    """The row with a key, which has some values from now on; made where there is none.
+    """Updates the row with a key, or makes it.
 
-    Other than Django's `update_or_create`, it locks no key: rows that point to this one can be written
+    Unlike Django's `update_or_create`, it locks no key: rows that point to this one can be written
     meanwhile, and none waits for the other.
     """
     row, made = rows.get_or_create(defaults=values, **key)

@@ -11,8 +11,21 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-__all__ = ["Challenge", "Phase", "ReferenceSet", "ReferenceVersion", "Split", "Subset"]
+__all__ = [
+    "ALGORITHM",
+    "IMAGE_ID",
+    "MOST_IN_ALL",
+    "MOST_PER_DAY",
+    "Challenge",
+    "Phase",
+    "ReferenceSet",
+    "ReferenceVersion",
+    "Split",
+    "Subset",
+]
 
+# The most submissions that a quota may allow, and that a team may be given beyond it.
+MOST_PER_DAY, MOST_IN_ALL = 10_000, 1_000_000
 ALGORITHM = "<alg>"
 IMAGE_ID = re.compile(r"\{id(?::0?([0-9]{1,2}))?\}")
 
@@ -55,7 +68,7 @@ class Split(models.Model):
         return IMAGE_ID.sub(lambda found: text.zfill(int(found[1] or 0)), self.image_url)
 
     def algorithm(self, filename: str) -> str | None:
-        """The algorithm that a result file's name names; none if it is not a result file of this split."""
+        """The algorithm in the name of a result file; none if it is not a result file of this split."""
         pattern = re.escape(self.results).replace(re.escape(ALGORITHM), r"([A-Za-z0-9._-]{1,64})")
         match = re.fullmatch(pattern, filename, re.ASCII)
         return match[1] if match else None
@@ -100,7 +113,7 @@ class Subset(models.Model):
 
 
 class Phase(models.Model):
-    """A time in which results of some splits can be submitted, so and so often."""
+    """A time in which results of some splits can be submitted, up to a quota."""
 
     class Leaderboard(models.TextChoices):
         """Who sees the leaderboard, and when."""

@@ -1,4 +1,4 @@
-"""Names that a challenge or a phase can't have, as addresses of pages have them."""
+"""Names that challenges and phases can't have, since addresses of pages begin with them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Jobs: what is to be done apart from requests, and the workers that do it. What is done is in handlers."""
+"""Jobs: work that is done outside of requests, and the workers that do it. Handlers say how."""

@@ -1,4 +1,4 @@
-"""What does jobs: one handler for each kind. Other rooms register theirs when Django starts."""
+"""Handlers, which do the jobs: one for each kind. Other rooms register theirs when Django starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Handler", "handlers", "recurring", "register"]
 
 
 class Handler(AbstractContextManager["Handler"], ABC):
-    """Does all jobs of one kind, one after the other, as long as its worker runs.
+    """Does the jobs of one kind, one after the other, while its worker runs.
 
     Attributes:
         kind: The kind.
@@ -25,11 +25,11 @@ class Handler(AbstractContextManager["Handler"], ABC):
     every: ClassVar[timedelta | None] = None
 
     def __exit__(self, *_: object) -> None:
-        """Ends what the handler keeps between jobs; by default, nothing."""
+        """Releases what the handler keeps between jobs; by default, nothing."""
 
     @abstractmethod
     def run(self, job: Job, renew: Callable[[], None]) -> None:
-        """Does a job, and calls `leases.finish` in the transaction that writes what it gave.
+        """Does a job, and calls `leases.finish` in the transaction that writes the result.
 
         Args:
             job: A job that the worker holds.
@@ -58,7 +58,7 @@ _REGISTERED: dict[str, type[Handler]] = {}
 
 
 def register(handler: type[Handler]) -> None:
-    """Has workers do the jobs of a handler's kind."""
+    """Registers a handler, so that workers do the jobs of its kind."""
     _REGISTERED[handler.kind] = handler
 
 

@@ -1,7 +1,7 @@
-"""Who has a job, and how that ends: so no job is lost, and none is done twice.
+"""Leases of jobs, by which no job is lost and none is done twice.
 
-It is all in the tables. A worker may be killed at any point: its lease runs out, and another takes the job.
-A worker that comes back late no longer holds the lease, and writes nothing.
+Leases are rows of the database. A worker may be killed at any point: its lease runs out, and another takes
+the job. A worker that comes back late no longer holds the lease, and writes nothing.
 
 A job's row is locked after the rows that the job changes. So `wait` and `give_up` of a handler come first,
 and are undone if the lease turns out to be lost.
@@ -53,7 +53,7 @@ def enqueue(*jobs: Job) -> None:
 
 
 def cancel(kind: str, subject: str) -> None:
-    """Takes a job away, if there is one; its worker loses it."""
+    """Deletes a job, if there is one; its worker loses it."""
     Job.objects.filter(kind=kind, subject=subject).delete()
 
 
@@ -93,7 +93,7 @@ def _change(job: Job, **values: Any) -> None:
 
 
 def renewal(job: Job, beat: Callable[[], None]) -> Callable[[], None]:
-    """A function that renews the lease of a job when it is time to.
+    """A function that renews the lease of a job when enough time has passed.
 
     It raises what `beat` raises, and `LostLeaseError` if the lease is lost.
     """
@@ -112,7 +112,7 @@ def renewal(job: Job, beat: Callable[[], None]) -> Callable[[], None]:
 
 
 def locked(job: Job) -> None:
-    """Locks a job until the end of the transaction: the worker keeps it so long.
+    """Locks a job until the end of the transaction, so that its worker can't lose it meanwhile.
 
     Raises:
         LostLeaseError: The worker no longer holds it.
@@ -175,7 +175,7 @@ def give_up(job: Job, handler: Handler, reason: str, log: str = "") -> None:
 
 
 def give_back(job: Job, handler: Handler) -> None:
-    """Lets a job wait as if it had not been taken.
+    """Gives a job back, as if it had not been claimed.
 
     Raises:
         LostLeaseError: The worker no longer holds it.

@@ -1,4 +1,4 @@
-"""Jobs and workers. Which jobs there are, and who has one, is in these tables alone."""
+"""Jobs and workers. Only these tables say which jobs there are and which worker has one."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
 # A heartbeat is written this often at most.
 _BEAT_SECONDS = 5
-# Recurring jobs wait for all others.
+# The priority of recurring jobs: after all others.
 _LAST = 9
 
 
@@ -68,7 +68,7 @@ def run(heartbeat: Heartbeat | None = None, *, until_empty: bool = False) -> Non
     """Does the jobs that wait, until it is stopped or there are none.
 
     Args:
-        heartbeat: Says that the worker runs, and stops it; one of its own by default.
+        heartbeat: Shows that the worker runs, and can stop it; a new one by default.
         until_empty: Whether to end when no job waits or is being done, other than recurring ones.
     """
     heartbeat = heartbeat or Heartbeat()
@@ -119,7 +119,7 @@ def work_once(opened: Mapping[str, Handler] | None = None, beat: Callable[[], No
 
     Args:
         opened: The handlers, by the kinds of their jobs; new ones by default.
-        beat: Called every now and then while the job is done.
+        beat: Called regularly while the job is done.
 
     Returns:
         Whether there was one.
@@ -151,7 +151,7 @@ def _do(job: Job, handler: Handler, beat: Callable[[], None]) -> None:
     except (LostLeaseError, DatabaseError, InterfaceError):
         raise
     except Exception as error:
-        # Whatever it is, it must not end the worker, which has other jobs to do.
+        # No error of a job may end the worker, which has other jobs to do.
         _log.exception("%s: the system failed", job)
         leases.postpone(job, handler, f"{type(error).__name__}: {error}")
 
@@ -161,5 +161,5 @@ def _give_back(job: Job, handler: Handler) -> None:
         leases.give_back(job, handler)
         _log.info("%s: given back, since the worker is stopped", job)
     except (DatabaseError, InterfaceError, LostLeaseError):
-        # Then its lease ends by itself, unless another worker has it by now.
+        # Its lease will run out, unless another worker already has it.
         _log.warning("%s: not given back", job)

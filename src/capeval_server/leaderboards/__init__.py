@@ -1,1 +1,1 @@
-"""Leaderboards: who scored what."""
+"""Leaderboards: which submissions are on them, in which order."""

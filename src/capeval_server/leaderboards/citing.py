@@ -1,8 +1,8 @@
-"""Citing a leaderboard: an address of what stands now, and a way to tell whether it still does.
+"""Citing a leaderboard: its address at a time, and a fingerprint that tells whether it has changed since.
 
-Teams may put another submission in place of one that is cited, or withdraw it, and organisers may hide it:
-nobody is held to a leaderboard because somebody cited it. So the address names what is needed to ask the
-same again, and a fingerprint of the answer, by which a page says whether the answer is still the same.
+A citation does not freeze a leaderboard: teams may still replace or withdraw a submission, and organisers may
+hide one. So the address says what was asked for, and has a fingerprint of the answer. The page compares it
+with the answer of today.
 """
 
 from __future__ import annotations

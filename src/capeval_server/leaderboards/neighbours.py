@@ -1,4 +1,4 @@
-"""Which neighbours on a leaderboard can be told apart."""
+"""Tests whether neighbouring rows of a leaderboard differ significantly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from capeval_server.submissions.packing import samples_of
 
 __all__ = ["LEVEL", "differences"]
 
-# The p-value below which two submissions are said to differ.
+# Two submissions differ significantly if the p-value is below this.
 LEVEL = 0.05
 _Key = tuple[UUID, int]
 
@@ -31,7 +31,7 @@ _remembering = threading.Lock()
 
 
 def differences(question: Question, submissions: Sequence[UUID]) -> list[float | None]:
-    """The p-values of there being no difference between each submission and the one after it.
+    """The p-value of the difference between each submission and the one after it.
 
     It is the paired bootstrap over images, two-sided, on the score that is sorted by.
 

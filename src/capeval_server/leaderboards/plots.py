@@ -48,7 +48,7 @@ class Plot:
 
     @property
     def etag(self) -> str:
-        """What is the same for plots that look the same."""
+        """The ETag: equal for plots that look the same."""
         return f'"{hashlib.sha256(repr(astuple(self)).encode()).hexdigest()[:32]}"'
 
     def svg(self) -> bytes:
@@ -83,7 +83,7 @@ def _drawn(plot: Plot) -> bytes:
     colours = _THEMES[plot.theme]
     style: dict[Any, Any] = {
         **STYLE,
-        # A name with dollars is no formula.
+        # A dollar sign in a name does not start a formula.
         "text.parse_math": False,
         "text.color": colours["text"],
         "axes.labelcolor": colours["muted"],
@@ -95,7 +95,7 @@ def _drawn(plot: Plot) -> bytes:
     }
     data = io.BytesIO()
     with _drawing, mpl.rc_context(style), warnings.catch_warnings():
-        # Fonts are the reader's: it is no matter which letters those of this machine have.
+        # The reader's fonts are used, so missing letters on this machine do not matter.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         figure = Figure(figsize=(7.6, 1.0 + 0.25 * max(len(plot.dots), 1)), layout="constrained")
         _draw(figure, plot, colours)

@@ -1,4 +1,4 @@
-"""What a leaderboard is asked for, and who may ask."""
+"""Questions: which leaderboard is asked for, and who may see it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Question:
 
     @property
     def current(self) -> bool:
-        """Whether the version of the references is the one that counts now."""
+        """Whether the version of the references is the current one."""
         return self.version.number == self.reference_set.version
 
 
@@ -57,7 +57,7 @@ def score_names(split: Split) -> list[str]:
 
 
 def may_see(user: User | AnonymousUser, phase: Phase) -> bool:
-    """Whether somebody may see the leaderboard of a phase: all may, or they manage the challenge."""
+    """Whether a user may see the leaderboard of a phase: it is public, or they organise the challenge."""
     return phase.shows_leaderboard(timezone.now()) or organises(user, phase.challenge)
 
 
@@ -72,10 +72,10 @@ def ask(
     order: str = "",
     as_of: datetime | None = None,
 ) -> Question:
-    """A question by names; what is not named is the first there is, and the version that counts now.
+    """A question from names. By default it is the first split and reference set, and the current version.
 
     Raises:
-        NotFoundError: There is nothing of a name.
+        NotFoundError: Nothing has one of the names.
         QuestionError: A score or an order is not one that can be sorted by.
     """
     try:

@@ -1,4 +1,4 @@
-"""A leaderboard: what stands in a phase, in the order of one score.
+"""A leaderboard: the submissions of a phase that teams put on it, in the order of one score.
 
 Pages, plots, JSON and CSV all show what `leaderboard` gives, so their ranks are the same.
 """
@@ -35,16 +35,16 @@ class Row:
             to rank by.
         submission: Its id.
         team: The name of the team that submitted.
-        algorithm: The name of what made the captions.
+        algorithm: The name of the method that made the captions.
         declared: What the submitter declared.
         submitted: When.
         baseline: Whether it is a human baseline.
         flag_reason: Why an organiser flagged it; nothing if they did not.
-        rescoring: Whether it waits to be scored with the references that count now.
+        rescoring: Whether it waits to be scored with the current references.
         failed: The names of the scores that could not be computed.
         scores: Each score by its name; None where there is none.
         intervals: The ends of each score's 95% bootstrap interval; None where there is none.
-        p_value: Of there being no difference to the next row in the score that is sorted by.
+        p_value: The p-value of the difference to the next row, in the score that the rows are sorted by.
     """
 
     rank: int | None
@@ -78,7 +78,7 @@ class Leaderboard:
         total: How many rows there are in all.
         page: The page, from 1; None if these are all rows.
         pages: How many pages there are.
-        rescoring: How many submissions of all wait to be scored with the references that count now.
+        rescoring: How many submissions of all wait to be scored with the current references.
     """
 
     question: Question
@@ -92,7 +92,7 @@ class Leaderboard:
 
 @dataclass(frozen=True)
 class Place:
-    """What decides where a submission stands."""
+    """A submission's place on a leaderboard, and the score that decides it."""
 
     submission: UUID
     baseline: bool
@@ -126,7 +126,7 @@ def leaderboard(question: Question, *, page: int | None = None, compared: bool =
 
 
 def places(question: Question) -> list[Place]:
-    """All that `leaderboard` has rows of, in the same order, with the score that is sorted by alone."""
+    """The rows of `leaderboard` in the same order, each with only the score that they are sorted by."""
     return _places(question, _standing(question))
 
 

@@ -1,7 +1,6 @@
 """What organisers did, submissions and workers, for the staff of the site: to see.
 
-Submissions can be scored again. Their states, leases and scores can't be changed here: what is true of them
-follows from what workers do.
+Submissions can be scored again. Their states, leases and scores can't be edited: only workers change them.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Preview:
 
 
 class _UndoneError(Exception):
-    """Not wrong: a preview changes nothing."""
+    """Ends a preview, so that its transaction is undone."""
 
 
 def _undo() -> NoReturn:
@@ -91,7 +91,7 @@ def apply_files(user: User, challenge: Challenge | None, file: Iterable[bytes], 
     """
     with _changing_by_zip(challenge, read_archive(file)) as (changed, preview):
         if preview.seen != seen:
-            raise ConflictError("the challenge changed meanwhile: look again at what would change")
+            raise ConflictError("the challenge was changed meanwhile: check again what would change")
         _record(user, challenge, changed, preview)
     return changed
 
@@ -103,7 +103,7 @@ def import_challenge(path: Path, *, user: User | None = None) -> Challenge:
 
     Args:
         path: The definition, with the files that it names beside it.
-        user: Who does it; none for whoever runs commands at the server.
+        user: Who does it; none for the command line.
 
     Raises:
         ChallengeError: The definition or a file is wrong, or takes away what submissions depend on.
@@ -208,7 +208,7 @@ def _definition(entries: Mapping[str, bytes]) -> Definition:
 
 @contextmanager
 def _named() -> Iterator[None]:
-    """Says of any error in the files that the challenge is wrong."""
+    """Turns errors in the files into a `ChallengeError`."""
     try:
         yield
     except FormatError as error:

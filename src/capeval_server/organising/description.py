@@ -1,4 +1,4 @@
-"""What a challenge is now, in the words of `challenge.toml`; and how two such differ."""
+"""Describes a challenge as its `challenge.toml` would, and compares two descriptions."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def to_toml(challenge: Challenge) -> str:
 
 
 def fingerprint(content: object) -> str:
-    """What differs when the content does: whoever edits sends back that of what they saw."""
+    """A hash of the content. An editor sends back that of what they saw, so later changes are noticed."""
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 

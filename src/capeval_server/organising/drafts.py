@@ -1,4 +1,4 @@
-"""Files that an organiser sent and has not confirmed yet: one of each kind for a user and a challenge."""
+"""Files that an organiser uploaded and has not confirmed yet: one of each kind for a user and a challenge."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _name(user: User, challenge: Challenge | None, kind: str) -> str:
 
 
 def keep_draft(user: User, challenge: Challenge | None, kind: str, data: bytes) -> str:
-    """Keeps a file until it is confirmed, in place of any before it.
+    """Stores a file until it is confirmed. It replaces any earlier one.
 
     Returns:
         The file's SHA-256, which confirms it.
@@ -49,10 +49,10 @@ def read_draft(user: User, challenge: Challenge | None, kind: str, sha256: str) 
     except FileNotFoundError:
         data = b""
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise ConflictError("the file to confirm is not kept any more: send it again")
+        raise ConflictError("the file to confirm is gone: upload it again")
     return data
 
 
 def drop_draft(user: User, challenge: Challenge | None, kind: str) -> None:
-    """Forgets a file."""
+    """Deletes a file."""
     default_storage.delete(_name(user, challenge, kind))

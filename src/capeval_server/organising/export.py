@@ -1,4 +1,4 @@
-"""Everything of a challenge in one zip, but what nobody may have: references, email addresses, secrets."""
+"""Exports a challenge as one zip, without references, email addresses and secrets."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ Everything of the challenge {slug}, as it was at {time}, written by capeval {ver
 
 challenge.toml            the definition; the references and people's captions that it names are not here
 references.csv, .json     each version of each reference set: its number, date and SHA-256
-teams.csv, .json          teams, members, and what they were given beyond the quotas
+teams.csv, .json          teams, members, and their extra quota
 submissions.csv, .json    submissions: state, what was declared, mark and reason
 results.csv, .json        of each metric and version of references its signature, or its failure
 scores.csv, .json         the numbers, of all images where no subset is named, with 95% intervals
 actions.csv, .json        what organisers did
 files/SUBMISSION/SPLIT.json   the results that were submitted
 
-The CSV and the JSON of a name have the same rows. Times are UTC; numbers are in full; an empty cell or null
-is a number that there is not. In CSV, text that a spreadsheet would run as a formula has an apostrophe
-before it. `stale` rows are of references that do not count any more.
+A CSV and a JSON with the same name have the same rows. Times are UTC; numbers have full precision; an empty
+cell or null is a missing number. In CSV, text that a spreadsheet would run as a formula has an apostrophe
+before it. `stale` rows are scores by earlier versions of the references.
 """
 Row = dict[str, Any]
 
@@ -75,7 +75,7 @@ def export(challenge: Challenge, target: IO[bytes]) -> None:
 
 def exported(challenge: Challenge) -> IO[bytes]:
     """Everything of a challenge in a file without a name, which is gone when it is closed."""
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - whoever sends it closes it.
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it.
     try:
         export(challenge, file)
         file.seek(0)

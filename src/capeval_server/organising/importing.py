@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 
 import capeval
 from capeval.formats import load_subsets
+from capeval.messages import images_problem
 from capeval.types import ImageId
 from capeval_server.challenges import definition
 from capeval_server.challenges.locking import lock_references, put
@@ -33,7 +34,7 @@ from capeval_server.submissions import lifecycle
 from capeval_server.submissions.models import ImageScores, Submission, SubmissionFile
 from capeval_server.submissions.uploads import check_results
 
-__all__ = ["Files", "change_challenge", "publish", "read_files", "taking_back"]
+__all__ = ["Files", "change_challenge", "check_images", "publish", "read_files", "taking_back"]
 
 Read = Callable[[str], tuple[str, bytes]]
 
@@ -81,10 +82,8 @@ def _read(read: Read, split: definition.Split) -> Files:
     for entry in split.references:
         name, data = read(entry.file)
         found = capeval.load_references(data, name=name)
-        if images is None:
-            images = found.image_ids
-        elif set(images) != set(found.image_ids):
-            raise ChallengeError(f"{name} must have the images of {split.references[0].file}")
+        images = images or found.image_ids
+        check_images(name, found.image_ids, images, split.name)
         references[entry.name] = data
     ids = list(images or ())
     humans = {
@@ -102,6 +101,23 @@ def _read(read: Read, split: definition.Split) -> Files:
                 f"{split.subsets}: subset {subset!r} must have images of split {split.name!r} (got {named!r})"
             )
     return Files(image_ids=ids, references=references, humans=humans, subsets=subsets)  # type: ignore[arg-type]
+
+
+def check_images(name: str, found: Sequence[ImageId], images: Sequence[ImageId], split: str) -> None:
+    """Checks that references are of the images of a split.
+
+    Args:
+        name: What errors call the file of references.
+        found: Its images.
+        images: The split's images.
+        split: The split's name.
+
+    Raises:
+        ChallengeError: They are not.
+    """
+    problem = images_problem(found, images, f"split {split!r}", "references")
+    if problem:
+        raise ChallengeError(f"{name}: {problem}")
 
 
 def _read_human(read: Read, name: str, split: definition.Split, images: Sequence[ImageId]) -> bytes:
@@ -155,7 +171,7 @@ def change_challenge(wanted: definition.Definition, files: dict[str, Files], sto
 def _refuse_removal(what: str, there: object, wanted: set[str]) -> None:
     gone = set(there.values_list("name", flat=True)) - wanted  # type: ignore[attr-defined]
     if gone:
-        raise ChallengeError(f"{what} can't be taken out of a challenge (missing: {', '.join(sorted(gone))})")
+        raise ChallengeError(f"{what} can't be removed from a challenge (missing: {', '.join(sorted(gone))})")
 
 
 def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, stored: list[str]) -> None:
@@ -170,7 +186,7 @@ def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, 
                 f"{' and '.join(changed)} of split {wanted.name!r} can't change: there are submissions to it"
             )
         if changed:
-            # Made again, and scored as is wanted now.
+            # They are made again below, and scored with the new settings.
             _delete(Submission.objects.filter(baseline_of__split=old))
     values = {**scoring, "sort_by": wanted.sort_by, "image_url": wanted.image_url}
     split = put(Split.objects, values, challenge=challenge, name=wanted.name)

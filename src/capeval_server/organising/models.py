@@ -1,4 +1,4 @@
-"""What organisers did: who, when, what, and to which submission or team."""
+"""The history of a challenge: who did what, when, and to which submission or team."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from capeval_server.teams.models import Team
 
 __all__ = ["COMMAND_LINE", "Action", "record"]
 
-# As the history names whoever runs commands at the server. No user's name has spaces.
+# The history's name for the command line. No user's name has spaces.
 COMMAND_LINE = "the command line"
 
 
@@ -22,7 +22,7 @@ class Action(models.Model):
 
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="actions")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    # The user's name then, which stays when the account goes.
+    # The user's name at that time, which is kept when the account is deleted.
     who = models.CharField(max_length=150)
     time = models.DateTimeField(default=timezone.now)
     what = models.TextField()
@@ -44,10 +44,10 @@ def record(
     submission: Submission | None = None,
     team: Team | None = None,
 ) -> None:
-    """Writes down what a user did as an organiser, in the transaction that does it.
+    """Records what a user did as an organiser, in the transaction that does it.
 
     Args:
-        user: Who; none for whoever runs commands at the server.
+        user: Who; none for the command line.
         challenge: Of which challenge.
         what: What, as it follows the user's name: "hid a submission: copied".
         submission: The submission it was done to, if it was to one.

@@ -7,11 +7,11 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from capeval_server.challenges.locking import held
-from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase
 from capeval_server.errors import StandingError, TeamError
 from capeval_server.organising.models import record
 from capeval_server.submissions import lifecycle, standing
-from capeval_server.submissions.models import Submission
+from capeval_server.submissions.models import LONGEST_REASON, Submission
 from capeval_server.teams.models import Raise, Team
 
 __all__ = [
@@ -26,8 +26,6 @@ __all__ = [
     "take_off",
 ]
 
-_LONGEST_REASON = 500
-_MOST_PER_DAY, _MOST_TOTAL = 10_000, 1_000_000
 _DONE = {
     "": "took the mark off a submission",
     "flagged": "flagged a submission",
@@ -52,8 +50,8 @@ def repeatable(
 
     Args:
         challenge: Of this challenge.
-        phase: Of this phase of it alone.
-        failed: Those alone that failed, or that a metric failed on.
+        phase: Only of this phase.
+        failed: Only those that failed, or that a metric failed on.
     """
     found = of_challenge(challenge).exclude(state=Submission.State.WITHDRAWN)
     if phase is not None:
@@ -65,7 +63,7 @@ def repeatable(
 
 
 def rerun(user: User | None, challenge: Challenge, submission: Submission) -> None:
-    """Has a submission scored again, as if it never was.
+    """Has a submission scored again: its results are deleted.
 
     Raises:
         StandingError: It is withdrawn.
@@ -82,7 +80,7 @@ def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, f
     Returns:
         How many.
     """
-    # Submissions are changed in great numbers by one at a time, which new references do too.
+    # Only one transaction at a time changes many submissions; new references do so too.
     with held(challenge):
         pks = repeatable(challenge, phase=phase, failed=failed).values("pk")
         number = lifecycle.rerun_all(Submission.objects.filter(pk__in=pks))
@@ -100,8 +98,8 @@ def mark(user: User, challenge: Challenge, submission: Submission, wanted: str, 
     """
     if wanted not in Submission.Mark.values:
         raise StandingError(f"'mark' must be '', flagged or hidden (got {wanted[:20]!r})")
-    if len(reason) > _LONGEST_REASON or "\0" in reason:
-        raise StandingError(f"'reason' must be text of at most {_LONGEST_REASON} characters")
+    if len(reason) > LONGEST_REASON or "\0" in reason:
+        raise StandingError(f"'reason' must be text of at most {LONGEST_REASON} characters")
     with transaction.atomic():
         now = lifecycle.locked(submission)
         if (now.mark, now.mark_reason) == (wanted, reason.strip() if wanted else ""):
@@ -119,13 +117,13 @@ def take_off(user: User, challenge: Challenge, submission: Submission) -> None:
 
 
 def raise_quota(user: User, team: Team, phase: Phase, *, per_day: int, total: int) -> None:
-    """Gives a team so many submissions beyond a phase's quota; none take back what it was given.
+    """Sets how many submissions a team may make beyond a phase's quota; 0 and 0 remove what it was given.
 
     Raises:
         TeamError: The numbers are too large, or negative.
     """
-    if not 0 <= per_day <= _MOST_PER_DAY or not 0 <= total <= _MOST_TOTAL:
-        limits = f"0 to {_MOST_PER_DAY:,} a day and 0 to {_MOST_TOTAL:,} in all"
+    if not 0 <= per_day <= MOST_PER_DAY or not 0 <= total <= MOST_IN_ALL:
+        limits = f"0 to {MOST_PER_DAY:,} a day and 0 to {MOST_IN_ALL:,} in all"
         raise TeamError(f"a raise must be {limits} (got {per_day:,} and {total:,})")
     with transaction.atomic():
         # The team's row is locked by who submits: a raise comes before or after a submission.
@@ -158,7 +156,7 @@ def add_organiser(user: User | None, challenge: Challenge, name: str) -> User:
 
 
 def remove_organiser(user: User | None, challenge: Challenge, organiser: User) -> None:
-    """Makes a user an organiser no more.
+    """Removes a user from the organisers.
 
     Raises:
         TeamError: They are none; or there would be none left, which only staff may do.
@@ -168,6 +166,6 @@ def remove_organiser(user: User | None, challenge: Challenge, organiser: User) -
             raise TeamError(f"{organiser.username!r} is no organiser of {challenge.slug!r}")
         by_staff = user is None or user.is_staff
         if not by_staff and challenge.organisers.count() == 1:
-            raise TeamError("a challenge must keep an organiser: add another first")
+            raise TeamError("a challenge must have an organiser: add another one first")
         challenge.organisers.remove(organiser)
         record(user, challenge, f"removed {organiser.username} from the organisers")

@@ -1,4 +1,4 @@
-"""What organisers see at a glance, in a few queries however much there is."""
+"""What organisers see on the overview, in a fixed number of queries."""
 
 from __future__ import annotations
 

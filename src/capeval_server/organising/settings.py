@@ -20,7 +20,7 @@ from capeval_server.challenges.locking import held, put
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.errors import ChallengeError, ConflictError
 from capeval_server.organising.description import describe, fingerprint
-from capeval_server.organising.importing import publish
+from capeval_server.organising.importing import check_images, publish
 from capeval_server.organising.models import record
 from capeval_server.submissions.models import Submission
 
@@ -39,7 +39,7 @@ class FieldsError(ChallengeError):
     """Some of what was given is wrong.
 
     Attributes:
-        problems: What is wrong, by the field; the empty name where it is not one field alone.
+        problems: What is wrong, by field; the name is empty if it is not about one field.
     """
 
     def __init__(self, problems: list[tuple[str, str]]) -> None:
@@ -134,7 +134,7 @@ def _save_phase(challenge: Challenge, wanted: Mapping[str, Any], changed: list[s
 
 def _check_seen(there: object, seen: str) -> None:
     if fingerprint(there) != seen:
-        raise ConflictError("somebody changed this meanwhile: nothing of yours is saved yet")
+        raise ConflictError("somebody else changed this meanwhile, so nothing was saved")
 
 
 def _check(wanted: Mapping[str, Any], place: tuple[str | int, ...]) -> None:
@@ -171,7 +171,7 @@ class Publication:
         captions: How many captions.
         sha256: Of the file.
         rescored: How many submissions would be scored again.
-        same: Whether it is the version that counts now.
+        same: Whether it is the current version.
     """
 
     images: int
@@ -198,7 +198,7 @@ def check_references(entry: ReferenceSet, name: str, data: bytes) -> Publication
         found = capeval.load_references(data, name=name, limit=settings.UNPACKED_BYTES)
     except FormatError as error:
         raise ChallengeError(f"{name}: {error.message}") from None
-    _check_images(entry, name, list(found.image_ids))
+    check_images(name, found.image_ids, entry.split.image_ids, entry.split.name)
     sha256 = hashlib.sha256(data).hexdigest()
     current = entry.versions.filter(number=entry.version, sha256=sha256)
     return Publication(
@@ -221,18 +221,6 @@ def _rescored(entry: ReferenceSet) -> Any:
     return Submission.objects.filter(phase__splits=entry.split, state__in=states)
 
 
-def _check_images(entry: ReferenceSet, name: str, found: list[Any]) -> None:
-    wanted = entry.split.image_ids
-    missing, unknown = set(wanted) - set(found), set(found) - set(wanted)
-    if missing or unknown:
-        image = sorted(missing or unknown, key=str)[0]
-        problem = "is missing" if missing else "is none of them"
-        raise ChallengeError(
-            f"{name}: references must be of the {len(wanted):,} images of split {entry.split.name!r} "
-            f"(image {image!r} {problem})"
-        )
-
-
 def publish_references(user: User, entry: ReferenceSet, name: str, data: bytes, *, seen: int) -> int:
     """Publishes a new version of references: older scores are stale, and all is scored again.
 
@@ -244,7 +232,7 @@ def publish_references(user: User, entry: ReferenceSet, name: str, data: bytes, 
         seen: The version that the user saw.
 
     Returns:
-        The number of the version that counts now.
+        The number of the current version.
 
     Raises:
         ChallengeError: The file is wrong, or has other images than the split.
@@ -258,7 +246,7 @@ def publish_references(user: User, entry: ReferenceSet, name: str, data: bytes, 
             raise ConflictError(f"version {now.version} was published meanwhile")
         found = check_references(now, name, data)
         if found.same:
-            raise ChallengeError(f"{name}: these are the references of version {now.version}")
+            raise ChallengeError(f"{name}: the references are those of version {now.version} already")
         publish(now, f"references{ending(name)}", data)
         what = f"published version {now.version} of references {now.name} of split {now.split.name}"
         record(user, challenge, f"{what} (sha256 {found.sha256[:12]})")

@@ -1,4 +1,4 @@
-"""Texts that several pages have."""
+"""Texts that several pages use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["example_name", "example_results", "label", "wait"]
 
 
 def wait(seconds: float | None) -> str:
-    """About how long something waits; nothing where that is not known."""
+    """A waiting time in words; empty if it is not known."""
     if seconds is None:
         return ""
     if seconds < 90:

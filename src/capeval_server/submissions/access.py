@@ -1,4 +1,4 @@
-"""Which submissions a user may see: of their own teams all, of others those that are published."""
+"""Which submissions a user may see: all of their own teams, and the published ones of others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def own(user: User | AnonymousUser) -> QuerySet[Submission]:
 
 
 def published(now: datetime) -> QuerySet[Submission]:
-    """What stands on a leaderboard that everybody may see, human baselines included."""
+    """The submissions on public leaderboards, human baselines included."""
     shown = Phase.showing(now)
     stands = Q(stands=True) & Exists(shown.filter(pk=OuterRef("phase_id")))
     ended = (Submission.State.FAILED, Submission.State.WITHDRAWN)
@@ -39,12 +39,12 @@ def published(now: datetime) -> QuerySet[Submission]:
 
 
 def visible(user: User | AnonymousUser, pk: Any, *, manages: bool = True) -> tuple[Submission, bool] | None:
-    """A submission that a user may see, and whether it is their team's; none where there is none for them.
+    """A submission that a user may see, and whether it is their team's; None if they may not see it.
 
     Args:
         user: Who asks.
         pk: The submission's id.
-        manages: Whether they ask as an organiser too, where they are one.
+        manages: Whether they may also see it as an organiser.
     """
     found = own(user).filter(pk=pk).first()
     if found is not None:
@@ -56,6 +56,6 @@ def visible(user: User | AnonymousUser, pk: Any, *, manages: bool = True) -> tup
 
 
 def _managed(user: User | AnonymousUser) -> QuerySet[Submission]:
-    """What stands on leaderboards of challenges that a user manages, hidden leaderboards included."""
+    """The submissions on leaderboards of the challenges that a user organises, also on hidden ones."""
     standing = Submission.objects.filter(stands=True, phase__challenge__in=organised_by(user))
     return standing.select_related("phase__challenge", "team")

@@ -1,9 +1,9 @@
 """Scores files of results against one file of references, metric by metric, in a process of its own.
 
-It knows nothing of the server. Lines of JSON on standard input say what to do: the first names the references
-and the limits, each other one a file with a job. Lines of JSON on standard output say what is done; arrays
-are left in files. References are prepared once for each metric, when it is first asked for. When standard
-input ends, whoever asked is gone, and so is this.
+It does not use the server's code. Lines of JSON on standard input say what to do: the first one has the
+references and the limits, each other one the name of a file with a job. Lines of JSON on standard output say
+what is done; arrays are written to files. References are prepared once for each metric, when it is first
+needed. The process ends when standard input ends, since its worker is gone then.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def main() -> None:
     """Does what standard input asks for."""
     asked: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_listen, args=(asked,), daemon=True).start()
-    # What is printed by mistake must not mix with the answers.
+    # Anything that is printed must not mix with the answers.
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     about = json.loads(asked.get())
-    resource.setrlimit(resource.RLIMIT_AS, (about["memory"], about["memory"]))
+    _limit_memory(about["memory"])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     def answer(**content: Any) -> None:
@@ -55,6 +55,9 @@ def _listen(asked: queue.Queue[str]) -> None:
 def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
     import capeval
 
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    # Never less than before: what was prepared for the metrics of other jobs stays in memory.
+    _limit_memory(max(job["memory"], limit))
     candidates = capeval.load_candidates(Path(job["candidates"]))
     for number, metric in enumerate(job["metrics"]):
         answer(started=metric)
@@ -70,6 +73,11 @@ def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
             answer(finished=metric, broken=traceback.format_exc())
             return
         answer(finished=metric, arrays=f"{number}.npz", **found)
+
+
+def _limit_memory(size: int) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (size, most))
 
 
 def _save(path: Path, arrays: dict[str, Any]) -> None:

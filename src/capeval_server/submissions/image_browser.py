@@ -55,7 +55,7 @@ class ImageTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What one method said of an image, and its scores by name, in the order asked for."""
+    """The captions of an image by one method, and their scores by name, in the order asked for."""
 
     submission: Submission
     captions: Sequence[str]
@@ -64,7 +64,7 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """An image with its references and what methods said of it."""
+    """An image with its references and the captions of methods."""
 
     image: ImageId
     address: str
@@ -81,9 +81,9 @@ def splits_of(submission: Submission) -> list[Split]:
 
 
 def image_table(submission: Submission, references: ReferenceSet) -> ImageTable | None:
-    """The scores of each image by the references that count now; none where none are kept.
+    """The scores of each image by the current references; none where none are kept.
 
-    Those of private references are not kept; those of references made private since are not shown.
+    Scores by private references are not stored; scores by references that became private are not shown.
     """
     if not references.public:
         return None
@@ -108,7 +108,7 @@ def image_table(submission: Submission, references: ReferenceSet) -> ImageTable 
 def _image_scores(result: int, *_: int | str) -> tuple[list[str], FloatArray] | None:
     """The scores of the images of a result.
 
-    The other arguments only make the key one that is never given again, as the number of a deleted row may.
+    The other arguments are only part of the cache's key: the number of a deleted row may be used again.
     """
     return image_scores_of(Result.objects.get(pk=result))
 

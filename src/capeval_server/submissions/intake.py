@@ -1,9 +1,10 @@
-"""Taking a submission in: all of its checks, its quota and its files in one step, or nothing."""
+"""Receiving a submission: its checks, quota and files in one step, or nothing of it."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
@@ -22,7 +23,7 @@ from capeval_server.teams.models import Team
 __all__ = ["LONGEST_FIELD", "submit"]
 
 LONGEST_FIELD = 2000
-_REPEATED = "the idempotency key was used before, for another upload"
+_REPEATED = "the idempotency key was already used for another upload"
 
 
 def submit(
@@ -34,7 +35,7 @@ def submit(
     declared: Mapping[str, str],
     key: str | None = None,
 ) -> tuple[Submission, bool]:
-    """Takes in a submission.
+    """Receives a submission.
 
     Args:
         user: Who submits, for their team.
@@ -48,7 +49,7 @@ def submit(
         The submission, and whether it is new.
 
     Raises:
-        UploadError: The upload or what is declared is wrong.
+        UploadError: The upload or what is declared is not valid.
         PhaseError: The phase is not open.
         TeamError: The user has not joined the challenge.
         QuotaError: The quota is used up.
@@ -67,25 +68,17 @@ def submit(
         sha256=_digest(phase, upload, declared),
         idempotency_key=key,
     )
-    parts = [
+    files = [
         (SubmissionFile(submission=submission, split=split), upload.files[split.name]) for split in splits
     ]
-    try:
-        with transaction.atomic():
-            _lock(team, user)
-            known = Submission.objects.filter(user=user, idempotency_key=key).first() if key else None
-            if known is not None:
-                return _same(known, submission.sha256), False
-            _take_in(submission, parts, team, phase)
-    except BaseException as error:
-        for part, _ in parts:
-            # By the name that it would have: of a file that is half written, Django keeps none.
-            part.file.storage.delete(f"submissions/{_file_name(part)}")
-        if key and isinstance(error, IntegrityError):
+    with _deleted_after_errors(files):
+        try:
+            return _add_once(submission, files, team, phase, user)
+        except IntegrityError:
+            if key is None:
+                raise
             # Used at the same time for another challenge, where another team's row is locked.
             raise RepeatedKeyError(_REPEATED) from None
-        raise
-    return submission, True
 
 
 def _entrant(user: User, phase: Phase) -> Team:
@@ -99,37 +92,61 @@ def _entrant(user: User, phase: Phase) -> Team:
     return team
 
 
-def _take_in(
-    submission: Submission, parts: Iterable[tuple[SubmissionFile, bytes]], team: Team, phase: Phase
-) -> None:
-    # Of one moment, also at midnight: it counts for the day whose quota it was taken from.
-    submission.created = timezone.now()
-    spend(team, phase, submission.created)
-    lifecycle.add(submission)
-    for part, content in parts:
-        part.file.save(_file_name(part), ContentFile(content), save=False)
-        part.save()
+def _add_once(
+    submission: Submission,
+    files: Iterable[tuple[SubmissionFile, bytes]],
+    team: Team,
+    phase: Phase,
+    user: User,
+) -> tuple[Submission, bool]:
+    """Adds a submission and its files, unless its key was used before; and whether it was added."""
+    with transaction.atomic():
+        _lock(team, user)
+        key = submission.idempotency_key
+        known = Submission.objects.filter(user=user, idempotency_key=key).first() if key else None
+        if known is not None:
+            return _same(known, submission.sha256), False
+        # One time for both, also at midnight: it counts for the day whose quota it was taken from.
+        submission.created = timezone.now()
+        spend(team, phase, submission.created)
+        lifecycle.add(submission)
+        for row, content in files:
+            row.file.save(_file_name(row), ContentFile(content), save=False)
+            row.save()
+    return submission, True
+
+
+@contextmanager
+def _deleted_after_errors(files: Iterable[tuple[SubmissionFile, bytes]]) -> Iterator[None]:
+    """Deletes the files that were stored, should an error end the context."""
+    try:
+        yield
+    except BaseException:
+        for row, _ in files:
+            # By the name that it would have: Django keeps no name of a file that is half written.
+            row.file.storage.delete(f"submissions/{_file_name(row)}")
+        raise
 
 
 def _lock(team: Team, user: User) -> None:
-    """Of a team that submits twice at once, one waits here: counting and adding are then one step."""
+    """Two submissions of a team at the same time wait for each other, so the quota is counted correctly."""
     locked = Team.objects.select_for_update(of=("self",), no_key=True).filter(
         pk=team.pk, memberships__user=user
     )
     if locked.first() is None:
-        raise TeamError(f"{user.username!r} left team {team.name!r} meanwhile")
+        raise TeamError(f"{user.username!r} is no longer in team {team.name!r}")
 
 
-def _file_name(part: SubmissionFile) -> str:
-    return f"{part.submission_id}-{part.split.name}.json"
+def _file_name(row: SubmissionFile) -> str:
+    return f"{row.submission_id}-{row.split.name}.json"
 
 
 def _check_declared(phase: Phase, declared: Mapping[str, str]) -> None:
     fields = {field["name"]: field["required"] for field in phase.challenge.fields}
     for name, value in declared.items():
         if name not in fields:
-            known = ", ".join(fields) or "nothing"
-            raise UploadError(f"what is declared must be among {known} (got {name!r})")
+            known = ", ".join(fields) or "none"
+            raise UploadError(f"the declared fields must be among {known} (got {name!r})")
         if len(value) > LONGEST_FIELD or "\0" in value:
             raise UploadError(f"{name!r} must be text of at most {LONGEST_FIELD:,} characters")
     missing = [name for name, required in fields.items() if required and not declared.get(name, "").strip()]

@@ -1,4 +1,4 @@
-"""A submission's way through its states. Every change of a state is made here, together with its job's.
+"""The states of a submission. Every change of state is made here, together with the change of its job.
 
     waiting    -> running     a worker begins to score it
     running    -> waiting     the worker stopped, the system failed, or references changed meanwhile
@@ -47,8 +47,8 @@ _State = Submission.State
 def locked(submission: Submission, *, stands: bool = False) -> Submission:
     """The submission as it is now, with its team's row locked: changes of a team come one after the other.
 
-    If it is to stand, the submission in whose place it does is locked too. Whoever locks many submissions
-    does it in the order of their keys, so that no two wait for each other.
+    If it is to be put on the leaderboard, the submission that it replaces is locked too. Several submissions
+    are always locked in the order of their keys, which prevents deadlocks.
 
     Raises:
         NotFoundError: It is gone, as a human baseline whose file changed.
@@ -65,7 +65,7 @@ def locked(submission: Submission, *, stands: bool = False) -> Submission:
 
 
 def _job_of(submission: Submission) -> Job:
-    # Nobody waits for a human baseline, so it comes after what teams submitted.
+    # Nobody waits for a human baseline, so it comes after all submissions of teams.
     priority = 0 if submission.baseline_of_id is None else 1
     return Job(kind=SCORING, subject=str(submission.pk), priority=priority, created=submission.created)
 
@@ -109,7 +109,7 @@ def start(job: Job) -> Submission:
 
 
 def put_back(job: Job, log: str) -> None:
-    """Has the submission wait that a job is about. Its job is the caller's to give back.
+    """Has a job's submission wait. The caller gives the job back.
 
     Args:
         job: The job.
@@ -124,7 +124,7 @@ def _logged(submission: Submission, job: Job, log: str) -> str:
 
 
 def fail(job: Job, reason: str, log: str = "") -> None:
-    """Ends a submission without scores, which costs its team nothing. Its job is the caller's to end."""
+    """Ends a submission without scores; it costs no quota. The caller ends its job."""
     submission = held_by(job)
     values = {"log": _logged(submission, job, log), "reason": reason, "finished": timezone.now()}
     _set(submission, _State.FAILED, counts_for_quota=False, **values)
@@ -150,7 +150,7 @@ def settle(job: Job, submission: Submission, *, more: bool) -> None:
 
 
 def rerun(submission: Submission) -> None:
-    """Deletes the results by the references that count now, and has the submission scored again.
+    """Deletes the results by the current references, and has the submission scored again.
 
     Raises:
         NotFoundError: It is gone.
@@ -159,14 +159,14 @@ def rerun(submission: Submission) -> None:
     with transaction.atomic():
         now = locked(submission)
         if now.state == _State.WITHDRAWN:
-            raise StandingError("a submission that is withdrawn can't be scored again")
+            raise StandingError("a withdrawn submission can't be scored again")
         _rerun(now)
 
 
 def rerun_all(submissions: QuerySet[Submission]) -> int:
-    """Has those of many submissions scored again, as `rerun` does, that are not withdrawn; says how many."""
+    """Has many submissions scored again as `rerun` does, without withdrawn ones; returns how many."""
     with transaction.atomic():
-        # In the order in which all lock many of them; and not their teams, which are locked before.
+        # In the common order of locks. Teams are not locked: they would have to be locked first.
         rows = submissions.exclude(state=_State.WITHDRAWN).select_for_update(of=("self",), no_key=True)
         found = list(rows.order_by("pk"))
         for row in found:
@@ -186,7 +186,7 @@ def rescore(submissions: QuerySet[Submission]) -> None:
     Call it in a transaction.
     """
     ended = submissions.filter(Q(state=_State.SCORED) | Q(state=_State.FAILED, baseline_of__isnull=False))
-    # In the order in which all lock many of them.
+    # In the common order of locks.
     rows = list(ended.select_for_update(of=("self",), no_key=True).order_by("pk"))
     found = Submission.objects.filter(pk__in=[row.pk for row in rows])
     found.filter(baseline_of__isnull=False).update(reason="", finished=None)
@@ -195,9 +195,9 @@ def rescore(submissions: QuerySet[Submission]) -> None:
 
 
 def withdraw(submission: Submission) -> Submission:
-    """Takes a submission back for good: it is not scored any more, and stands nowhere.
+    """Withdraws a submission for good: it leaves the leaderboard and is not scored any more.
 
-    What it cost of the quota it still costs. A worker that scores it loses its job.
+    It still counts for the quota. A worker that is scoring it loses its job.
 
     Raises:
         NotFoundError: It is gone.
@@ -206,7 +206,7 @@ def withdraw(submission: Submission) -> Submission:
     with transaction.atomic():
         now = locked(submission)
         if now.state == _State.FAILED:
-            raise StandingError("a submission that failed can't be withdrawn: it cost nothing")
+            raise StandingError("a failed submission can't be withdrawn (it costs no quota)")
         _set(now, _State.WITHDRAWN, stands=False)
         leases.cancel(SCORING, str(now.pk))
     return now

@@ -12,7 +12,18 @@ from django.utils import timezone
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.teams.models import Team
 
-__all__ = ["UNFINISHED", "ImageScores", "Result", "Score", "Submission", "SubmissionFile"]
+__all__ = [
+    "LONGEST_REASON",
+    "UNFINISHED",
+    "ImageScores",
+    "Result",
+    "Score",
+    "Submission",
+    "SubmissionFile",
+]
+
+# The most characters of the reason for a mark.
+LONGEST_REASON = 500
 
 
 class Submission(models.Model):
@@ -55,14 +66,14 @@ class Submission(models.Model):
     idempotency_key = models.CharField(max_length=100, null=True)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     finished = models.DateTimeField(null=True)
-    # What went wrong, for its user; never from an error's text, which may quote references.
+    # What went wrong, for its team; never an error's text, which may quote references.
     reason = models.CharField(max_length=300, blank=True)
     # What went wrong, in full, for those who run the server.
     log = models.TextField(blank=True)
     counts_for_quota = models.BooleanField(default=True)
     stands = models.BooleanField(default=False)
     mark = models.CharField(max_length=10, choices=Mark, blank=True, default=Mark.NONE)
-    mark_reason = models.CharField(max_length=500, blank=True)
+    mark_reason = models.CharField(max_length=LONGEST_REASON, blank=True)
 
     class Meta:
         constraints = [
@@ -92,7 +103,7 @@ class Submission(models.Model):
         return cast(ReferenceSet, self.baseline_of).split.challenge
 
     def current_versions(self) -> list[ReferenceVersion]:
-        """The versions of references that count now, of all sets that its files are scored by."""
+        """The current versions of references, of all sets that its files are scored by."""
         sets = ReferenceSet.objects.filter(split__submissionfile__submission=self)
         if self.baseline_of_id is not None:
             sets = sets.filter(pk=self.baseline_of_id)
@@ -154,7 +165,7 @@ class Score(models.Model):
 
 
 class ImageScores(models.Model):
-    """The scores of each image, kept where the references are public: what is not here can't leak."""
+    """The scores of each image, stored only if the references are public, so that others can't leak."""
 
     result = models.OneToOneField(Result, on_delete=models.CASCADE, related_name="image_scores")
     names = models.JSONField()

@@ -17,15 +17,14 @@ _SAMPLES, _IMAGES = np.dtype("<f4"), np.dtype("<f8")
 
 
 def finite(value: float | None) -> float | None:
-    """A number; None where there is none, or it is infinite or not a number."""
+    """The value if it is finite, else None."""
     return value if value is not None and math.isfinite(value) else None
 
 
 def samples_of(score: Score) -> np.ndarray[tuple[int], np.dtype[np.float32]] | None:
     """The score of each bootstrap resample; none if they were not kept.
 
-    Those of the same subset against the same version of references pair: resample by resample, they are of
-    the same images.
+    Resamples of the same subset by the same version of references are paired: each is of the same images.
     """
     data = bytes(score.samples)
     return np.frombuffer(data, _SAMPLES).astype(np.float32, copy=False) if data else None

@@ -1,4 +1,4 @@
-"""How much there is to score, who scores it, and how long it takes: nothing about whose it is."""
+"""The queue: how many submissions wait, the workers, the waiting time; not whose they are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SEEN = timedelta(minutes=1)
 _RECENT = 50
 _HOURS = 24
 _WAITING, _RUNNING = Q(state=Submission.State.WAITING), Q(state=Submission.State.RUNNING)
-# Human baselines wait for all others, also for those that come later.
+# Human baselines are scored after all other submissions, also those that come later.
 _BEFORE_NEW = _RUNNING | (_WAITING & Q(baseline_of=None))
 
 
@@ -34,7 +34,7 @@ class SeenWorker:
 
 @dataclass(frozen=True, kw_only=True)
 class Jobs:
-    """What goes on.
+    """The queue and the workers.
 
     Attributes:
         waiting: How many submissions wait.
@@ -57,7 +57,7 @@ class Jobs:
 
 
 def jobs(now: datetime) -> Jobs:
-    """What goes on at a time."""
+    """The queue and the workers at a time."""
     scored = Q(state=Submission.State.SCORED)
     counts = Submission.objects.aggregate(
         waiting=Count("pk", filter=_WAITING),
@@ -87,7 +87,7 @@ def ahead_of(submission: Submission) -> int:
 
 
 def expected_wait(ahead: int, now: datetime) -> float | None:
-    """For how many seconds a submission waits that comes after some; None as in `Jobs`."""
+    """For how many seconds a submission waits that comes after `ahead` others; None as in `Jobs`."""
     return _expected_wait(ahead) if _workers(now).exists() else None
 
 
@@ -105,8 +105,8 @@ def _expected_wait(ahead: int) -> float | None:
 def _seconds_each(times: Sequence[tuple[datetime, datetime]]) -> float | None:
     """The median time from one submission's end to the next one's, while there was something to do.
 
-    One that came after the end of the one before it was waited for, and counts from when it came. So
-    it is the time that all workers together take for one, however many they are.
+    If a submission came after the one before it had ended, its time counts from when it came. So the
+    result is the time that all workers together take for one submission.
 
     Args:
         times: When submissions came and were done, the last done first.

@@ -1,4 +1,4 @@
-"""How often teams may submit to a phase, and how often they did: counted here and nowhere else."""
+"""Quotas: how often teams may submit to a phase, and how often they have. They are counted only here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be scored of a submission, and writing the scores: all of an attempt's, or none."""
+"""Finds what is still to score of a submission, and writes the scores: all of an attempt's, or none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Unscored:
 
 
 def unscored(submission: Submission) -> list[Unscored]:
-    """What of a submission is not scored yet, by the versions of references that count now."""
+    """What of a submission is not scored yet, by the current versions of references."""
     done = set(submission.results.values_list("reference_version_id", "metric"))
     files = {file.split_id: file for file in submission.files.select_related("split")}
     found = []

@@ -37,8 +37,8 @@ class ScoreRow:
 
     Attributes:
         name: The score's name, or the metric's where it failed.
-        cells: One of each group, in the table's order; none where there is no such score.
-        failure: Why there are none.
+        cells: One for each group, in the table's order; None where there is no score.
+        failure: Why the metric gave none; empty if it did.
     """
 
     name: str
@@ -55,10 +55,10 @@ class ScoreTable:
         references: The name of the reference set.
         public: Whether its references are public.
         version: The version.
-        current: The version that counts now.
-        groups: The subsets, in order; all images, named by nothing, come first.
+        current: The current version.
+        groups: The subsets, in order; the empty name, which is all images, comes first.
         rows: The scores.
-        signatures: Of each metric that gave scores, what they depend on.
+        signatures: The signature of each metric that gave scores.
         reference_version: The references themselves, as they are stored.
     """
 
@@ -74,7 +74,7 @@ class ScoreTable:
 
     @property
     def stale(self) -> bool:
-        """Whether the references are others by now."""
+        """Whether there are newer references."""
         return self.version != self.current
 
 

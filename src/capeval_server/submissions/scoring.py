@@ -1,7 +1,7 @@
-"""Scoring in child processes: what one metric does to its process, the other metrics survive.
+"""Scoring in child processes: a metric that ends its process does not affect the other metrics.
 
-A child prepares a file of references once, and stays for the next submission. The children used last are
-kept; one in which anything went wrong is not.
+A child prepares a file of references once, and is kept for the next submission. The children used last are
+kept, except those in which anything went wrong.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,10 +29,10 @@ from capeval.metrics import METRICS
 from capeval.types import FloatArray
 from capeval_server.submissions.packing import packed_samples
 
-__all__ = ["Outcome", "Scorer", "ScoringError", "Task"]
+__all__ = ["Outcome", "Scorer", "ScoringError", "Task", "memory_limit"]
 
 
-# How often it is asked whether to go on.
+# How often `alive` is called, in seconds.
 _ALIVE_SECONDS = 0.5
 # Sums of resamples are narrow products, in which more threads only wait for each other; and with one, their
 # last bits are the same whatever number of processors a worker has.
@@ -40,7 +40,7 @@ _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
 
 
 class ScoringError(Exception):
-    """Scoring could not start, or go on, through no fault of a metric; the message is for the log alone."""
+    """Scoring could not start or go on, for a reason other than a metric; the message is only for the log."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Task:
     """A file of results to score.
 
     Attributes:
-        key: What names the references: the same key stands for the same file.
+        key: The key of the references: the same key means the same file.
         references: Puts the file of references into a folder, and returns where it is.
         candidates: The file of results.
         folder: A folder for arrays, which the task has to itself.
@@ -115,7 +115,7 @@ class Scorer:
 
         Args:
             task: What to score.
-            alive: Called every now and then while scoring goes on; what it raises ends the scoring.
+            alive: Called regularly while scoring goes on; an exception from it ends the scoring.
 
         Returns:
             The outcome of each metric, in order.
@@ -128,13 +128,13 @@ class Scorer:
             kept = self._kept.pop(task.key, None)
             child = kept or _Child(task)
             try:
-                # A process that ended within a metric costs that metric alone: another goes on with the next.
+                # If the process ends within a metric, only that one fails: another process goes on.
                 done = child.score(task, task.metrics[len(outcomes) :], alive)
                 outcomes += done
                 if len(outcomes) == len(task.metrics) and not any(outcome.failure for outcome in done):
                     self._keep(task.key, child)
             except _EarlyEndError as error:
-                # One that was idle may have been ended by anything since: another is tried.
+                # An idle process may have been killed meanwhile: a new one is tried.
                 if kept is None:
                     raise ScoringError(str(error)) from None
             finally:
@@ -162,7 +162,7 @@ class _Child:
         self._answers: queue.Queue[bytes] = queue.Queue()
         about = {
             "references": str(references),
-            "memory": _memory_limit(),
+            "memory": memory_limit(task.metrics),
             "samples": settings.BOOTSTRAP_SAMPLES,
         }
         self._process = subprocess.Popen(
@@ -181,13 +181,13 @@ class _Child:
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                # What it was asked and did not read any more is lost with it.
+                # What it had not read yet is lost with it.
                 with suppress(BrokenPipeError):
                     pipe.close()
         self._errors.close()
 
     def score(self, task: Task, metrics: Sequence[str], alive: Callable[[], None]) -> list[Outcome]:
-        """What the process does until it is done or ends, the metric that it ended in included.
+        """The outcomes until the process is done or ends, with that of the metric in which it ended.
 
         Raises:
             ScoringError: Its arrays could not be written.
@@ -196,6 +196,7 @@ class _Child:
         job = {
             "candidates": str(task.candidates),
             "folder": str(task.folder),
+            "memory": memory_limit(task.metrics),
             "metrics": list(metrics),
             "subsets": task.subsets,
             "images": task.images,
@@ -212,13 +213,13 @@ class _Child:
             started = answer.get("started", started)
             if "finished" in answer:
                 outcomes.append(_outcome(answer, task.folder))
-                # Should it end now, that is no metric's fault: another process goes on.
+                # If it ends now, no metric fails: another process goes on.
                 started = None
         return outcomes
 
     def _lines(self, job: dict[str, Any], alive: Callable[[], None]) -> Iterator[dict[str, Any] | str]:
-        """The answers until all is done; or, at last, what the process ended of."""
-        # By a file: a pipe that nobody reads takes little, and then waits for ever.
+        """The answers until all is done; if the process ended, the last one says why."""
+        # By a file, since writing much to a pipe that is not read would block.
         path = Path(job["folder"]) / "job.json"
         path.write_text(json.dumps(job))
         if not (self._asked and self._ask(str(path))):
@@ -259,7 +260,7 @@ class _Child:
             for line in self._process.stdout:
                 self._answers.put(line)
         except ValueError:
-            # Closed while it was read: nobody listens any more.
+            # Closed while it was read: the answers are not needed any more.
             return
         self._answers.put(b"")
 
@@ -269,9 +270,10 @@ class _Child:
         return self._errors.read().decode("utf-8", "replace")
 
 
-def _memory_limit() -> int:
-    """How much address space a process may take: the setting, and what the metrics' resources take."""
-    needs = {resource for make in METRICS.values() for resource in make().needs}
+def memory_limit(metrics: Iterable[str]) -> int:
+    """How much address space a process may take: the setting, and what the resources of some metrics take."""
+    known = [METRICS[metric]() for metric in metrics if metric in METRICS]
+    needs = {resource for metric in known for resource in metric.needs}
     return settings.MEMORY_BYTES + sum(resource.memory for resource in needs)
 
 

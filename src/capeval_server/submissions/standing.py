@@ -1,4 +1,4 @@
-"""Which submission of a team stands on the leaderboard, and how organisers marked it."""
+"""Putting a submission on the leaderboard or taking it off, and organisers' marks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def set_standing(submission: Submission, stands: bool) -> Submission:
     with transaction.atomic():
         held = locked(submission, stands=stands)
         if stands and held.state != Submission.State.SCORED:
-            raise StandingError(f"a submission must be scored to stand (it is {held.state})")
+            raise StandingError(f"a submission must be scored to be on the leaderboard (it is {held.state})")
         if stands:
             Submission.objects.filter(team=held.team, phase=held.phase, stands=True).update(stands=False)
         held.stands = stands

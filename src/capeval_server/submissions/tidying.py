@@ -1,4 +1,4 @@
-"""Deleting what nothing uses any more: files, scratch folders, rows of workers that are gone."""
+"""Deletes what is not used any more: files, scratch folders, rows of workers that are gone."""
 
 from __future__ import annotations
 

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import io
-import re
-import stat
-import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
-from typing import IO
 
 from django.conf import settings
 
 import capeval
 from capeval.errors import FormatError
-from capeval.messages import first_few, id_types
+from capeval.formats.archives import is_archive, read_zip
+from capeval.messages import images_problem
 from capeval.types import ImageId
 from capeval_server.challenges.models import Split
 from capeval_server.errors import UploadError
 
 __all__ = ["Upload", "check_results", "read_archive", "read_upload"]
 
-_CHUNK = 2**16
-_MOST_ENTRIES = 20
-# A zip's list of entries is read as a whole, so what it can hold is counted before: each of its entries
-# starts with these bytes, which compressed data has by chance once in 4 GB.
-_LISTED, _MOST_LISTED = b"PK\x01\x02", 1000
-_ARCHIVES = (b"PK", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!")
-_DRIVE = re.compile(r"[A-Za-z]:")
+_ZIP = b"PK"
 
 
 class Upload:
@@ -54,8 +43,8 @@ def read_upload(name: str, file: Iterable[bytes], splits: Sequence[Split]) -> Up
     Raises:
         UploadError: It is not a valid submission; the error names the file in it that is wrong.
     """
-    data = _bounded(file, settings.UPLOAD_BYTES, "the upload")
-    entries = _unzipped(data) if data.startswith(_ARCHIVES[0]) else {name: data}
+    data = _bounded(file)
+    entries = _unzipped(data) if data.startswith(_ZIP) else {name: data}
     named = {entry: _split_of(entry, splits) for entry in entries}
     for split in splits:
         if split.name not in {found.name for found, _ in named.values()}:
@@ -70,92 +59,33 @@ def read_upload(name: str, file: Iterable[bytes], splits: Sequence[Split]) -> Up
 
 
 def read_archive(file: Iterable[bytes]) -> dict[str, bytes]:
-    """The files in a zip by their names, none of which leads elsewhere or is another archive.
+    """The files in a zip by their names. None may be a path or another archive.
 
     Args:
         file: The bytes of the zip, in chunks.
 
     Raises:
-        UploadError: It is no zip, or is too large or damaged; the error names the file in it that is wrong.
+        UploadError: It is not a zip, or is too large or damaged; the error names the wrong file.
     """
-    data = _bounded(file, settings.UPLOAD_BYTES, "the upload")
-    if not data.startswith(_ARCHIVES[0]):
-        raise UploadError("the upload must be a zip")
-    entries = _unzipped(data)
-    for entry, content in entries.items():
-        if content.startswith(_ARCHIVES):
-            raise UploadError("the file must not be another archive", entry=entry)
-    return entries
+    return _unzipped(_bounded(file))
 
 
-def _bounded(chunks: Iterable[bytes], limit: int, what: str, entry: str | None = None) -> bytes:
-    """All of the chunks. Bytes are counted as they come: what anybody says of a size may be a lie."""
-    kept, total = [], 0
+def _bounded(chunks: Iterable[bytes]) -> bytes:
+    """All of the chunks. Bytes are counted as they come, since a declared size may be wrong."""
+    parts, total, limit = [], 0, settings.UPLOAD_BYTES
     for chunk in chunks:
         total += len(chunk)
         if total > limit:
-            raise UploadError(f"{what} must have at most {limit:,} bytes (got more)", entry=entry)
-        kept.append(chunk)
-    return b"".join(kept)
+            raise UploadError(f"the upload must have at most {limit:,} bytes (got more)")
+        parts.append(chunk)
+    return b"".join(parts)
 
 
 def _unzipped(data: bytes) -> dict[str, bytes]:
-    if data.count(_LISTED) > _MOST_LISTED:
-        raise UploadError(f"the zip must have at most {_MOST_ENTRIES} files (got more)")
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return _unpacked(archive)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError) as error:
-        if isinstance(error, UploadError):
-            raise
-        raise UploadError(f"the zip is damaged ({error})") from None
-
-
-def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
-    members = archive.infolist()
-    if len(members) > _MOST_ENTRIES:
-        raise UploadError(f"the zip must have at most {_MOST_ENTRIES} files (got {len(members)})")
-    entries: dict[str, bytes] = {}
-    left = settings.UNPACKED_BYTES
-    for member in members:
-        _check_member(member)
-        if member.orig_filename in entries:
-            raise UploadError("the zip must have each name once (got it twice)", entry=member.orig_filename)
-        entries[member.orig_filename] = _member_data(archive, member, left)
-        left -= len(entries[member.orig_filename])
-    if not entries:
-        raise UploadError("the zip must have at least one file (got none)")
-    return entries
-
-
-def _check_member(member: zipfile.ZipInfo) -> None:
-    # `filename` ends at a zero byte, where another reader may go on.
-    name = member.orig_filename
-    mode = member.external_attr >> 16
-    if name.startswith("/") or "\\" in name or "\0" in name or _DRIVE.match(name) or ".." in name.split("/"):
-        raise UploadError("a name in the zip must be a plain file name, not a path elsewhere", entry=name)
-    if member.is_dir() or "/" in name:
-        raise UploadError("the zip must hold files without folders", entry=name)
-    if mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-        raise UploadError("the zip must hold plain files, no links or devices", entry=name)
-    if member.flag_bits & 1:
-        raise UploadError("the file must not be encrypted", entry=name)
-    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise UploadError("the file must be stored or deflated", entry=name)
-
-
-def _member_data(archive: zipfile.ZipFile, member: zipfile.ZipInfo, left: int) -> bytes:
-    entry = member.orig_filename
-    try:
-        with archive.open(member) as file:
-            return _bounded(_chunks(file), left, "the files, unpacked and together,", entry)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise UploadError(f"the file is damaged in the zip ({error})", entry=entry) from None
-
-
-def _chunks(file: IO[bytes]) -> Iterable[bytes]:
-    while chunk := file.read(_CHUNK):
-        yield chunk
+        return read_zip(data, limit=settings.UNPACKED_BYTES)
+    except FormatError as error:
+        raise UploadError(error.message, entry=error.entry) from None
 
 
 def _split_of(entry: str, splits: Sequence[Split]) -> tuple[Split, str]:
@@ -177,27 +107,16 @@ def check_results(entry: str, data: bytes, split: str, images: Sequence[ImageId]
         images: The split's images.
 
     Raises:
-        UploadError: It is no file of results, or not of these images.
+        UploadError: It is not a file of results, or not of these images.
     """
-    if data.startswith(_ARCHIVES):
-        raise UploadError("the file must be JSON itself (got another archive)", entry=entry)
+    if is_archive(data):
+        raise UploadError("the file must be JSON (got another archive)", entry=entry)
     if data.lstrip()[:1] not in (b"[", b"{"):
         raise UploadError("the file must be JSON: a list or a mapping of captions", entry=entry)
     try:
         candidates = capeval.load_candidates(data, limit=settings.UNPACKED_BYTES)
     except FormatError as error:
         raise UploadError(error.message, entry=entry) from None
-    _check_images(entry, candidates, split, images)
-
-
-def _check_images(
-    entry: str, candidates: capeval.Candidates, split: str, expected: Sequence[ImageId]
-) -> None:
-    known = set(expected)
-    unknown = [image for image in candidates if image not in known]
-    if unknown:
-        types = id_types(unknown[0], expected[0])
-        raise UploadError(f"{first_few(unknown)} not of split {split!r}{types}", entry=entry)
-    missing = [image for image in expected if image not in candidates]
-    if missing:
-        raise UploadError(f"{first_few(missing)} without a caption", entry=entry)
+    problem = images_problem(candidates, images, f"split {split!r}", "a caption")
+    if problem:
+        raise UploadError(problem, entry=entry)

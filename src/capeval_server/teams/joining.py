@@ -24,7 +24,7 @@ def invited(challenge: Challenge, code: str) -> Team | None:
 
 
 def make_team(user: User, challenge: Challenge, name: str = "") -> Team:
-    """Has a user take part, in a new team.
+    """Makes a new team with a user.
 
     Args:
         user: Who joins.
@@ -32,7 +32,7 @@ def make_team(user: User, challenge: Challenge, name: str = "") -> Team:
         name: The team's name; the user's own by default.
 
     Raises:
-        TeamError: The name is taken or is none, or the user takes part already.
+        TeamError: The name is taken or not valid, or the user already takes part.
     """
     team = Team(challenge=challenge, name=" ".join((name or user.username).split()))
     try:
@@ -52,14 +52,14 @@ def make_team(user: User, challenge: Challenge, name: str = "") -> Team:
 
 
 def join(user: User, challenge: Challenge, code: str) -> Team:
-    """Has a user take part, in the team that has a code.
+    """Adds a user to the team that has a code.
 
     Raises:
-        TeamError: No team has the code, or the user takes part already.
+        TeamError: No team has the code, or the user already takes part.
     """
     with transaction.atomic():
         found = invited(challenge, code)
-        # Its last member may leave at the same time, with whom it ends: before this, or not at all.
+        # Locked, since its last member may leave at the same time, which deletes the team.
         team = found and Team.objects.select_for_update(no_key=True).filter(pk=found.pk).first()
         if team is None:
             raise TeamError("'code' must be the code of a team of this challenge (got another)")
@@ -72,15 +72,15 @@ def _add(user: User, team: Team) -> None:
         with transaction.atomic():
             Membership.objects.create(team=team, challenge=team.challenge, user=user)
     except IntegrityError:
-        raise TeamError(f"{user.username!r} takes part in this challenge already") from None
+        raise TeamError(f"{user.username!r} already takes part in this challenge") from None
 
 
 def leave(user: User, challenge: Challenge) -> None:
-    """Takes a user out of their team, which ends with its last member.
+    """Removes a user from their team, which is deleted with its last member.
 
     Raises:
-        TeamError: The user is in no team, or the team has submitted: who could leave then could
-            submit for another team, past the quota.
+        TeamError: The user is in no team, or the team has submitted: by leaving they could
+            submit for another team, beyond the quota.
     """
     with transaction.atomic():
         # A submission that comes in at the same time holds this lock, or waits for it.
@@ -91,13 +91,13 @@ def leave(user: User, challenge: Challenge) -> None:
         if found is None:
             raise TeamError(f"{user.username!r} does not take part in this challenge")
         if found.submissions.exists():
-            raise TeamError(f"team {found.name!r} has submitted, so nobody can leave it")
+            raise TeamError(f"team {found.name!r} has submitted, so its members can't leave it")
         found.memberships.filter(user=user).delete()
         if not found.memberships.exists():
             found.delete()
 
 
 def renew_code(team: Team) -> None:
-    """Gives a team another code: the old one lets nobody in any more."""
+    """Gives a team a new code: the old one stops working."""
     team.code = new_code()
     team.save(update_fields=["code"])

@@ -1,4 +1,4 @@
-"""Teams: a user takes part in a challenge by one of them, which may have no other member."""
+"""Teams: a user takes part in a challenge as a member of one, possibly as its only member."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Membership", "Raise", "Team", "new_code"]
 
 
 def new_code() -> str:
-    """A code that nobody guesses, by which others join a team."""
+    """A code that nobody can guess, with which others join a team."""
     return secrets.token_urlsafe(12)
 
 
 class Team(models.Model):
-    """Those who submit together: submissions, quotas and what stands are the team's."""
+    """Users who submit together: submissions and quotas belong to the team."""
 
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="teams")
     name = models.CharField(max_length=60)
@@ -34,7 +34,7 @@ class Team(models.Model):
 
 
 class Membership(models.Model):
-    """That a user is in a team. A user is in one team of a challenge, so quotas can't be added up."""
+    """A user in a team. A user is in only one team of a challenge: several would add up their quotas."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
     # The team's own, repeated here for the constraint.

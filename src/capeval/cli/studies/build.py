@@ -1,4 +1,4 @@
-"""`capeval study build`: a dataset of captions, frozen."""
+"""`capeval study build`: builds a dataset of captions and freezes a version of it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(
     ] = None,
     plans: Annotated[
         Path | None,
-        typer.Argument(metavar="PLANS", help="JSON of what each split is to have.", show_default=False),
+        typer.Argument(metavar="PLANS", help="JSON with the plan of each split.", show_default=False),
     ] = None,
     release: Annotated[
         str | None, typer.Option(metavar="NAME", help="The version's name.", show_default=False)
@@ -43,8 +43,8 @@ def run(
 ) -> None:
     """Builds splits with c5, c40 and the human baseline, and writes public and private COCO JSON.
 
-    As COCO and nocaps were built (Chen et al. 2015, section 2; nocaps, section 3.1). A version, once
-    written, is never written again.
+    COCO and nocaps were built this way (Chen et al. 2015, section 2; nocaps, section 3.1). A version is
+    written once and never changed.
     """
     from capeval.benchmarks import building
     from capeval.errors import OptionError
@@ -54,11 +54,11 @@ def run(
 
     if verify is not None:
         if captions is not None:
-            raise OptionError("'--verify' takes no captions (got some too)")
-        deliver(f"{verify}: {building.verify(verify)} files are as they were frozen\n", None)
+            raise OptionError("'--verify' must come without CAPTIONS (got both)")
+        deliver(f"{verify}: all {building.verify(verify)} files are unchanged\n", None)
         return
     if captions is None or plans is None or release is None:
-        raise OptionError("a dataset needs CAPTIONS, PLANS and '--release' (got less)")
+        raise OptionError("CAPTIONS, PLANS and '--release' must all be given (one is missing)")
     with Steps(3) as steps:
         steps.next("Reading captions and plans")
         collected = load_references(captions)
@@ -70,7 +70,7 @@ def run(
         target = building.freeze(dataset, output, version=release, description=description)
     grid = split_table(dataset)
     render(grid, "table", None, f"Version {release}")
-    # Beside the version, which is frozen: what is in it has a checksum.
+    # Beside the folder of the version, in which every file has a checksum.
     deliver(to_csv(grid), output / f"{release}.csv")
     unused = sum(len(texts) for texts in dataset.unused.values())
     deliver(f"\n{unused:,} captions are in no split\n{target}\n", None)

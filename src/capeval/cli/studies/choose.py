@@ -1,4 +1,4 @@
-"""`capeval study choose`: the images of a benchmark, as nocaps chose them."""
+"""`capeval study choose`: chooses the images of a benchmark as nocaps did."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run(
 ) -> None:
     """Chooses images that show many classes, and all classes evenly (nocaps, section 3.1).
 
-    The tables have the images chosen, a random choice of as many images, and all candidates side by side.
+    The tables compare the chosen images with a random choice of the same number and with all candidates.
     """
     from capeval.benchmarks.choosing import study_choice
     from capeval.formats import open_images

@@ -24,14 +24,14 @@ EXAMPLES = examples(
 
 
 class Ties(StrEnum):
-    """What a tie counts."""
+    """How a tie counts."""
 
     FIRST = "first"
     HALF = "half"
 
 
 class Words(StrEnum):
-    """The metrics as the paper has them, or as they are by default."""
+    """The words that metrics get: as in the paper, or each metric's default."""
 
     PAPER = "paper"
     DEFAULT = "default"
@@ -46,7 +46,9 @@ def run(
     ],
     counts: Annotated[
         str | None,
-        typer.Option(help="Numbers of references for the curve, by comma.", show_default="no curve"),
+        typer.Option(
+            help="Numbers of references for the curve, separated by commas.", show_default="no curve"
+        ),
     ] = None,
     draws: Annotated[int, typer.Option(min=1, help="Random draws of references, or of halves.")] = 3,
     ties: Annotated[Ties, typer.Option(help="A tie counts as a win of the first, or half.")] = Ties.FIRST,
@@ -61,11 +63,13 @@ def run(
 
     The folder has the files of ABSTRACT-50S (consensus_abstract.mat, abstract_candsB.json and
     abstract_candsC.json) or of PASCAL-50S (pair_pascal.mat and pascal_50s_5refs.json); JSON may be in gzip.
-    A run that was stopped goes on where it was when it is started again with the same checkpoint.
+    A stopped run continues when it is started again with the same checkpoint.
     """
+    from capeval.cli.needs import prepare_needs
     from capeval.formats import pascal50s
     from capeval.report.studies.consensus import report
     from capeval.studies.consensus import ConsensusOptions, study_abstract50s, study_pascal50s
+    from capeval.studies.pair_scores import PAPER_CONTENDERS
 
     options = ConsensusOptions(
         words=words.value,
@@ -74,13 +78,15 @@ def run(
         draws=draws,
         seed=seed,
     )
+    abstract50s = pascal50s.has_abstract50s(data)
+    if not abstract50s and not pascal50s.has_pascal50s(data):
+        raise OptionError(f"{data} must have consensus_abstract.mat or pair_pascal.mat (got neither)")
+    prepare_needs([contender.metric for contender in PAPER_CONTENDERS])
     with Steps((1 + len(options.counts)) * draws) as steps:
-        if pascal50s.has_abstract50s(data):
+        if abstract50s:
             pairs = pascal50s.load_abstract50s(data)
             study = study_abstract50s(pairs, options, checkpoint=checkpoint, progress=steps.next)
-        elif pascal50s.has_pascal50s(data):
+        else:
             preferences, judged = pascal50s.load_pascal50s(data)
             study = study_pascal50s(preferences, judged, options, checkpoint=checkpoint, progress=steps.next)
-        else:
-            raise OptionError(f"{data} must have consensus_abstract.mat or pair_pascal.mat (got neither)")
     show(report(study), output)

@@ -1,4 +1,4 @@
-"""`capeval study correlation`: how well metrics agree with people's ratings."""
+"""`capeval study correlation`: correlates metrics with ratings by people."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Frequencies(StrEnum):
 
 
 class Raters(StrEnum):
-    """What an observation is."""
+    """The observations that are correlated."""
 
     EACH = "each"
     MEAN = "mean"
@@ -54,7 +54,7 @@ def run(
     metrics: Metrics = None,
     frequencies: Annotated[
         Frequencies,
-        typer.Option(help="CIDEr counts the references once for each rated caption, or once for each image."),
+        typer.Option(help="CIDEr counts references once for each rated caption, or once for each image."),
     ] = Frequencies.RATINGS,
     raters: Annotated[
         Raters, typer.Option(help="Each rating is an observation, or the mean rating of each caption.")

@@ -1,4 +1,4 @@
-"""`capeval study diversity`: how diverse the captions of corpora are, beside each other."""
+"""`capeval study diversity`: compares how diverse the captions of corpora are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXAMPLES = examples(
 
 
 class Words(StrEnum):
-    """What a word is."""
+    """The definition of a word."""
 
     PAPER = "paper"
     REFERENCE = "reference"
@@ -39,12 +39,12 @@ def run(
         list[Path] | None,
         typer.Argument(metavar="REFERENCES...", help="Files of captions.", show_default=False),
     ] = None,
-    coco: Annotated[bool, typer.Option("--coco", help="COCO val2014 too, from pycocoevalcap.")] = False,
+    coco: Annotated[bool, typer.Option("--coco", help="Add COCO val2014, from pycocoevalcap.")] = False,
     images: Annotated[int, typer.Option(min=1, help="Images in each sample.")] = 4500,
     captions: Annotated[int, typer.Option(min=1, help="Captions of each image.")] = 5,
     samples: Annotated[int, typer.Option(min=1, help="Samples of each corpus.")] = 10,
     across: Annotated[
-        bool, typer.Option("--across-punctuation", help="Let n-grams reach across commas and the like.")
+        bool, typer.Option("--across-punctuation", help="Count n-grams across commas and other marks too.")
     ] = False,
     words: Annotated[
         Words, typer.Option(help="Words as in the paper's counts, or tokens of the reference's tokenizer.")
@@ -71,7 +71,7 @@ def run(
 
     paths = corpora or []
     if not paths and not coco:
-        raise OptionError("there must be a file of captions, or --coco (got neither)")
+        raise OptionError("REFERENCES or --coco must be given (got neither)")
     names = system_names(paths)
     with Steps(len(names) + coco + 1) as steps:
         captions_of = {}

@@ -1,4 +1,4 @@
-"""`capeval study domains`: scores by domain, as papers on nocaps report them."""
+"""`capeval study domains`: scores systems by domain, as papers on nocaps do."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run(
     objects: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Open Images boxes, to tell domains from them instead.", show_default=False
+            metavar="FILE", help="Open Images boxes, to find the domains from instead.", show_default=False
         ),
     ] = None,
     class_names: Annotated[
@@ -86,7 +86,7 @@ def run(
     ] = Frequencies.DOMAIN,
     layout: Annotated[Layout, typer.Option(help="Which table of the paper.")] = Layout.TABLE3,
     human: Annotated[
-        Human | None, typer.Option(help="Show what people score, from the paper.", show_default=False)
+        Human | None, typer.Option(help="Show the scores of people in the paper.", show_default=False)
     ] = None,
     coco_references: Annotated[
         Path | None,
@@ -119,18 +119,18 @@ def run(
         steps.next("Reading and preparing references")
         captions = load_captions(references)
         if objects is not None and class_names is not None:
-            of_images = domains_of_boxes(
+            domain_images = domains_of_boxes(
                 captions, objects, class_names, hierarchy=hierarchy, image_info=image_info
             )
         else:
-            of_images = load_domains(domains or references, images=captions)
-        evaluator = DomainEvaluator(captions, of_images, wanted, frequencies=frequencies.value)
+            domain_images = load_domains(domains or references, images=captions)
+        evaluator = DomainEvaluator(captions, domain_images, wanted, frequencies=frequencies.value)
         coco = None
         if coco_references is not None:
-            _, prepared, on_coco = scoring.prepared(
+            coco_evaluator, on_coco = scoring.prepared(
                 coco_references, list(coco_results or ()), wanted, Tokenizer()
             )
-            coco = (prepared, dict(zip(names, on_coco, strict=True)))
+            coco = (coco_evaluator, dict(zip(names, on_coco, strict=True)))
         systems = {name: load_candidates(path) for name, path in zip(names, results, strict=True)}
         study = study_domains(evaluator, systems, coco=coco, progress=steps.next)
     show(report(study, layout=layout.value, human=human.value if human else None), output)

@@ -1,4 +1,4 @@
-"""`capeval study gaming`: how far captions made for a metric can push it."""
+"""`capeval study gaming`: how far captions made for a metric raise its score."""
 
 from __future__ import annotations
 
@@ -27,20 +27,22 @@ def run(
         Path | None,
         typer.Option(help="File of honest captions.", show_default="one reference of each image"),
     ] = None,
-    images: Annotated[int, typer.Option(min=2, help="How many images to take, the first ones.")] = 5000,
+    images: Annotated[int, typer.Option(min=2, help="How many images to use, from the first on.")] = 5000,
     seed: Seed = 0,
     output: Folder = None,
 ) -> None:
     """Raises scores by captions that are made for metrics and not for people (CIDEr paper, section 8).
 
-    Shows the corpus score of honest captions and of each attack, and on how many of the images an attack
-    scores above the honest caption.
+    Shows the corpus scores of honest captions and of each attack, and the part of the images on which an
+    attack scores higher than the honest caption.
     """
     from capeval.benchmarks import coco
+    from capeval.cli.needs import prepare_needs
     from capeval.formats import load_candidates, load_references
     from capeval.report.studies.gaming import report
-    from capeval.studies.gaming import study_gaming
+    from capeval.studies.gaming import GAMED_METRICS, study_gaming
 
+    prepare_needs([contender.metric for contender in GAMED_METRICS])
     with Steps(2) as steps:
         steps.next("Reading captions")
         captions = coco.captions() if references is None else load_references(references)

@@ -1,4 +1,4 @@
-"""`capeval study human`: what people score against people."""
+"""`capeval study human`: scores captions by people against captions by people."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(
             show_default="all captions but one",
         ),
     ] = None,
-    draws: Annotated[int, typer.Option(min=1, help="How often to draw the captions held out.")] = 5,
+    draws: Annotated[int, typer.Option(min=1, help="How many times to draw the captions held out.")] = 5,
     seed: Seed = 0,
     leave_one_out: Annotated[
         bool, typer.Option("--leave-one-out", help="Hold out every caption once; nothing is drawn.")
@@ -47,7 +47,7 @@ def run(
 ) -> None:
     """Scores one human caption of each image against others of the image, several times.
 
-    For COCO val2014 the table also has what people score on the test set (Chen et al. 2015, Table 1).
+    For COCO val2014 the table also has the scores of people on the test set (Chen et al. 2015, Table 1).
     """
     from capeval.benchmarks import coco
     from capeval.benchmarks.published import COCO_HUMAN
@@ -58,19 +58,19 @@ def run(
     from capeval.studies import human
 
     if leave_one_out and references is not None:
-        raise OptionError("'--leave-one-out' takes all captions but one (got '--references' too)")
+        raise OptionError("'--leave-one-out' must come without '--references' (got both)")
     names = metric_names(metrics)
     counts = (None,) if references is None else numbers("--references", references)
-    pool = coco.captions("val2014") if captions is None else load_references(captions)
+    all_captions = coco.captions("val2014") if captions is None else load_references(captions)
     prepare_needs(names)
-    rounds = int(pool.counts.max()) if leave_one_out else draws * len(counts)
+    rounds = int(all_captions.counts.max()) if leave_one_out else draws * len(counts)
     with Steps(rounds) as steps:
         if leave_one_out:
-            everyone = human.leave_one_out(pool, names, progress=steps.next, checkpoint=checkpoint)
-            results: tuple[human.HumanPerformance, ...] = (everyone,)
+            result = human.leave_one_out(all_captions, names, progress=steps.next, checkpoint=checkpoint)
+            results: tuple[human.HumanPerformance, ...] = (result,)
         else:
             results = human.human_performance(
-                pool,
+                all_captions,
                 names,
                 references=counts,
                 draws=draws,

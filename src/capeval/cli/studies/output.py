@@ -1,4 +1,4 @@
-"""What the commands of studies share: options, and how they show and write a report."""
+"""Shared by the commands of studies: options, and how a report is shown and written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CheckpointFile = Annotated[
     typer.Option(
         "--checkpoint",
         metavar="FILE",
-        help="File that keeps what is done; the same command goes on from it.",
+        help="File for finished parts; the same command continues from it.",
         show_default=False,
     ),
 ]
@@ -38,12 +38,12 @@ def numbers(option: str, text: str) -> tuple[int, ...]:
     """The whole numbers of an option such as `--counts 1,5,10`.
 
     Raises:
-        OptionError: They are something else.
+        OptionError: The text has something else.
     """
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise OptionError(f"{option!r} must be whole numbers by comma (got {text!r})") from None
+        raise OptionError(f"{option!r} must be whole numbers separated by commas (got {text!r})") from None
 
 
 def show(
@@ -56,8 +56,8 @@ def show(
 
     Args:
         report: The tables and figures.
-        folder: Where the files go; it is made where it is missing.
-        write: Writes other files of the study there, and returns their paths.
+        folder: The folder for the files, which is created where it is missing; None to write none.
+        write: Writes further files to the folder, and returns their paths.
 
     Raises:
         DependencyError: matplotlib is not installed.
@@ -85,7 +85,7 @@ def show(
 
 
 def _require_matplotlib() -> None:
-    """Says what is missing before anything is printed or written."""
+    """Checks for matplotlib before anything is printed or written."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:

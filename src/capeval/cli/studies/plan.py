@@ -1,4 +1,4 @@
-"""`capeval study plan`: the questions for people who judge captions."""
+"""`capeval study plan`: plans the questions for people who judge captions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`capeval study ranking`: each reference ranked against the others of its image."""
+"""`capeval study ranking`: ranks each reference against the others of its image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`capeval study votes`: the winners of a plan's pairs, from what people answered."""
+"""`capeval study votes`: finds the winners of a plan's pairs from people's answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXAMPLES = examples("capeval study votes plan votes.csv", "capeval study votes p
 
 def run(
     plan: Annotated[
-        Path, typer.Argument(metavar="PLAN", help="Folder of a planned study.", show_default=False)
+        Path, typer.Argument(metavar="PLAN", help="Folder that 'study plan' wrote.", show_default=False)
     ],
     votes: Annotated[
         Path,
@@ -28,12 +28,12 @@ def run(
 ) -> None:
     """Counts the answers to planned triplets: a majority for each triplet, a winner for each pair.
 
-    A tied triplet is no vote, and a tied pair is shown as a tie. Alpha (Krippendorff's) says how far people
-    agree on triplets.
+    A tied triplet gives no vote, and a tied pair is shown as a tie. Krippendorff's alpha measures how far
+    people agree on triplets.
     """
-    from capeval.formats.judgements import load_plan, load_votes
+    from capeval.formats.judgements import load_plan, load_votes, plan_files
     from capeval.report.studies.votes import report
     from capeval.studies.votes import count_votes
 
-    planned = load_plan(plan)
+    planned = load_plan(*plan_files(plan))
     show(report(count_votes(planned, load_votes(votes, planned))), output)

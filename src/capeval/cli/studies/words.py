@@ -1,4 +1,4 @@
-"""`capeval study words`: how far people agree on words, and systems with them."""
+"""`capeval study words`: how far people agree on words, and how far systems agree with people."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def run(
     ] = None,
     output: Folder = None,
 ) -> None:
-    """People's precision and recall per word, the paper's model of them, and a system's precision.
+    """Measures people's precision and recall of each word, and a system's precision at people's recall.
 
-    A system's precision is at people's recall (Chen et al. 2015, section 4.2 and Figure 3).
+    The tables also have the paper's model of people (Chen et al. 2015, section 4.2 and Figure 3).
     """
     from capeval.benchmarks import coco
     from capeval.errors import OptionError
@@ -68,7 +68,7 @@ def run(
     from capeval.studies.word_agreement import coco_word_classes, study_words
 
     if classes is not None and wordnet is not None:
-        raise OptionError("words must be classed by '--classes' or by '--wordnet' (got both)")
+        raise OptionError("word classes must come from '--classes' or '--wordnet' (got both)")
     known = coco_word_classes() if classes is None else load_word_classes(classes)
     with Steps(references + 2) as steps:
         steps.next("Reading captions")

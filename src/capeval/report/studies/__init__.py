@@ -1,4 +1,4 @@
-"""Tables and figures of studies: one file a study, whose function `report` makes all of them."""
+"""Tables and figures of studies: each module has a function `report` that makes those of one study."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["StudyReport"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StudyReport:
-    """What a study shows and writes.
+    """The tables and figures of a study.
 
     Attributes:
         tables: The tables, by the names of their files.
-        long_tables: What makes each table that is too long for a terminal and only written, by the name of
-            its file.
-        figures: What draws each figure, by the name of its files; called only when it is written.
+        long_tables: Functions that make the tables that are too long for a terminal and only written, by the
+            names of their files.
+        figures: Functions that draw the figures, called when they are written, by the names of their files.
     """
 
     tables: Mapping[str, Grid]

@@ -31,7 +31,7 @@ _OF_COCO = ("BLEU-1", "BLEU-4", "METEOR", "CIDEr-D", "SPICE")
 def report(
     study: DomainStudy, *, layout: Layout = "table3", human: Literal["val", "test"] | None = None
 ) -> StudyReport:
-    """The table in the paper's layout, all scores, and bars of CIDEr-D or else of the first score.
+    """The table in the paper's layout, all scores, and bars of CIDEr-D or, without it, the first score.
 
     Args:
         study: The scores of systems.
@@ -68,7 +68,7 @@ def paper_table(
     Args:
         systems: The scores of each system.
         layout: Which of the two.
-        human: What people score, by domain and metric.
+        human: The scores of people, by domain and metric.
         coco: The corpus scores on COCO of some of the rows, by their names, for Table 2.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Tables and the figure of what attacks do to metrics."""
+"""Tables and the figure of how attacks change scores."""
 
 from __future__ import annotations
 

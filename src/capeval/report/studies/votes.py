@@ -1,4 +1,4 @@
-"""Tables of what people answered to the triplets of a plan."""
+"""Tables of people's answers to the triplets of a plan."""
 
 from __future__ import annotations
 

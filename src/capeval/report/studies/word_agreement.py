@@ -56,7 +56,7 @@ def _agreement(study: WordStudy) -> Grid:
         for people in study.people
         for name, means in class_means(people, study.classes).items()
     )
-    columns = ("References", "Class", "Words", "Recall", "Precision", "Model's precision", "Off by")
+    columns = ("References", "Class", "Words", "Recall", "Precision", "Model's precision", "Distance")
     return Grid(columns=columns, rows=rows)
 
 

@@ -1,4 +1,4 @@
-"""What organisers see and do; for anybody else there is nothing here."""
+"""The pages of organisers. They answer 404 to everybody else."""
 
 from __future__ import annotations
 

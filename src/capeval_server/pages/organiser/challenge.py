@@ -67,8 +67,8 @@ def _conflict(
     page: str,
     **context: Any,
 ) -> HttpResponse:
-    """What was sent stays in the form, beside what is there by now; sent again, it replaces that."""
-    form.add_error(None, f"{error}. Look at what it is now, below; saving again replaces it.")
+    """Keeps what was sent in the form, and shows the current values; sent again, it replaces them."""
+    form.add_error(None, f"{error}. The current values are below; saving again replaces them.")
     data = form.data.copy()  # type: ignore[attr-defined]
     data["seen"] = fingerprint(context["current"])
     form.data = data
@@ -155,7 +155,7 @@ def _apply(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
             drafts.drop_draft(user, challenge, "files")
             tell(
                 request,
-                "The challenge now says what the files say." if challenge else "The challenge is made.",
+                "The challenge is changed." if challenge else "The challenge is created.",
             )
             return redirect("organiser_overview", changed.slug)
     return redirect("organiser_files", challenge.slug) if challenge else redirect("organiser_new")

@@ -1,4 +1,4 @@
-"""What all pages of organisers have in common: who is let in, and what is shown."""
+"""What all pages of organisers use."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def for_organisers(view: View) -> View:
-    """Lets organisers of a challenge in, and gives the view the challenge for its name."""
+    """Lets organisers of a challenge in, and gives the view the challenge in place of its slug."""
 
     @never_cache
     @wraps(view)
@@ -81,7 +81,7 @@ def show(
 
 
 def form_status(*sent: forms.Form | forms.BaseFormSet[Any]) -> int:
-    """The status of a page with forms: of those that were sent, all are right, or the answer says so."""
+    """The status of a page with forms: 422 if a form that was sent is not valid."""
     return 422 if any(form.is_bound and not form.is_valid() for form in sent) else 200
 
 
@@ -100,5 +100,5 @@ def paged(request: HttpRequest, rows: QuerySet[Any]) -> dict[str, Any]:
 
 
 def tell(request: HttpRequest, text: str) -> None:
-    """Says on the next page that something is done."""
+    """Shows a message of success on the next page."""
     messages.success(request, text)

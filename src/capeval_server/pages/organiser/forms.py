@@ -7,9 +7,9 @@ from typing import Any, cast
 from django import forms
 from django.contrib.auth.models import User
 
-from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase
 from capeval_server.organising.settings import FieldsError
-from capeval_server.submissions.models import Submission
+from capeval_server.submissions.models import LONGEST_REASON, Submission
 
 __all__ = [
     "AboutForm",
@@ -33,7 +33,7 @@ class FilesForm(forms.Form):
 
     file = forms.FileField(
         label="Zip of challenge.toml and its files",
-        help_text="Plain files, without folders. You see what would change before anything does.",
+        help_text="Files without folders. You see what would change before anything is changed.",
         widget=forms.ClearableFileInput({"accept": ".zip,application/zip"}),
     )
 
@@ -89,12 +89,12 @@ class PhaseForm(forms.Form):
     """A phase."""
 
     name = forms.CharField(
-        max_length=50, help_text="Part of its address: letters, digits, - and _. It can't change later."
+        max_length=50, help_text="Part of its address: letters, digits, - and _. It can't be changed later."
     )
     opens = forms.DateTimeField(label="Opens (UTC)")
     closes = forms.DateTimeField(label="Closes (UTC)")
     splits = forms.MultipleChoiceField(
-        widget=forms.CheckboxSelectMultiple, help_text="A submission has results of each."
+        widget=forms.CheckboxSelectMultiple, help_text="A submission must have results of each."
     )
     quota_per_day = forms.IntegerField(
         label="Submissions a day", help_text="Of a team; days end at midnight, UTC.", min_value=1
@@ -120,7 +120,7 @@ class PhaseForm(forms.Form):
             self.fields["name"].help_text = ""
             if phase.submissions.exists():
                 splits.disabled = True
-                splits.help_text = "They can't change: there are submissions."
+                splits.help_text = "They can't be changed: there are submissions."
 
 
 class MarkForm(forms.Form):
@@ -136,7 +136,10 @@ class MarkForm(forms.Form):
         ],
     )
     reason = forms.CharField(
-        max_length=500, required=False, widget=forms.Textarea({"rows": 3}), help_text="The team sees it."
+        max_length=LONGEST_REASON,
+        required=False,
+        widget=forms.Textarea({"rows": 3}),
+        help_text="The team sees it.",
     )
 
 
@@ -144,8 +147,8 @@ class RaiseForm(forms.Form):
     """Gives a team more of a phase's quota."""
 
     phase = forms.ChoiceField(widget=forms.HiddenInput)
-    per_day = forms.IntegerField(label="More a day", min_value=0, max_value=10_000)
-    total = forms.IntegerField(label="More in all", min_value=0, max_value=1_000_000)
+    per_day = forms.IntegerField(label="Extra per day", min_value=0, max_value=MOST_PER_DAY)
+    total = forms.IntegerField(label="Extra in total", min_value=0, max_value=MOST_IN_ALL)
 
     def __init__(self, challenge: Challenge, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

@@ -69,7 +69,7 @@ def team(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
 
 
 def _raise_form(challenge: Challenge, use: Use, sent: django_forms.Form | None) -> django_forms.Form:
-    """The form of one phase: as it was sent, where it was that one."""
+    """The form of one phase, with what was sent if it was the form of this phase."""
     if sent is not None and sent.data.get("phase") == use.phase.name:
         return sent
     given = (use.raised.per_day, use.raised.total) if use.raised else (0, 0)
@@ -79,7 +79,7 @@ def _raise_form(challenge: Challenge, use: Use, sent: django_forms.Form | None) 
 
 @for_organisers
 def organisers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """Who organises the challenge; adds one."""
+    """The organisers of the challenge; adds one."""
     form = forms.OrganiserForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -104,7 +104,7 @@ def organisers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 @for_organisers
 @require_POST
 def remove_organiser(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
-    """Has somebody organise the challenge no more."""
+    """Removes an organiser."""
     removed = get_object_or_404(challenge.organisers, pk=pk)
     try:
         moderation.remove_organiser(user_of(request), challenge, removed)

@@ -97,5 +97,8 @@ def publish_references(
             messages.error(request, f"Nothing is published: {error}.")
         else:
             drafts.drop_draft(user, challenge, kind)
-            tell(request, f"Version {number} of {entry.name} counts now; submissions are scored again.")
+            tell(
+                request,
+                f"Version {number} of {entry.name} is now the current one. Submissions are scored again.",
+            )
     return redirect("organiser_references", challenge.slug)

@@ -105,7 +105,7 @@ def rerun_one(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpRespo
         challenge,
         pk,
         lambda found: moderation.rerun(user_of(request), challenge, found),
-        "It waits to be scored again.",
+        "The submission waits to be scored again.",
     )
 
 
@@ -118,7 +118,7 @@ def take_off(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpRespon
         challenge,
         pk,
         lambda found: moderation.take_off(user_of(request), challenge, found),
-        "It is off the leaderboard.",
+        "The submission is no longer on the leaderboard.",
     )
 
 
@@ -155,7 +155,7 @@ def mark(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
 
 @for_organisers
 def rerun_many(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """Says how many submissions would be scored again, and has them."""
+    """Shows how many submissions would be scored again, and scores them again."""
     form = forms.RerunForm(challenge, request.POST or request.GET or None)
     if not form.is_valid():
         return show(request, challenge, "rerun", tab="submissions", form=form, status=form_status(form))

@@ -1,4 +1,4 @@
-"""The pages of participants: join, submit, watch, see scores and examples, decide what stands."""
+"""The pages of participants: joining, submitting, submissions with their scores and examples."""
 
 from django.urls import path
 

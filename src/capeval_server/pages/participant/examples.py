@@ -1,4 +1,4 @@
-"""The example browser: the images of a split one by one, with what methods said of them."""
+"""The example browser: the images of a split one by one, with the captions of methods."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ORDERS = {"worst": "worst first", "best": "best first", "image": "as in the spl
 
 
 class _Asked:
-    """What the address asks for, or what is shown where it asks for nothing or nonsense."""
+    """What the address asks for, with defaults for what is missing or not valid."""
 
     def __init__(self, submission: Submission, query: QueryDict) -> None:
         splits = image_browser.splits_of(submission)
@@ -41,7 +41,7 @@ class _Asked:
         sets = sorted(self.split.reference_sets.all(), key=lambda one: one.name)
         self.reference_sets: list[ReferenceSet] = sets
         self.references: ReferenceSet = _named(sets, query.get("references"))
-        # The set's split is the one that was read already.
+        # The set's split is the one that was already read.
         self.references.split = self.split
         self.table = image_browser.image_table(submission, self.references)
         names = self.table.names if self.table else []
@@ -80,7 +80,7 @@ def examples(request: HttpRequest, pk: UUID) -> HttpResponse:
     answer = render(request, f"{TEMPLATES}/examples.html", context)
     origin = _origin(asked.split)
     if origin:
-        # Images come from where the challenge says they are; on this page alone.
+        # Only this page may load images from the challenge's `image_url`.
         answer._csp_update = {"img-src": [origin]}  # type: ignore[attr-defined]
     return answer
 
@@ -147,7 +147,7 @@ def _histogram(asked: _Asked) -> Histogram | None:
 def _place(image_ids: list[Any], text: str) -> int | None:
     wanted: int | str = text
     if isinstance(image_ids[0], int):
-        # More digits than any id has would only take time.
+        # Longer numbers than any id are not parsed: it would only take time.
         if not text.isascii() or not text.removeprefix("-").isdigit() or len(text) > 20:
             return None
         wanted = int(text)

@@ -25,23 +25,23 @@ class JoinForm(forms.Form):
     """Says how somebody takes part."""
 
     how = forms.ChoiceField(
-        label="How do you take part?",
+        label="How do you want to take part?",
         choices=[
             ("alone", "Alone"),
             ("team", "In a new team, which others can join"),
-            ("code", "In a team that is there, by its code"),
+            ("code", "In an existing team, with its code"),
         ],
         initial="alone",
         widget=forms.RadioSelect,
     )
     name = forms.CharField(
-        label="Name of the new team", max_length=60, required=False, help_text="Leaderboards show it."
+        label="Name of the new team", max_length=60, required=False, help_text="It is shown on leaderboards."
     )
     code = forms.CharField(
         label="Code of the team",
         max_length=32,
         required=False,
-        help_text="Everybody in the team sees it on the team's page.",
+        help_text="Members find it on the team's page.",
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
     )
     accept = forms.BooleanField(label="I have read the rules and accept them.")
@@ -58,7 +58,9 @@ class JoinForm(forms.Form):
         given = self.cleaned_data
         needed = {"team": "name", "code": "code"}.get(given.get("how", ""))
         if needed and not given.get(needed) and needed not in self.errors:
-            self.add_error(needed, "Fill this in to take part in this way.")
+            self.add_error(
+                needed, "Enter a team name." if needed == "name" else "Enter the code of the team."
+            )
         return given
 
     def join(self, user: User) -> Team:

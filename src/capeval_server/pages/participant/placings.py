@@ -74,7 +74,7 @@ def _others(submission: Submission, phase: Phase, table: ScoreTable) -> list[Pla
         best_first=True,
         as_of=None,
     )
-    # What its own team has there is this submission, or would give way to it.
+    # Its own team's row is this submission, or would be replaced by it.
     return [
         one for one in places(question) if one.score is not None and (one.baseline or one.entrant != team)
     ]

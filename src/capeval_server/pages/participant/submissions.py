@@ -1,4 +1,4 @@
-"""The pages of submissions: of all that a team made, and of one."""
+"""The pages of a team's submissions, and of one submission."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _listed(request: HttpRequest, team: Team, phase: Phase) -> dict[str, Any]:
 @require_safe
 @never_cache
 def submission(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A submission: all of it for its team, and what is published for everybody."""
+    """A submission: all of it for its team, and for others what is published."""
     found = access.visible(request.user, pk)
     if found is None:
         return no_such_submission(request)
@@ -108,7 +108,7 @@ def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
 @require_safe
 @never_cache
 def state(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """How far a submission is: the part of its page that changes while it is scored."""
+    """A submission's state: the part of its page that changes while it is scored."""
     found = access.visible(request.user, pk)
     if found is None:
         raise NotFoundError
@@ -133,8 +133,8 @@ def stand(request: HttpRequest, pk: UUID) -> HttpResponse:
     except StandingError as error:
         messages.error(request, f"This is not possible: {error}.")
     else:
-        done = "stands on the leaderboard now" if stands else "is off the leaderboard"
-        messages.success(request, f"This submission {done}.")
+        done = "is now on the leaderboard" if stands else "is no longer on the leaderboard"
+        messages.success(request, f"The submission {done}.")
     return redirect("submission", pk)
 
 
@@ -147,7 +147,7 @@ def take_back(request: HttpRequest, pk: UUID) -> HttpResponse:
     except StandingError as error:
         messages.error(request, f"This is not possible: {error}.")
     else:
-        messages.success(request, "This submission is withdrawn.")
+        messages.success(request, "The submission is withdrawn.")
     return redirect("submission", pk)
 
 
@@ -155,7 +155,7 @@ def take_back(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_safe
 @never_cache
 def download(request: HttpRequest, pk: UUID, split: str) -> HttpResponseBase:
-    """A file of one's own, as it was uploaded."""
+    """A file of the user's team, as it was uploaded."""
     found = _own_submission(request, pk)
     file = get_object_or_404(found.files.select_related("split"), split__name=split)
     name = file.split.results.replace(ALGORITHM, found.algorithm)

@@ -45,7 +45,7 @@ def submit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         form.renew_key()
         form.add_error(
             None,
-            "This form was sent before with other content, and was accepted as a submission then. "
+            "This form was already submitted with other content. "
             "To make another submission, choose the file again and submit.",
         )
         return _submit_page(request, phase, team, form, STATUSES[type(error)])
@@ -67,9 +67,9 @@ def _taken_in(request: HttpRequest, phase: Phase, form: SubmitForm) -> HttpRespo
         key=given["key"],
     )
     if new:
-        messages.success(request, "Your submission is accepted. This page shows its progress.")
+        messages.success(request, "Your submission was received. This page shows its progress.")
     else:
-        messages.info(request, "This was submitted before. This is that submission.")
+        messages.info(request, "This was already submitted: this is that submission.")
     return redirect("submission", submission.pk)
 
 

@@ -1,4 +1,4 @@
-"""The pages to join a challenge, and of one's own team."""
+"""The pages to join a challenge, and the page of the user's team."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
     """Shows the rules, and has the user take part."""
     challenge = get_object_or_404(Challenge, slug=slug)
     if joining.team_of(user_of(request), challenge) is not None:
-        messages.info(request, "You take part in this challenge already.")
+        messages.info(request, "You already take part in this challenge.")
         return redirect("team", slug)
     code = request.GET.get("code", "")
     initial = {"how": "code", "code": code} if code else {}
@@ -82,7 +82,7 @@ def renew_code(request: HttpRequest, slug: str) -> HttpResponse:
     if found is None:
         raise NotFoundError
     joining.renew_code(found)
-    messages.success(request, "The team has a new code. The old code and link let nobody in any more.")
+    messages.success(request, "The team has a new code. The old code and link no longer work.")
     return redirect("team", slug)
 
 

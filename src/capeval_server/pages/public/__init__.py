@@ -10,7 +10,7 @@ __all__ = ["urlpatterns"]
 
 
 class ChallengeConverter(SlugConverter):
-    """A challenge's name in an address, which is none of the words that other addresses begin with."""
+    """A challenge's slug in an address; it can't be a word that other addresses begin with."""
 
     regex = rf"(?!(?:{'|'.join(sorted(NOT_CHALLENGES))})(?:/|$)){SlugConverter.regex}"
 

@@ -50,7 +50,7 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
     phases = list(found.phases.prefetch_related("splits").order_by("opens", "pk"))
     for phase in phases:
         phase.challenge = found
-    # What is open comes first, and what is closed last.
+    # Open phases come first, and closed ones last.
     phases.sort(key=lambda phase: ("open", "upcoming", "closed").index(phase.when(now)))
     context = {
         "challenge": found,

@@ -17,7 +17,7 @@ __all__ = ["show_jobs"]
 
 
 def show_jobs(request: HttpRequest) -> HttpResponse:
-    """What waits to be scored, and who scores."""
+    """The queue and the workers."""
     now = timezone.now()
     found = jobs(now)
     most = max(scored for _, scored in found.by_hour)

@@ -49,7 +49,7 @@ def _page(request: HttpRequest) -> int:
 
 
 def _hidden(request: HttpRequest, phase: Phase) -> HttpResponse:
-    """The answer to whoever may not see a leaderboard: when they may, and nothing of what is there."""
+    """The page for users who may not see a leaderboard: it only says when they may."""
     context = {"phase": phase, "challenge": phase.challenge}
     return render(request, "pages/public/hidden.html", context, status=403)
 
@@ -77,7 +77,7 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
 
 
 def _cited(request: HttpRequest, question: Question) -> str:
-    """What there is to say of a leaderboard that was cited: whether it is still the same."""
+    """Whether a leaderboard that was cited is still the same."""
     cited = request.GET.get("fingerprint", "")
     if not cited:
         return ""
@@ -123,7 +123,7 @@ def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         else HttpResponse(drawn.svg(), content_type="image/svg+xml")
     )
     answer["ETag"] = tag
-    # Asked for again each time, as what stands may have changed; not sent again when it has not.
+    # Browsers must ask again each time, as the leaderboard may have changed; the ETag saves sending it again.
     answer["Cache-Control"] = "private, no-cache"
     return answer
 

@@ -1,0 +1,116 @@
+"""Challenges, and your team and quota in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from ninja import Router, Status
+
+from capeval_server.accounts.models import Token
+from capeval_server.api import schemas
+from capeval_server.api.addresses import Slug, found_phase
+from capeval_server.api.tokens import READ, SUBMIT, token_of
+from capeval_server.challenges.models import Challenge, Phase, Split
+from capeval_server.errors import NotFoundError
+from capeval_server.submissions import quotas
+from capeval_server.teams import joining
+from capeval_server.teams.models import Team
+
+__all__ = ["router"]
+
+router = Router(tags=["Challenges and teams"])
+
+
+@router.get("/challenges", response=schemas.ChallengeList)
+def challenges(request: HttpRequest) -> Any:
+    """All challenges."""
+    return {"challenges": list(Challenge.objects.order_by("slug"))}
+
+
+@router.get("/challenges/{slug}", response={200: schemas.ChallengeAnswer, 404: schemas.Problem})
+def challenge(request: HttpRequest, slug: Slug) -> Any:
+    """A challenge: its splits, phases and rules."""
+    found = get_object_or_404(Challenge, slug=slug)
+    splits = found.splits.prefetch_related("reference_sets", "subsets").order_by("name")
+    return {
+        "slug": found.slug,
+        "title": found.title,
+        "description": found.description,
+        "rules": found.rules,
+        "fields": found.fields,
+        "splits": [_split(split) for split in splits],
+        "phases": [_phase(phase) for phase in found.phases.prefetch_related("splits").order_by("opens")],
+    }
+
+
+def _split(split: Split) -> dict[str, Any]:
+    return {
+        "name": split.name,
+        "results": split.results,
+        "images": len(split.image_ids),
+        "metrics": split.metrics,
+        "sort_by": split.sort_by,
+        "references": list(split.reference_sets.all()),
+        "subsets": [subset.name for subset in split.subsets.all()],
+    }
+
+
+def _phase(phase: Phase) -> dict[str, Any]:
+    shown = ("name", "opens", "closes", "quota_per_day", "quota_total", "leaderboard")
+    splits = sorted(split.name for split in phase.splits.all())
+    return {**{name: getattr(phase, name) for name in shown}, "splits": splits}
+
+
+@router.get(
+    "/challenges/{slug}/phases/{phase}/quota",
+    response={200: schemas.QuotaAnswer, 404: schemas.Problem},
+    auth=READ,
+)
+def quota(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
+    """How much your team may still submit to a phase."""
+    found = found_phase(slug, phase)
+    return quotas.quota(_team(request, found.challenge), found, timezone.now()).__dict__
+
+
+@router.get("/challenges/{slug}/team", response={200: schemas.TeamAnswer, 404: schemas.Problem}, auth=READ)
+def team(request: HttpRequest, slug: Slug) -> Any:
+    """Your team in a challenge. Its code is null for tokens of scope `read`."""
+    shown = _shown_team(_team(request, get_object_or_404(Challenge, slug=slug)))
+    return {**shown, "code": None} if token_of(request).scope == Token.Scope.READ else shown
+
+
+@router.post(
+    "/challenges/{slug}/team",
+    response={201: schemas.TeamAnswer, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def join(request: HttpRequest, slug: Slug, choice: schemas.TeamChoice) -> Any:
+    """Joins a challenge: alone, in a new team, or in the team that has a code."""
+    found, user = get_object_or_404(Challenge, slug=slug), token_of(request).user
+    if choice.code is not None:
+        joined = joining.join(user, found, choice.code)
+    else:
+        joined = joining.make_team(user, found, choice.name or "")
+    return Status(201, _shown_team(joined))
+
+
+@router.delete("/challenges/{slug}/team", response={204: None, (403, 404, 409): schemas.Problem}, auth=SUBMIT)
+def leave(request: HttpRequest, slug: Slug) -> Any:
+    """Leaves a team that has not submitted."""
+    joining.leave(token_of(request).user, get_object_or_404(Challenge, slug=slug))
+    return Status(204, None)
+
+
+def _team(request: HttpRequest, challenge: Challenge) -> Team:
+    found = joining.team_of(token_of(request).user, challenge)
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+def _shown_team(team: Team) -> dict[str, Any]:
+    members = team.memberships.order_by("joined").values_list("user__username", flat=True)
+    return {"name": team.name, "code": team.code, "members": list(members)}

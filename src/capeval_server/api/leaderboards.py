@@ -1,0 +1,81 @@
+"""Leaderboards and the queue. No token is needed, except for hidden leaderboards."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from ninja import Query, Router
+
+from capeval_server.accounts.models import Token
+from capeval_server.api import schemas
+from capeval_server.api.addresses import Slug, found_phase
+from capeval_server.leaderboards.exports import to_csv
+from capeval_server.leaderboards.questions import ask, may_see
+from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
+from capeval_server.submissions.queue import jobs
+
+__all__ = ["router"]
+
+router = Router(tags=["Leaderboards and jobs"])
+
+
+@router.get(
+    "/challenges/{slug}/phases/{phase}/leaderboard",
+    response={200: schemas.LeaderboardAnswer, (403, 404, 422): schemas.Problem},
+)
+def show_leaderboard(
+    request: HttpRequest, slug: Slug, phase: Slug, asked: Annotated[schemas.LeaderboardQuestion, Query()]
+) -> Any:
+    """The leaderboard of a phase by a reference set of a split, for all images or a subset.
+
+    All rows, or a page of 50. Only organisers can see hidden leaderboards.
+    """
+    found = found_phase(slug, phase)
+    if not may_see(_asker(request), found):
+        raise PermissionDenied(f"the leaderboard of phase {found.name!r} is hidden")
+    question = ask(found, **asked.model_dump(exclude={"page", "form"}))
+    board = leaderboard(question, page=asked.page)
+    if asked.form == "csv":
+        answer = HttpResponse(to_csv(board), content_type="text/csv; charset=utf-8")
+        answer["Content-Disposition"] = f'attachment; filename="{slug}-{phase}.csv"'
+        return answer
+    return _board(board)
+
+
+def _asker(request: HttpRequest) -> User | AnonymousUser:
+    """The user of the request: by a token of scope `organise`, or by a session without a token."""
+    kind, _, text = request.headers.get("Authorization", "").partition(" ")
+    token = Token.of_text(text) if kind.lower() == "bearer" else None
+    if token is None:
+        return request.user
+    return token.user if token.scope == Token.Scope.ORGANISE else AnonymousUser()
+
+
+def _board(board: Leaderboard) -> dict[str, Any]:
+    question = board.question
+    return {
+        "challenge": question.phase.challenge.slug,
+        "phase": question.phase.name,
+        "split": question.split.name,
+        "references": question.reference_set.name,
+        "version": question.version.number,
+        "current": question.current,
+        "subset": question.subset,
+        "as_of": question.as_of,
+        "sort_by": question.sort_by,
+        "order": "best" if question.best_first else "worst",
+        **{name: getattr(board, name) for name in ("columns", "total", "page", "pages", "rescoring")},
+        "rows": [{**row.__dict__, "differs_from_next": row.differs_from_next} for row in board.rows],
+    }
+
+
+@router.get("/jobs", response=schemas.JobsAnswer)
+def show_jobs(request: HttpRequest) -> Any:
+    """The queue and the workers."""
+    found = jobs(timezone.now())
+    by_hour = [{"begins": hour, "scored": scored} for hour, scored in found.by_hour]
+    return {**found.__dict__, "workers": [worker.__dict__ for worker in found.workers], "by_hour": by_hour}

@@ -1,0 +1,157 @@
+"""Submitting, and your submissions with their scores."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from ninja import File, Header, Query, Router, Status, UploadedFile
+
+from capeval_server.accounts.models import Token
+from capeval_server.api import schemas
+from capeval_server.api.addresses import Slug, found_phase
+from capeval_server.api.tokens import READ, SUBMIT, token_of
+from capeval_server.errors import NotFoundError
+from capeval_server.submissions import access, image_browser, intake
+from capeval_server.submissions.lifecycle import withdraw
+from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.submissions.standing import set_standing
+
+__all__ = ["router"]
+
+router = Router(tags=["Submissions"])
+
+
+@router.post(
+    "/challenges/{slug}/phases/{phase}/submissions",
+    response={
+        201: schemas.SubmissionAnswer,
+        200: schemas.SubmissionAnswer,
+        (403, 404, 409, 422, 429, 503): schemas.Problem,
+    },
+    auth=SUBMIT,
+)
+def submit(
+    request: HttpRequest,
+    slug: Slug,
+    phase: Slug,
+    file: Annotated[UploadedFile, File()],
+    idempotency_key: Annotated[str | None, Header(max_length=100, pattern=r"^[!-~]+$")] = None,
+) -> Any:
+    """Submits results: a zip of result files, or one JSON file.
+
+    Form fields other than `file` are the declared fields. The same upload sent again with the same
+    `Idempotency-Key` is the same submission and answers 200.
+    """
+    declared = {name: request.POST[name] for name in request.POST}
+    submission, new = intake.submit(
+        token_of(request).user,
+        found_phase(slug, phase),
+        file.name or "",
+        file.chunks(),
+        declared=declared,
+        key=idempotency_key,
+    )
+    return Status(201 if new else 200, _submission(submission))
+
+
+@router.get("/submissions", response=schemas.SubmissionList, auth=READ)
+def submissions(request: HttpRequest) -> Any:
+    """The submissions of your teams, the latest first."""
+    own = _own(request).order_by("-created")
+    return {"submissions": [_submission(submission) for submission in own]}
+
+
+@router.get(
+    "/submissions/{submission_id}",
+    response={200: schemas.SubmissionWithResults, 404: schemas.Problem},
+    auth=READ,
+)
+def submission(request: HttpRequest, submission_id: UUID) -> Any:
+    """A submission of your team, with its scores once it is scored."""
+    found = get_object_or_404(_own(request), pk=submission_id)
+    results = found.results.select_related("reference_version__reference_set__split")
+    results = results.defer("log", "reference_version__reference_set__split__image_ids")
+    scores = Prefetch("scores", Score.objects.defer("samples").order_by("pk"))
+    results = results.prefetch_related(scores).order_by("pk")
+    return {**_submission(found), "results": [_result(result) for result in results]}
+
+
+@router.get(
+    "/submissions/{submission_id}/images",
+    response={200: schemas.ImageScoresAnswer, 404: schemas.Problem},
+    auth=READ,
+)
+def image_scores(
+    request: HttpRequest,
+    submission_id: UUID,
+    split: Annotated[str, Query(max_length=50, pattern="^[A-Za-z0-9_-]+$")],
+    references: Annotated[str, Query(max_length=50, pattern="^[A-Za-z0-9_-]+$")],
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+) -> Any:
+    """Scores per image by public references, of your submissions and of published ones.
+
+    There are none by private references. Those of other teams' submissions can be seen only if all reference
+    sets of the split are public.
+    """
+    token = token_of(request)
+    seen = access.visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANISE)
+    if seen is None:
+        raise NotFoundError
+    return image_browser.image_answer(*seen, split, references, offset, limit)
+
+
+@router.patch(
+    "/submissions/{submission_id}",
+    response={200: schemas.SubmissionAnswer, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def stand(request: HttpRequest, submission_id: UUID, standing: schemas.Standing) -> Any:
+    """Puts a scored submission on the leaderboard, in place of any other of the team, or takes it off."""
+    found = get_object_or_404(_own(request), pk=submission_id)
+    return _submission(set_standing(found, standing.stands))
+
+
+@router.delete(
+    "/submissions/{submission_id}",
+    response={200: schemas.SubmissionAnswer, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def withdraw_submission(request: HttpRequest, submission_id: UUID) -> Any:
+    """Withdraws a submission for good; it still counts for the quota."""
+    return _submission(withdraw(get_object_or_404(_own(request), pk=submission_id)))
+
+
+def _own(request: HttpRequest) -> QuerySet[Submission]:
+    return access.own(token_of(request).user)
+
+
+_SHOWN = ("id", "created", "algorithm", "declared", "state", "reason", "counts_for_quota", "stands")
+_MARKED = ("mark", "mark_reason")
+
+
+def _submission(submission: Submission) -> dict[str, Any]:
+    phase = submission.phase
+    return {
+        **{name: getattr(submission, name) for name in (*_SHOWN, *_MARKED)},
+        "challenge": phase.challenge.slug if phase else "",
+        "phase": phase.name if phase else "",
+    }
+
+
+def _result(result: Result) -> dict[str, Any]:
+    references = result.reference_version.reference_set
+    return {
+        "split": references.split.name,
+        "references": references.name,
+        "version": result.reference_version.number,
+        "stale": result.reference_version.number != references.version,
+        "metric": result.metric,
+        "signature": result.signature,
+        "failure": result.failure,
+        "scores": list(result.scores.all()),
+    }

@@ -1,0 +1,34 @@
+"""`capeval server`: the commands that run and manage a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import typer
+
+from capeval_server.commands import accounts, challenges, running
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="server",
+    help="Runs an evaluation server: challenges, submissions, leaderboards.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+_COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
+    ("migrate", running.migrate),
+    ("start", running.start),
+    ("worker", running.worker),
+    ("demo", running.demo),
+    ("tidy", running.tidy),
+    ("import", challenges.import_files),
+    ("example", challenges.example),
+    ("export", challenges.export),
+    ("organiser", challenges.organiser),
+    ("rerun", challenges.rerun),
+    ("user", accounts.user),
+    ("token", accounts.token),
+)
+for _name, _run in _COMMANDS:
+    app.command(_name)(_run)

@@ -1,0 +1,76 @@
+"""Commands for accounts and their tokens."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from capeval.errors import OptionError
+from capeval_server.commands.common import UserName, set_up, user_named
+
+__all__ = ["token", "user"]
+
+
+class Scope(StrEnum):
+    """What a token allows."""
+
+    READ = "read"
+    SUBMIT = "submit"
+    ORGANISE = "organise"
+
+
+def user(
+    name: UserName,
+    email: Annotated[str, typer.Option(help="An email address, which counts as verified.")] = "",
+    staff: Annotated[bool, typer.Option("--staff", help="Let the user administer the site.")] = False,
+    password_stdin: Annotated[
+        bool, typer.Option("--password-stdin", help="Read a password from standard input.")
+    ] = False,
+) -> None:
+    """Creates a user, who without a password can set one by "Forgot your password?" or use only tokens."""
+    set_up()
+    from django.core.exceptions import ValidationError
+
+    from capeval_server.accounts.users import make_user
+
+    password = sys.stdin.readline().rstrip("\r\n") if password_stdin else None
+    try:
+        make_user(name, email=email, password=password, staff=staff)
+    except ValidationError as error:
+        # No message quotes a password.
+        raise OptionError(f"'name', 'email' or password: {' '.join(error.messages)} (got {name!r})") from None
+    print(f"{name}: made")
+
+
+def token(
+    user: UserName,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A name to recognise the token.", show_default=False)
+    ],
+    scope: Annotated[Scope, typer.Option(help="What it allows.")] = Scope.SUBMIT,
+    days: Annotated[int, typer.Option(help="How many days it is valid.", min=1, max=3650)] = 365,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Revoke the token of that name instead.")] = False,
+) -> None:
+    """Creates a token for the API and shows it once, or revokes one."""
+    set_up()
+    from django.db import IntegrityError
+
+    from capeval_server.accounts.models import Token
+
+    owner = user_named(user)
+    if not revoke:
+        try:
+            print(Token.issue(owner.pk, name, scope, days=days))
+        except IntegrityError:
+            raise OptionError(
+                f"'name' must not be the name of another token of {user} (got {name!r})"
+            ) from None
+        return
+    found = owner.tokens.filter(name=name, revoked=None).first()
+    if found is None:
+        raise OptionError(f"'name' must be the name of one of {user}'s tokens (got {name!r})")
+    found.revoke()
+    print(f"{name}: revoked")

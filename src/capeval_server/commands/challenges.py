@@ -1,0 +1,106 @@
+"""Commands that make, change and export challenges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from capeval.errors import OptionError
+from capeval.files import written_whole
+from capeval_server.commands.common import UserName, set_up, user_named
+
+if TYPE_CHECKING:
+    from capeval_server.challenges.models import Challenge
+
+__all__ = ["example", "export", "import_files", "organiser", "rerun"]
+
+Slug = Annotated[
+    str,
+    typer.Argument(metavar="CHALLENGE", help="The challenge, as its address names it.", show_default=False),
+]
+
+
+def import_files(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Its challenge.toml.", show_default=False)],
+) -> None:
+    """Creates a challenge from its files, or updates it."""
+    set_up()
+    from capeval_server.organising.definition_files import import_challenge
+
+    challenge = import_challenge(path)
+    splits, phases = challenge.splits.count(), challenge.phases.count()
+    print(f"{challenge.slug}: imported; splits: {splits}, phases: {phases}")
+
+
+def example(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="`small` or `coco-captions`.", show_default=False)
+    ],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where to write; made if needed.", show_default=False)
+    ],
+) -> None:
+    """Writes the files of an example challenge, ready to import."""
+    from capeval_server.examples import write_example
+
+    print(write_example(name, folder))
+
+
+def export(
+    slug: Slug,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The zip to write.", show_default=False)],
+) -> None:
+    """Writes everything of a challenge to a zip, except references, email addresses and secrets."""
+    set_up()
+    from capeval_server.organising.export import export as write
+
+    challenge = _challenge_named(slug)
+    with written_whole(path) as file:
+        write(challenge, file)
+    print(path)
+
+
+def organiser(
+    slug: Slug,
+    user: UserName,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the user from the organisers.")] = False,
+) -> None:
+    """Makes a user an organiser of a challenge."""
+    set_up()
+    from capeval_server.organising import moderation
+
+    challenge, found = _challenge_named(slug), user_named(user)
+    if remove:
+        moderation.remove_organiser(None, challenge, found)
+    else:
+        moderation.add_organiser(None, challenge, user)
+    print(f"{user}: {'no organiser' if remove else 'an organiser'} of {slug}")
+
+
+def rerun(
+    submission: Annotated[str, typer.Argument(metavar="ID", help="The submission's id.", show_default=False)],
+) -> None:
+    """Has a submission scored again."""
+    set_up()
+    from django.core.exceptions import ValidationError
+
+    from capeval_server.organising import moderation
+    from capeval_server.submissions.models import Submission
+
+    try:
+        found = Submission.objects.get(pk=submission)
+    except (Submission.DoesNotExist, ValidationError):
+        raise OptionError(f"'ID' must be the id of a submission (got {submission!r})") from None
+    moderation.rerun(None, found.challenge, found)
+    print(f"{submission}: waits to be scored again")
+
+
+def _challenge_named(slug: str) -> Challenge:
+    from capeval_server.challenges.models import Challenge as Challenges
+
+    found = Challenges.objects.filter(slug=slug).first()
+    if found is None:
+        raise OptionError(f"'CHALLENGE' must be the name of a challenge (got {slug!r})")
+    return found
