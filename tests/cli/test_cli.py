@@ -10,6 +10,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import struct
 import subprocess
@@ -24,7 +25,7 @@ import pytest
 import capeval
 from capeval.cli.console import system_names
 from capeval.metrics import METRICS
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 REFERENCES = [
     {"image_id": image, "caption": caption}
@@ -53,7 +54,7 @@ COMMANDS = (
 
 def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "capeval", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, timeout=120, check=False, **options)
+    return subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, **options)
 
 
 def output(*arguments: str | Path, **options: Any) -> str:
@@ -270,7 +271,7 @@ def test_closed_streams_take_and_give_nothing(files: Path) -> None:
     paths = f"{files / 'references.json'} {files / 'a.json'} -m ROUGE-L"
     for shell in (f"score {paths} >&-", f"score {paths} 2>&- >&-", "tokenize - <&-", "--version >&-"):
         command = f"{sys.executable} -m capeval {shell}"
-        done = subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=120)
+        done = subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=PATIENCE)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -485,26 +486,34 @@ def _everything(terminal: int) -> bytes:
 
 def test_progress_shows_on_a_terminal_alone(files: Path) -> None:
     code = (
-        "import time; from capeval.cli.console import Steps\n"
+        "import sys, time; from capeval.cli.console import Steps\n"
         "from capeval.progress import report_progress\n"
         "with Steps(2) as steps:\n"
-        "    steps.next('Reading [x]'); time.sleep(1.6); steps.next('Scoring')\n"
-        "    report_progress('Parsing [captions]', 0, 5000); time.sleep(0.2)\n"
-        "    report_progress('Parsing [captions]', 2500, 5000); time.sleep(0.4)\n"
-        "    report_progress('Parsing [captions]', 5000, 5000); time.sleep(0.4)\n"
+        "    steps.next('Reading [x]'); {0}; steps.next('Scoring')\n"
+        "    report_progress('Parsing [captions]', 0, 5000); time.sleep(0.1)\n"
+        "    report_progress('Parsing [captions]', 2500, 5000); {0}\n"
+        "    report_progress('Parsing [captions]', 5000, 5000)\n"
     )
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", code]
-    with subprocess.Popen(command, stderr=theirs, env={**os.environ, "TERM": "xterm"}) as process:
+    command = [sys.executable, "-c", code.format("sys.stdin.readline()")]
+    environment = {**os.environ, "TERM": "xterm"}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=theirs, env=environment) as process:
         os.close(theirs)
-        shown = _everything(ours)
+        assert process.stdin is not None
+        for pattern in (rb"Reading \[x\]", rb"Parsing \[captions\].*2,500 of 5,000, [0-9,]+ a second"):
+            shown = b""
+            while not re.search(pattern, shown):
+                readable, _, _ = select.select([ours], [], [], PATIENCE)
+                assert readable, shown
+                shown += os.read(ours, 100_000)
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+        _everything(ours)
     assert process.returncode == 0
-    assert b"Reading [x]" in shown
-    assert b"Parsing [captions]" in shown
-    assert b"0 of 5,000" in shown
-    assert re.search(rb"2,500 of 5,000, [0-9,]+ a second", shown)
     os.close(ours)
-    silent = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    # Longer than until it shows on a terminal.
+    command = [sys.executable, "-c", code.format("time.sleep(1.5)")]
+    silent = subprocess.run(command, capture_output=True, check=True)
     assert (silent.stdout, silent.stderr) == (b"", b"")
 
 

@@ -78,9 +78,9 @@ def compiled_tables(folder: Path | None = None, progress: Progress | None = None
 
 def _compiled(progress: Progress) -> bytes:
     paraphrases = installed_file(_PARAPHRASES, _PURPOSE)
-    found = zlib.crc32(paraphrases.read_bytes())
-    if found != _PARAPHRASES_CRC:
-        raise _damaged(paraphrases, f"its CRC-32 must be {_PARAPHRASES_CRC:08x} (got {found:08x})")
+    checksum = zlib.crc32(paraphrases.read_bytes())
+    if checksum != _PARAPHRASES_CRC:
+        raise _damaged(paraphrases, f"its CRC-32 must be {_PARAPHRASES_CRC:08x} (got {checksum:08x})")
     return _native.compile_meteor_tables(**_texts(), paraphrases=paraphrases, progress=progress)
 
 
