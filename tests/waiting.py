@@ -11,7 +11,7 @@ T = TypeVar("T")
 PATIENCE = 300.0
 
 
-def wait_until(state: Callable[[], T], missing: Callable[[], object]) -> T:
+def wait_until(state: Callable[[], T | None], missing: Callable[[], object]) -> T:
     """Waits until `state()` is true, and returns it; fails with `missing()` when that never comes."""
     end = time.monotonic() + PATIENCE
     while not (reached := state()):

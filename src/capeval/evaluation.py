@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,17 +58,19 @@ class Report:
     scores: tuple[tuple[Metric, Scores], ...] = field(repr=False)
 
     def to_dict(self, *, per_image: bool = False) -> dict[str, Any]:
-        """The report as plain Python: what `save` writes as JSON.
+        """The report as plain Python: what `save` writes as JSON; None for a score that is not a number.
 
         Args:
             per_image: Whether to add the scores of each image.
         """
-        report: dict[str, Any] = {"images": len(self.image_ids), "metrics": dict(self.corpus)}
+        report: dict[str, Any] = {"images": len(self.image_ids), "metrics": _numbers(self.corpus)}
         if self.subsets:
-            report["subsets"] = {name: dict(scores) for name, scores in self.subsets.items()}
+            report["subsets"] = {name: _numbers(scores) for name, scores in self.subsets.items()}
         report["signatures"] = {name: _plain(signature) for name, signature in self.signatures.items()}
         if per_image:
-            columns = {name: values.tolist() for name, values in self.per_image.items()}
+            columns = {
+                name: [_number(each) for each in values.tolist()] for name, values in self.per_image.items()
+            }
             report["per_image"] = [
                 {"image_id": image, **{name: values[row] for name, values in columns.items()}}
                 for row, image in enumerate(self.image_ids)
@@ -262,6 +265,15 @@ def _subset(scores: Sequence[tuple[Metric, Scores]], rows: list[int]) -> dict[st
         sums = part.statistics[rows].sum(axis=0)
         subset.update(zip(metric.names, metric.aggregate(sums).tolist(), strict=True))
     return subset
+
+
+def _numbers(scores: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: _number(score) for name, score in scores.items()}
+
+
+def _number(score: float) -> float | None:
+    # JSON has no NaN, which is the score of a category of tuples that no reference has.
+    return score if isfinite(score) else None
 
 
 def _plain(signature: Signature) -> dict[str, Any]:

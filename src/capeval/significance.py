@@ -452,16 +452,26 @@ def _swapped(
 
 
 def _interval(values: FloatArray, level: float) -> tuple[float, float]:
+    # A resample may have no image with tuples of a category, and so no score: the others tell.
+    values = values[~np.isnan(values)]
+    if not values.size:
+        return np.nan, np.nan
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
 def _bootstrap_p(differences: FloatArray, rounding: float) -> float:
+    differences = differences[~np.isnan(differences)]
+    if not differences.size:
+        return np.nan
     beyond = min(int((differences <= rounding).sum()), int((differences >= -rounding).sum()))
     return min(1.0, 2 * (beyond + 1) / (len(differences) + 1))
 
 
 def _randomization_p(differences: FloatArray, observed: Comparison) -> float:
+    differences = differences[~np.isnan(differences)]
+    if not differences.size:
+        return np.nan
     rounding = _ROUNDING * (abs(observed.a) + abs(observed.b))
     extreme = int((np.abs(differences) >= abs(observed.difference) - rounding).sum())
     return (extreme + 1) / (len(differences) + 1)

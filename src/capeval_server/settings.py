@@ -170,6 +170,8 @@ METRIC_SECONDS = environment.number("METRIC_SECONDS", 600)
 MEMORY_BYTES = environment.number("MEMORY_BYTES", 4096 * MEBIBYTE)
 # How many files of references a worker keeps prepared, each in a process of its own.
 PREPARED = environment.number("PREPARED", 2)
+# What metrics keep between submissions, such as parsed captions. All of it can be made again.
+KEPT = DATA / "kept"
 # Bootstrap resamples of each interval.
 BOOTSTRAP_SAMPLES = environment.number("BOOTSTRAP_SAMPLES", 1000)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,14 +16,18 @@ from playwright.sync_api import (
     Locator,
     Page,
     ViewportSize,
+    expect,
     sync_playwright,
 )
 
-from tests.server.conftest import Server
+from tests.server.processes import Server
+from tests.waiting import PATIENCE
 
 DESKTOP, PHONE = ViewportSize(width=1280, height=900), ViewportSize(width=390, height=844)
 MOST_STOPS = 80
 PASSWORD = "a long enough passphrase"
+MILLISECONDS = PATIENCE * 1000
+expect.set_options(timeout=MILLISECONDS)
 
 
 # Not for the session: while Playwright runs, Django takes other modules' tests for asynchronous code.
@@ -37,7 +39,9 @@ def browser() -> Iterator[Browser]:
         pytest.skip("LEFT OUT: Chromium is not installed here (Debian: apt-get install chromium)")
     with sync_playwright() as playwright:
         made = playwright.chromium.launch(
-            executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"]
+            executable_path=program,
+            args=["--no-sandbox", "--disable-dev-shm-usage"],
+            timeout=MILLISECONDS,
         )
         yield made
         made.close()
@@ -46,7 +50,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that runs, with the small challenge and a worker."""
-    made = Server(tmp_path_factory.mktemp("site"), None, bootstrap_samples=100)
+    made = Server(tmp_path_factory.mktemp("site"), None)
     made.prepare()
     made.start()
     made.spawn("worker")
@@ -64,6 +68,9 @@ class Visitor:
         # What the content security policy blocks, and what a script failed at, is told on the console.
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        # While somebody listens, the browser opens no file chooser of its own. Who begins to listen when the
+        # key is pressed may be too late.
+        self.page.on("filechooser", lambda _: None)
 
     def _hear(self, message: ConsoleMessage) -> None:
         # A form that is refused answers 422, which is no complaint.
@@ -72,7 +79,7 @@ class Visitor:
 
     def go(self, path: str) -> None:
         """Goes to an address of the site."""
-        answer = self.page.goto(self.site.address.removesuffix("/api") + path)
+        answer = self.page.goto(self.site.root + path)
         assert answer is not None
         assert answer.ok, f"{path}: {answer.status}"
         self.look()
@@ -127,8 +134,7 @@ class Visitor:
 
     def enter(self, name: str) -> None:
         """Logs in as somebody who has an account since now."""
-        command = self.site.command("user", name, "--email", f"{name}@example.org", "--password-stdin")
-        subprocess.run(command, env=self.site.env, input=PASSWORD, text=True, check=True, capture_output=True)
+        self.site.run("user", name, "--email", f"{name}@example.org", "--password-stdin", given=PASSWORD)
         self.log_in(name)
 
     def log_in(self, name: str) -> None:
@@ -138,20 +144,6 @@ class Visitor:
         self.write("Password", PASSWORD)
         self.press("Sign in")
 
-    def letter(self, pattern: str) -> str:
-        """What the last mail has, which the server writes to its log."""
-        return self.wait_for_log(pattern)
-
-    def wait_for_log(self, pattern: str, *, times: int = 1) -> str:
-        """What a pattern matches last in the log of server and worker, once it is there so often."""
-        until = time.monotonic() + 30
-        while time.monotonic() < until:
-            found = re.findall(pattern, (self.site.folder / "log").read_text())
-            if len(found) >= times:
-                return str(found[-1])
-            time.sleep(0.05)
-        raise AssertionError((self.site.folder / "log").read_text())
-
 
 @pytest.fixture(params=["desktop", "phone"])
 def visitor(request: pytest.FixtureRequest, browser: Browser, site: Server) -> Iterator[Visitor]:
@@ -160,6 +152,6 @@ def visitor(request: pytest.FixtureRequest, browser: Browser, site: Server) -> I
     context = browser.new_context(
         viewport=PHONE if phone else DESKTOP, color_scheme="dark" if phone else "light"
     )
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(MILLISECONDS)
     yield Visitor(site, context)
     context.close()

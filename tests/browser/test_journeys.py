@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PASSWORD, Visitor
-from tests.server.conftest import RESULTS, results
+from tests.server.kit import RESULTS, results
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ def _sign_up(visitor: Visitor, name: str) -> None:
     visitor.write("Password", PASSWORD)
     visitor.write("Password (again)", PASSWORD)
     visitor.press("Sign up")
-    link = visitor.letter(r"http://\S+(/accounts/confirm-email/\S+)")
-    visitor.go(link)
+    # The server writes its mail to the log.
+    visitor.go(visitor.site.wait_for_log(rf"To: {name}@[\s\S]*?http://\S+(/accounts/confirm-email/\S+)"))
     visitor.press("Confirm")
     visitor.log_in(name)
 
@@ -50,7 +50,7 @@ def test_from_signing_up_to_the_leaderboard(visitor: Visitor, name: str) -> None
     _submit(visitor)
     # The page is not loaded again: the state comes by itself.
     visitor.page.evaluate("window.kept = true")
-    expect(visitor.page.get_by_text("scored", exact=True).first).to_be_visible(timeout=30_000)
+    expect(visitor.page.get_by_text("scored", exact=True).first).to_be_visible()
     assert visitor.page.evaluate("window.kept") is True
     visitor.look()
     expect(
@@ -83,15 +83,15 @@ def test_an_organiser_scores_again(visitor: Visitor, name: str) -> None:
     visitor.enter(name)
     _join(visitor)
     _submit(visitor)
-    expect(visitor.page.get_by_text("scored", exact=True).first).to_be_visible(timeout=30_000)
+    expect(visitor.page.get_by_text("scored", exact=True).first).to_be_visible()
     address = visitor.page.url
     visitor.site.run("organiser", "small", name)
     visitor.go("/small/organise/")
     submission = address.rstrip("/").rpartition("/")[2]
     visitor.go(f"/small/organise/submissions/{submission}/")
     visitor.press("Score again")
-    visitor.wait_for_log(f"submission {submission}: done", times=2)
-    expect(visitor.page.get_by_text("scored", exact=True).first).to_be_visible(timeout=30_000)
+    visitor.site.wait_for_log(f"{submission}: done", times=2)
+    expect(visitor.page.get_by_text("scored", exact=True).first).to_be_visible()
     visitor.look()
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from tests.browser.conftest import Visitor
-from tests.server.conftest import Server
+from tests.server.processes import Server
 
 PASSWORD = "correct-horse-9"
 AUTHENTICATOR = {
@@ -24,10 +23,10 @@ AUTHENTICATOR = {
 @pytest.fixture
 def by_name(site: Server) -> Iterator[None]:
     """The site by its name: a passkey is bound to one, which an address of numbers isn't."""
-    before = site.address
-    site.address = before.replace("127.0.0.1", "localhost")
+    before = site.root
+    site.root = before.replace("127.0.0.1", "localhost")
     yield
-    site.address = before
+    site.root = before
 
 
 @pytest.mark.usefixtures("by_name")
@@ -35,8 +34,7 @@ def test_a_passkey_stands_for_name_and_password(
     visitor: Visitor, site: Server, request: pytest.FixtureRequest
 ) -> None:
     name = f"keeper-{request.node.callspec.params['visitor']}"
-    command = site.command("user", name, "--email", f"{name}@example.org", "--password-stdin")
-    subprocess.run(command, env=site.env, input=PASSWORD, text=True, check=True, capture_output=True)
+    site.run("user", name, "--email", f"{name}@example.org", "--password-stdin", given=PASSWORD)
     page = visitor.page
     devices = page.context.new_cdp_session(page)
     devices.send("WebAuthn.enable")
@@ -59,5 +57,5 @@ def test_a_passkey_stands_for_name_and_password(
     page.context.clear_cookies()
     visitor.go("/accounts/login/?next=/tokens/")
     page.get_by_role("button", name="Sign in with a passkey").click()
-    page.wait_for_url(site.address.removesuffix("/api") + "/tokens/")
+    page.wait_for_url(site.root + "/tokens/")
     visitor.look()

@@ -9,6 +9,8 @@ import io
 import json
 import os
 import pty
+import re
+import select
 import signal
 import struct
 import subprocess
@@ -23,7 +25,7 @@ import pytest
 import capeval
 from capeval.cli.console import system_names
 from capeval.metrics import METRICS
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 REFERENCES = [
     {"image_id": image, "caption": caption}
@@ -35,12 +37,24 @@ A = [
     for image in range(1, 7)
 ]
 B = [{"image_id": image, "caption": "a dog" if image > 1 else ""} for image in range(1, 7)]
-COMMANDS = ("score", "compare", "check", "submit", "tokenize", "data", "demo", "align", "metrics")
+COMMANDS = (
+    "score",
+    "compare",
+    "check",
+    "submit",
+    "tokenize",
+    "data",
+    "demo",
+    "align",
+    "scene-graph",
+    "metrics",
+    "resources",
+)
 
 
 def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "capeval", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, timeout=120, check=False, **options)
+    return subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, **options)
 
 
 def output(*arguments: str | Path, **options: Any) -> str:
@@ -221,7 +235,7 @@ def test_input_is_read_before_tables_are_made(files: Path) -> None:
     references, a = files / "references.json", files / "a.json"
     assert "none.json: No such file" in message("score", references, files / "none.json")
     assert "none.json: No such file" in message("compare", references, a, files / "none.json")
-    assert "got 'SPICE'" in message("score", references, a, "-m", "METEOR,SPICE")
+    assert "got 'SPICE-9'" in message("score", references, a, "-m", "METEOR,SPICE-9")
     (files / "s.json").write_text('{"x": [99]}')
     assert "image 99" in message("score", references, a, "--subset", files / "s.json")
     (files / "b.json").write_text(json.dumps(A[:-1]))
@@ -257,7 +271,7 @@ def test_closed_streams_take_and_give_nothing(files: Path) -> None:
     paths = f"{files / 'references.json'} {files / 'a.json'} -m ROUGE-L"
     for shell in (f"score {paths} >&-", f"score {paths} 2>&- >&-", "tokenize - <&-", "--version >&-"):
         command = f"{sys.executable} -m capeval {shell}"
-        done = subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=120)
+        done = subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=PATIENCE)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -335,7 +349,7 @@ def test_other_wrong_input(files: Path) -> None:
     references, a = files / "references.json", files / "a.json"
     assert f"{files / 'none'}: No such file" in refusal("score", references, files / "none")
     assert f"{files}: Is a directory" in refusal("score", files, a)
-    assert "got 'SPICE')" in refusal("score", references, a, "-m", "SPICE")
+    assert "got 'SPICE-9')" in refusal("score", references, a, "-m", "SPICE-9")
     assert "BLEU-1 twice" in refusal("score", references, a, "-m", "BLEU,BLEU-1")
     assert "a.json twice" in refusal("score", references, a, a)
     subsets = files / "s.json"
@@ -472,19 +486,34 @@ def _everything(terminal: int) -> bytes:
 
 def test_progress_shows_on_a_terminal_alone(files: Path) -> None:
     code = (
-        "import time; from capeval.cli.console import Steps\n"
+        "import sys, time; from capeval.cli.console import Steps\n"
+        "from capeval.progress import report_progress\n"
         "with Steps(2) as steps:\n"
-        "    steps.next('Reading [x]'); time.sleep(1.6); steps.next('Scoring'); time.sleep(0.4)\n"
+        "    steps.next('Reading [x]'); {0}; steps.next('Scoring')\n"
+        "    report_progress('Parsing [captions]', 0, 5000); time.sleep(0.1)\n"
+        "    report_progress('Parsing [captions]', 2500, 5000); {0}\n"
+        "    report_progress('Parsing [captions]', 5000, 5000)\n"
     )
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", code]
-    with subprocess.Popen(command, stderr=theirs, env={**os.environ, "TERM": "xterm"}) as process:
+    command = [sys.executable, "-c", code.format("sys.stdin.readline()")]
+    environment = {**os.environ, "TERM": "xterm"}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=theirs, env=environment) as process:
         os.close(theirs)
-        shown = _everything(ours)
+        assert process.stdin is not None
+        for pattern in (rb"Reading \[x\]", rb"Parsing \[captions\].*2,500 of 5,000, [0-9,]+ a second"):
+            shown = b""
+            while not re.search(pattern, shown):
+                readable, _, _ = select.select([ours], [], [], PATIENCE)
+                assert readable, shown
+                shown += os.read(ours, 100_000)
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+        _everything(ours)
     assert process.returncode == 0
-    assert b"Reading [x]" in shown
     os.close(ours)
-    silent = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    # Longer than until it shows on a terminal.
+    command = [sys.executable, "-c", code.format("time.sleep(1.5)")]
+    silent = subprocess.run(command, capture_output=True, check=True)
     assert (silent.stdout, silent.stderr) == (b"", b"")
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 CAPTIONS = {
     image: ["A dog runs.", "The dog sleeps.", "A red bus", "the bus is red", f"a dog on bus {image}"]
     for image in range(1, 7)
@@ -18,7 +20,7 @@ CAPTIONS = {
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "capeval", "study", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, timeout=120, check=False, encoding="utf-8")
+    return subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, encoding="utf-8")
 
 
 def output(*arguments: str | Path) -> str:
@@ -85,7 +87,7 @@ def test_words_refuses(captions: Path, tmp_path: Path) -> None:
     assert "at least 6 captions" in refusal("words", captions, "-k", "5")
     assert "must hold cntlist.rev" in refusal("words", captions, "--wordnet", tmp_path)
     both = refusal("words", captions, "--wordnet", tmp_path, "--classes", captions)
-    assert "'--classes' or by '--wordnet'" in both
+    assert "'--classes' or '--wordnet'" in both
 
 
 def test_choose(tmp_path: Path) -> None:

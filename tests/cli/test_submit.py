@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 TOKEN = "capeval_secret"
 ID = "43b9476e-9697-4eeb-84fd-fd4d4e2eef56"
 SCORED = {
@@ -116,7 +118,7 @@ def submit(
     env |= {} if token is None else {"CAPEVAL_TOKEN": token}
     where = ["--server", address, "--challenge", "small", "--phase", "open"]
     command = [sys.executable, "-m", "capeval", "submit", str(file), *where, *more]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def refusal(done: subprocess.CompletedProcess[str]) -> str:

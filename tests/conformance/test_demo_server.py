@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.server.conftest import PROJECT
+from tests.server.processes import PROJECT, reserved_port
+from tests.waiting import PATIENCE, wait_until
 
 OTHERS = ("CAPEVAL_", "DJANGO_")
 METHODS = ("copied-reference", "first-six-words", "shuffled-words", "another-image", "one-sentence")
@@ -21,9 +20,7 @@ METHODS = ("copied-reference", "first-six-words", "shuffled-words", "another-ima
 
 @pytest.mark.conformance
 def test_the_demo_is_loaded_scored_and_can_be_entered(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    reserved, port = reserved_port()
     command = [sys.executable, "-m", "capeval_server", "demo", "--folder", str(tmp_path), "--port", str(port)]
     log = tmp_path / "log"
     with log.open("wb") as output:
@@ -32,21 +29,19 @@ def test_the_demo_is_loaded_scored_and_can_be_entered(tmp_path: Path) -> None:
         environment["PYTHONPATH"] = str(PROJECT / "src")
         demo = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
     try:
-        until = time.monotonic() + 300
-        while "Listening on" not in log.read_text():
-            assert demo.poll() is None, log.read_text()
-            assert time.monotonic() < until, log.read_text()
-            time.sleep(0.2)
+        wait_until(lambda: "Listening on" in log.read_text() or demo.poll() is not None, log.read_text)
+        assert demo.poll() is None, log.read_text()
         found = re.search(r"Sign in as (\w+) with the password (\S+)", log.read_text())
         assert found is not None
         _enter(f"http://127.0.0.1:{port}", *found.groups())
     finally:
         demo.terminate()
-        assert demo.wait(30) == 0
+        assert demo.wait(PATIENCE) == 0
+        reserved.close()
 
 
 def _enter(address: str, name: str, password: str) -> None:
-    with httpx.Client(base_url=address, follow_redirects=True, timeout=30) as client:
+    with httpx.Client(base_url=address, follow_redirects=True, timeout=PATIENCE) as client:
         board = client.get("/coco-captions/validation/").text
         assert all(method in board for method in METHODS)
         client.get("/accounts/login/")

@@ -27,6 +27,7 @@ import pytest
 
 from capeval.resources.spice import RUN
 from tests.spice_model import IS_HERE
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
@@ -153,7 +154,7 @@ def test_commands(page: Path, folder: Path) -> None:
             env=environment,
             capture_output=True,
             encoding="utf-8",
-            timeout=600,
+            timeout=PATIENCE,
             check=False,
         )
         where = f"{name(page)}:{command.line}: {command.text}\n{done.stdout}{done.stderr}"

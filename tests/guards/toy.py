@@ -18,6 +18,7 @@ import numpy as np
 from capeval.errors import ResourceError
 from capeval.metrics.base import Kernel, MeanMetric, Metric, Reads, Resource
 from capeval.metrics.registry import named, register
+from capeval.resources.compiled import Found
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
 from capeval.types import FloatArray
 
@@ -37,6 +38,7 @@ def make_words(progress: Callable[[int], object]) -> None:
 TOY_WORDS = Resource(
     name="toy words",
     prepare=make_words,
+    found=lambda: Found(path=WORDS, fingerprint="toy") if WORDS.exists() else None,
     steps=len(NOT_COUNTED),
     memory=2**20,
     install="pip install toy",

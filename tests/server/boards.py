@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from django.contrib.auth.models import User
 
-from capeval.metrics import METRICS
+from capeval.metrics.registry import named
 from capeval_server.challenges.models import Phase, ReferenceVersion
-from capeval_server.examples import write_example
-from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.packing import packed_samples
 from capeval_server.teams.joining import make_team
+from tests.server.kit import METRICS
 
-__all__ = ["MARKER", "around", "baseline", "make_challenge", "score", "stand", "version"]
-
-MARKER = "Xylomarker"
-
-
-def make_challenge(folder: Path) -> Phase:
-    """The small challenge, its private references marked."""
-    path = write_example("small", folder)
-    references = json.loads((folder / "references_c2.json").read_text())
-    for captions in references.values():
-        captions.append(f"{MARKER} {captions[0]}")
-    (folder / "references_c2.json").write_text(json.dumps(references))
-    import_challenge(path)
-    # The human baseline of the example, which waits.
-    Submission.objects.all().delete()
-    return Phase.objects.select_related("challenge").get()
+__all__ = ["around", "baseline", "score", "stand", "version"]
 
 
 def version(references: str = "c2") -> ReferenceVersion:
@@ -56,8 +38,8 @@ def score(
     samples: Any = None,
 ) -> None:
     """Gives a submission scores; those of one metric make one result."""
-    for metric in ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D"):
-        names = [name for name in METRICS[metric]().names if name in scores]
+    for metric in METRICS:
+        names = [name for name in named(metric).names if name in scores]
         if names:
             result, _ = Result.objects.get_or_create(
                 submission=submission, reference_version=of or version(), metric=metric

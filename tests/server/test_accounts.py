@@ -7,7 +7,6 @@ import subprocess
 import time
 from collections.abc import Iterator
 from html import unescape
-from pathlib import Path
 
 import httpx
 import pytest
@@ -29,8 +28,9 @@ from capeval_server.accounts.users import make_user
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Membership, Team
-from tests.server.conftest import Server
 from tests.server.pages import check_page, check_policy
+from tests.server.processes import Server
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.django_db
 
@@ -253,47 +253,34 @@ def test_too_many_requests_have_their_page(client: Client) -> None:
 # Real processes
 
 
-@pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[Server]:
-    made = Server(tmp_path, None)
-    yield made
-    made.stop()
-
-
 class _Browser:
-    """Signs in over HTTP, as a browser does."""
+    """Signs in over HTTP, as a browser does, with the form that it got once."""
 
     def __init__(self, server: Server, headers: dict[str, str]) -> None:
-        self.address = server.address.removesuffix("/api")
-        self.headers = headers
+        self.client, self.address = server.client, f"{server.root}/accounts/login/"
+        page = self.client.get(self.address, headers=headers)
+        assert page.status_code == 200, page.text
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
+        cookie = re.search(r"csrftoken=\w+", page.headers["set-cookie"])
+        assert token is not None
+        assert cookie is not None
+        self.token, self.headers = token[1], {**headers, "Cookie": cookie[0]}
 
     def sign_in(self, password: str, **more: str) -> httpx.Response:
-        headers = {**self.headers, **more}
-        address = f"{self.address}/accounts/login/"
-        page = httpx.get(address, headers=headers)
-        assert page.status_code == 200, page.text
-        found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
-        cookie = re.search(r"csrftoken=\w+", page.headers["set-cookie"])
-        assert found is not None
-        assert cookie is not None
-        given = {"login": "ann", "password": password, "csrfmiddlewaretoken": found[1]}
-        return httpx.post(address, data=given, headers={**headers, "Cookie": cookie[0]}, timeout=30)
+        given = {"login": "ann", "password": password, "csrfmiddlewaretoken": self.token}
+        return self.client.post(self.address, data=given, headers={**self.headers, **more})
 
 
 def _with_ann(server: Server) -> None:
     server.run("migrate")
-    made = server.command("user", "ann", "--email", "ann@example.org", "--password-stdin")
-    subprocess.run(made, env=server.env, input=f"{PASSWORD}\n", text=True, check=True, capture_output=True)
+    server.run("user", "ann", "--email", "ann@example.org", "--password-stdin", given=f"{PASSWORD}\n")
 
 
 def test_the_first_member_of_staff_is_made_by_a_command(fresh: Server) -> None:
     fresh.run("migrate")
 
     def make(name: str, email: str, password: str) -> subprocess.CompletedProcess[str]:
-        command = fresh.command("user", name, "--email", email, "--staff", "--password-stdin")
-        return subprocess.run(
-            command, env=fresh.env, input=password, capture_output=True, text=True, check=False
-        )
+        return fresh.done("user", name, "--email", email, "--staff", "--password-stdin", given=password)
 
     assert make("ann", "Ann@example.org", PASSWORD).stdout == "ann: made\n"
     for name, email, password, said in (
@@ -307,7 +294,7 @@ def test_the_first_member_of_staff_is_made_by_a_command(fresh: Server) -> None:
         assert said in done.stderr
         assert password not in done.stderr
     fresh.start()
-    with httpx.Client(base_url=fresh.address.removesuffix("/api"), follow_redirects=True) as client:
+    with httpx.Client(base_url=fresh.root, timeout=PATIENCE, follow_redirects=True) as client:
         page = client.get("/admin/")
         found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
         assert found is not None
@@ -337,11 +324,8 @@ def test_behind_a_proxy_the_address_is_what_the_proxy_says(fresh: Server) -> Non
     fresh.env["CAPEVAL_SERVER_HTTPS"] = "1"
     _with_ann(fresh)
     fresh.start()
-    port = fresh.address.split(":")[2].removesuffix("/api")
-    browser = _Browser(
-        fresh,
-        {"X-Forwarded-Proto": "https", "Origin": f"https://127.0.0.1:{port}", "Host": f"127.0.0.1:{port}"},
-    )
+    host = f"127.0.0.1:{fresh.port}"
+    browser = _Browser(fresh, {"X-Forwarded-Proto": "https", "Origin": f"https://{host}", "Host": host})
 
     answer = browser.sign_in(PASSWORD, **{"X-Forwarded-For": "203.0.113.1, 192.0.2.1"})
     assert answer.status_code == 302

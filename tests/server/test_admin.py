@@ -17,10 +17,8 @@ from capeval_server.jobs.models import Worker
 from capeval_server.organising.models import COMMAND_LINE, Action
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Team
+from tests.server.kit import MARKER, MARKUP, Participant, Someone
 from tests.server.pages import check_policy
-from tests.server.test_organiser_pages import MARKER, MARKUP, Participant, Someone, challenge, path
-
-__all__ = ["challenge", "path"]
 
 pytestmark = pytest.mark.django_db
 
@@ -41,7 +39,7 @@ def _place(model: Any, rest: str = "") -> str:
 
 
 def _row_of_each(ann: Participant) -> None:
-    submission = ann.scored(method=MARKUP)
+    submission = ann.scored(stands=True, method=MARKUP)
     Submission.objects.filter(pk=submission.pk).update(algorithm=MARKUP, reason=MARKUP)
     Worker.objects.get_or_create(name=MARKUP)
     Action.objects.create(challenge=Challenge.objects.get(), who=MARKUP, what=MARKUP, submission=submission)
@@ -85,7 +83,7 @@ def test_the_state_of_a_submission_is_not_edited(staff: Client, field: str) -> N
 
 def test_staff_have_submissions_scored_again(staff: Client) -> None:
     ann = Participant("ann")
-    submission, withdrawn = ann.scored(), ann.submitted()
+    submission, withdrawn = ann.scored(stands=True), ann.submitted()
     ann.api.delete(f"/api/submissions/{withdrawn.pk}")
     chosen = [str(submission.pk), str(withdrawn.pk)]
     answer = staff.post(_place(Submission), {"action": "rerun", "_selected_action": chosen}, follow=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.conftest import Server
+from tests.server.processes import Server
 
 EXAMPLES = 20
 

@@ -17,123 +17,50 @@ from django.test import Client
 from django.utils import timezone
 
 from capeval_server.accounts.models import Token
-from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
+from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.errors import StandingError
-from capeval_server.examples import write_example
 from capeval_server.jobs import leases, worker
 from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions import lifecycle, recording, scoring_jobs
-from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
-from capeval_server.teams.joining import make_team, team_of
+from capeval_server.submissions.models import Submission, SubmissionFile
 from capeval_server.teams.models import Raise, Team
-from tests.server.conftest import CAPTIONS, RESULTS, results
+from tests.server.boards import stand
+from tests.server.kit import CAPTIONS, METRICS, RESULTS, Participant, results
 
 pytestmark = pytest.mark.django_db
 
 PHASE = "/api/challenges/small/phases/open"
 BOARD = f"{PHASE}/leaderboard?split=val&references=c2"
-MARKER = "Xylomarker"
 
 
-@pytest.fixture
-def challenge(tmp_path: Path) -> Path:
-    """The small challenge, its private references marked."""
-    path = write_example("small", tmp_path)
-    references = json.loads((tmp_path / "references_c2.json").read_text())
-    for captions in references.values():
-        captions.append(f"{MARKER} {captions[0]}")
-    (tmp_path / "references_c2.json").write_text(json.dumps(references))
-    # Without its human baseline: what is counted here is what users submit.
-    path.write_text(path.read_text().replace(', human = "human.json"', ""))
-    import_challenge(path)
-    return path
-
-
-class Someone:
-    """A user with a token, who takes part alone."""
-
-    def __init__(self, name: str, scope: str = "submit") -> None:
-        self.user, _ = User.objects.get_or_create(username=name)
-        if team_of(self.user, Challenge.objects.get()) is None:
-            make_team(self.user, Challenge.objects.get())
-        self.text = Token.issue(self.user.pk, f"token {scope}", scope)
-        self.client = Client(headers={"Authorization": f"Bearer {self.text}"})
-
-    def submit(self, data: bytes | None = None, **form: str) -> Any:
-        headers = {"Idempotency-Key": form.pop("key")} if "key" in form else {}
-        file = SimpleUploadedFile(RESULTS, data or results())
-        return self.client.post(
-            f"{PHASE}/submissions", {"method": "m", **form, "file": file}, headers=headers
-        )
-
-    def see(self, path: str) -> Any:
-        answer = self.client.get(path)
-        assert answer.status_code == 200, answer.content
-        return answer.json()
-
-    def stand(self, submission: str, stands: bool = True) -> Any:
-        return self.client.patch(
-            f"/api/submissions/{submission}", {"stands": stands}, content_type="application/json"
-        )
-
-
-@pytest.fixture
-def ann(challenge: Path) -> Someone:
-    return Someone("ann")
-
-
-def content(answer: Any) -> Any:
-    return json.loads(answer.content)
-
-
-def scored(name: str, value: float | None, algorithm: str = "a") -> Submission:
-    """A submission on the leaderboard, with a score of our choice."""
-    user = User.objects.create(username=name)
-    phase = Phase.objects.get()
-    submission = Submission.objects.create(
-        team=make_team(user, phase.challenge),
-        user=user,
-        phase=phase,
-        algorithm=algorithm,
-        state="scored",
-        stands=True,
-    )
-    version = ReferenceVersion.objects.get(reference_set__name="c2")
-    result = Result.objects.create(submission=submission, reference_version=version, metric="CIDEr-D")
-    Score.objects.create(result=result, name="CIDEr-D", value=value)
-    return submission
-
-
-def test_a_submission_from_upload_to_leaderboard(ann: Someone) -> None:
+def test_a_submission_from_upload_to_leaderboard(ann: Participant) -> None:
     answer = ann.submit()
     assert answer.status_code == 201
-    submission = content(answer)["id"]
-    assert ann.see(f"/api/submissions/{submission}")["state"] == "waiting"
+    submission = answer.json()["id"]
+    assert ann.read(f"/api/submissions/{submission}")["state"] == "waiting"
     assert ann.stand(submission).status_code == 409
     assert worker.work_once()
-    found = ann.see(f"/api/submissions/{submission}")
+    found = ann.read(f"/api/submissions/{submission}")
     assert found["state"] == "scored"
     assert {(r["references"], r["metric"]) for r in found["results"]} == {
-        (references, metric)
-        for references in ("c1", "c2")
-        for metric in ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
+        (references, metric) for references in ("c1", "c2") for metric in METRICS
     }
     numbers = {s["name"]: s for r in found["results"] if r["references"] == "c2" for s in r["scores"]}
     assert set(numbers) == {"BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D"}
-    assert ann.see(BOARD)["rows"] == []
+    assert ann.read(BOARD)["rows"] == []
     assert ann.stand(submission).status_code == 200
     (row,) = Client().get(BOARD).json()["rows"]
     assert (row["rank"], row["team"], row["algorithm"]) == (1, "ann", "mine")
 
 
-def test_scores_are_those_of_the_library(ann: Someone, challenge: Path) -> None:
+def test_scores_are_those_of_the_library(ann: Participant, definition: Path) -> None:
     import capeval
 
-    submission = content(ann.submit())["id"]
+    submission = str(ann.submitted().pk)
     worker.work_once()
-    found = ann.see(f"/api/submissions/{submission}")
+    found = ann.read(f"/api/submissions/{submission}")
     for name in ("c1", "c2"):
-        references = capeval.load_references(challenge.parent / f"references_{name}.json")
+        references = capeval.load_references(definition.parent / f"references_{name}.json")
         report = capeval.evaluate(references, CAPTIONS, subsets={"animals": [1, 2], "things": [3, 4, 5, 6]})
         got = {
             (s["subset"], s["name"]): s["value"]
@@ -147,25 +74,25 @@ def test_scores_are_those_of_the_library(ann: Someone, challenge: Path) -> None:
         assert got == wanted
 
 
-def test_others_see_nothing_of_it(ann: Someone) -> None:
-    submission = content(ann.submit())["id"]
-    bob = Someone("bob")
-    missing = bob.client.get("/api/submissions/00000000-0000-0000-0000-000000000000")
+def test_others_see_nothing_of_it(ann: Participant) -> None:
+    submission = str(ann.submitted().pk)
+    bob = Participant("bob")
+    missing = bob.api.get("/api/submissions/00000000-0000-0000-0000-000000000000")
     answers = [
-        bob.client.get(f"/api/submissions/{submission}"),
+        bob.api.get(f"/api/submissions/{submission}"),
         bob.stand(submission),
         bob.stand(submission, False),
     ]
     for answer in answers:
         assert (answer.status_code, answer.content) == (404, missing.content)
-    assert bob.see("/api/submissions") == {"submissions": []}
+    assert bob.read("/api/submissions") == {"submissions": []}
 
 
-def test_a_metric_that_fails_fails_alone(ann: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_metric_that_fails_fails_alone(ann: Participant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
-    submission = content(ann.submit())["id"]
+    submission = str(ann.submitted().pk)
     worker.work_once()
-    found = ann.see(f"/api/submissions/{submission}")
+    found = ann.read(f"/api/submissions/{submission}")
     assert found["state"] == "scored"
     failures = {r["metric"]: r["failure"] for r in found["results"]}
     assert failures["METEOR"].startswith("METEOR could not be computed (")
@@ -173,61 +100,61 @@ def test_a_metric_that_fails_fails_alone(ann: Someone, monkeypatch: pytest.Monke
     assert all(r["scores"] for r in found["results"] if r["metric"] != "METEOR")
 
 
-def test_too_little_memory_ends_the_child_and_nothing_else(ann: Someone, settings: Any) -> None:
+def test_too_little_memory_ends_the_child_and_nothing_else(ann: Participant, settings: Any) -> None:
     settings.MEMORY_BYTES, settings.MAX_ATTEMPTS = 50_000_000, 1
-    submission = content(ann.submit())["id"]
+    submission = str(ann.submitted().pk)
     worker.work_once()
-    assert ann.see(f"/api/submissions/{submission}")["state"] == "failed"
-    assert Someone("ann", "read").see(f"{PHASE}/quota")["left_today"] == 5
+    assert ann.read(f"/api/submissions/{submission}")["state"] == "failed"
+    assert ann.read(f"{PHASE}/quota", "read")["left_today"] == 5
 
 
-def test_new_references_make_old_scores_stale(ann: Someone, challenge: Path) -> None:
-    submission = content(ann.submit())["id"]
+def test_new_references_make_old_scores_stale(ann: Participant, definition: Path) -> None:
+    submission = str(ann.submitted().pk)
     worker.work_once()
     ann.stand(submission)
     old = Client().get(BOARD).json()["rows"][0]["scores"]
-    references = challenge.parent / "references_c2.json"
+    references = definition.parent / "references_c2.json"
     changed = json.loads(references.read_text())
     changed["1"] = ["Something else."]
     references.write_text(json.dumps(changed))
-    import_challenge(challenge)
-    found = ann.see(f"/api/submissions/{submission}")
+    import_challenge(definition)
+    found = ann.read(f"/api/submissions/{submission}")
     assert found["state"] == "waiting"
     assert {r["stale"] for r in found["results"] if r["references"] == "c2"} == {True}
     (row,) = Client().get(BOARD).json()["rows"]
     assert row["rank"] is None
     assert set(row["scores"].values()) == {None}
     worker.work_once()
-    found = ann.see(f"/api/submissions/{submission}")
+    found = ann.read(f"/api/submissions/{submission}")
     assert sorted(r["version"] for r in found["results"] if r["references"] == "c2") == [1] * 4 + [2] * 4
     (row,) = Client().get(BOARD).json()["rows"]
     assert row["scores"] != old
     assert row["rank"] == 1
 
 
-def test_what_is_withdrawn_is_not_scored_again(ann: Someone) -> None:
-    submission = content(ann.submit())["id"]
-    assert ann.client.delete(f"/api/submissions/{submission}").status_code == 200
+def test_what_is_withdrawn_is_not_scored_again(ann: Participant) -> None:
+    submission = str(ann.submitted().pk)
+    assert ann.api.delete(f"/api/submissions/{submission}").status_code == 200
     with pytest.raises(StandingError, match="withdrawn"):
         lifecycle.rerun(Submission.objects.get())
     assert not worker.work_once()
 
 
-def test_a_rerun_gives_the_same_scores_once(ann: Someone) -> None:
-    submission = content(ann.submit())["id"]
+def test_a_rerun_gives_the_same_scores_once(ann: Participant) -> None:
+    submission = str(ann.submitted().pk)
     worker.work_once()
-    first = ann.see(f"/api/submissions/{submission}")
+    first = ann.read(f"/api/submissions/{submission}")
     lifecycle.rerun(Submission.objects.get())
-    assert ann.see(f"/api/submissions/{submission}")["results"] == []
+    assert ann.read(f"/api/submissions/{submission}")["results"] == []
     worker.work_once()
-    assert ann.see(f"/api/submissions/{submission}") == first
+    assert ann.read(f"/api/submissions/{submission}") == first
 
 
 @pytest.mark.parametrize("order", ["best", "worst"])
 @pytest.mark.parametrize("missing", [None, float("nan"), float("inf")])
-def test_a_missing_score_is_never_on_top(challenge: Path, order: str, missing: float | None) -> None:
+def test_a_missing_score_is_never_on_top(challenge: Challenge, order: str, missing: float | None) -> None:
     for name, value in (("a", 1.0), ("b", missing), ("c", 2.0), ("d", 2.0), ("e", 0.5)):
-        scored(name, value)
+        stand(name, value)
     rows = Client().get(f"{BOARD}&order={order}").json()["rows"]
     ranks = [(row["team"], row["rank"]) for row in rows]
     best = [("c", 1), ("d", 1), ("a", 3), ("e", 4)]
@@ -235,17 +162,17 @@ def test_a_missing_score_is_never_on_top(challenge: Path, order: str, missing: f
     assert ranks == [*(best if order == "best" else worst), ("b", None)]
 
 
-def test_sorting_by_another_score(challenge: Path) -> None:
-    scored("a", 1.0)
+def test_sorting_by_another_score(challenge: Challenge) -> None:
+    stand("a", 1.0)
     assert Client().get(f"{BOARD}&sort_by=METEOR").json()["rows"][0]["rank"] is None
     wrong = Client().get(f"{BOARD}&sort_by=SPICE")
     assert wrong.status_code == 422
     assert "must be one of BLEU-1" in wrong.json()["detail"]
 
 
-def test_csv_has_full_numbers_and_no_formulas(challenge: Path) -> None:
-    scored("@ann", 1 / 3, algorithm="-1+1")
-    scored("bob", None)
+def test_csv_has_full_numbers_and_no_formulas(challenge: Challenge) -> None:
+    stand("@ann", 1 / 3, algorithm="-1+1")
+    stand("bob", None)
     text = Client().get(f"{BOARD}&format=csv").content.decode()
     first, second = csv.DictReader(io.StringIO(text))
     assert [first[name] for name in ("rank", "team", "algorithm")] == ["1", "'@ann", "'-1+1"]
@@ -253,9 +180,9 @@ def test_csv_has_full_numbers_and_no_formulas(challenge: Path) -> None:
     assert [second[name] for name in ("rank", "team", "CIDEr-D")] == ["", "bob", ""]
 
 
-def test_queries_do_not_grow_with_rows(challenge: Path, django_assert_max_num_queries: Any) -> None:
+def test_queries_do_not_grow_with_rows(challenge: Challenge, django_assert_max_num_queries: Any) -> None:
     for number in range(30):
-        scored(f"user{number}", number)
+        stand(f"user{number}", number)
     with django_assert_max_num_queries(12):
         assert len(Client().get(BOARD).json()["rows"]) == 30
 
@@ -263,32 +190,36 @@ def test_queries_do_not_grow_with_rows(challenge: Path, django_assert_max_num_qu
 @pytest.mark.parametrize(
     ("leaderboard", "seen_before", "seen_after"), [("after", 403, 200), ("hidden", 403, 403)]
 )
-def test_hidden_leaderboards(challenge: Path, leaderboard: str, seen_before: int, seen_after: int) -> None:
+def test_hidden_leaderboards(
+    challenge: Challenge, leaderboard: str, seen_before: int, seen_after: int
+) -> None:
     Phase.objects.update(leaderboard=leaderboard)
     assert Client().get(BOARD).status_code == seen_before
     Phase.objects.update(closes=timezone.now())
     assert Client().get(BOARD).status_code == seen_after
 
 
-def test_tokens(ann: Someone) -> None:
+def test_tokens(ann: Participant) -> None:
     assert Client().get("/api/submissions").status_code == 401
     assert Client(headers={"Authorization": "Bearer capeval_x"}).get("/api/submissions").status_code == 401
-    reader = Someone("ann", "read")
-    assert reader.see("/api/submissions") == {"submissions": []}
-    assert reader.submit().status_code == 403
-    assert reader.see("/api/challenges/small/team")["code"] is None
+    reader = ann.program("read")
+    assert ann.read("/api/submissions", "read") == {"submissions": []}
+    file = SimpleUploadedFile(RESULTS, results())
+    assert reader.post(f"{PHASE}/submissions", {"method": "m", "file": file}).status_code == 403
+    assert ann.read("/api/challenges/small/team", "read")["code"] is None
     stored = str(list(Token.objects.values_list()))
-    assert ann.text not in stored
-    assert ann.text.removeprefix("capeval_") not in stored
-    assert reader.client.delete("/api/token").status_code == 204
-    assert reader.client.get("/api/submissions").status_code == 401
+    for text in ann.tokens.values():
+        assert text not in stored
+        assert text.removeprefix("capeval_") not in stored
+    assert reader.delete("/api/token").status_code == 204
+    assert reader.get("/api/submissions").status_code == 401
     Token.objects.filter(user=ann.user).update(expires=timezone.now() - timedelta(seconds=1))
-    assert ann.client.get("/api/submissions").status_code == 401
+    assert ann.api.get("/api/submissions").status_code == 401
 
 
-def test_tokens_of_users_who_are_locked_out(ann: Someone) -> None:
+def test_tokens_of_users_who_are_locked_out(ann: Participant) -> None:
     User.objects.update(is_active=False)
-    assert ann.client.get("/api/submissions").status_code == 401
+    assert ann.api.get("/api/submissions").status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -299,42 +230,41 @@ def test_tokens_of_users_who_are_locked_out(ann: Someone) -> None:
         ({"url": "a" * 2001}, "'url' must be text of at most 2,000 characters"),
     ],
 )
-def test_what_is_declared_is_checked(ann: Someone, form: dict[str, str], message: str) -> None:
+def test_what_is_declared_is_checked(ann: Participant, form: dict[str, str], message: str) -> None:
     answer = ann.submit(None, **form)
     assert answer.status_code == 422
-    assert content(answer)["detail"] == message
+    assert answer.json()["detail"] == message
 
 
-def test_a_wrong_upload_stores_nothing(ann: Someone) -> None:
+def test_a_wrong_upload_stores_nothing(ann: Participant) -> None:
     before = set(default_storage.listdir("")[0])
     answer = ann.submit(results({1: "a"}))
     assert answer.status_code == 422
-    assert content(answer)["entry"] == RESULTS
+    assert answer.json()["entry"] == RESULTS
     assert not Submission.objects.exists()
     assert set(default_storage.listdir("")[0]) == before
-    assert ann.see(f"{PHASE}/quota")["left_today"] == 5
+    assert ann.read(f"{PHASE}/quota")["left_today"] == 5
 
 
-def test_files_that_cannot_be_stored_cost_nothing(ann: Someone, settings: Any, tmp_path: Path) -> None:
+def test_files_that_cannot_be_stored_cost_nothing(ann: Participant, settings: Any, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     default = {**settings.STORAGES["default"], "OPTIONS": {"location": tmp_path / "file" / "folder"}}
     settings.STORAGES = {**settings.STORAGES, "default": default}
     answer = ann.submit()
-    assert (answer.status_code, content(answer)["detail"]) == (503, "files can't be stored at the moment")
+    assert (answer.status_code, answer.json()["detail"]) == (503, "files can't be stored at the moment")
     assert not Submission.objects.exists()
-    assert ann.see(f"{PHASE}/quota")["left_today"] == 5
+    assert ann.read(f"{PHASE}/quota")["left_today"] == 5
 
 
 @pytest.mark.parametrize("path", ["/api/challenges/small/team", "/api/challenges/small/organise/rerun"])
-def test_half_a_character_is_no_text(challenge: Path, path: str) -> None:
-    ann = Someone("ann", "organise")
-    Challenge.objects.get().organisers.add(ann.user)
+def test_half_a_character_is_no_text(challenge: Challenge, ann: Participant, path: str) -> None:
+    challenge.organisers.add(ann.user)
     for name in ("code", "phase"):
         body = f'{{"{name}": "\\ud800"}}'
-        assert ann.client.post(path, body, content_type="application/json").status_code == 400
+        assert ann.program("organise").post(path, body, content_type="application/json").status_code == 400
 
 
-def test_a_key_of_another_challenge_at_once(ann: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_of_another_challenge_at_once(ann: Participant, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ann.submit(key="k").status_code == 201
     # As when neither sees the other: each locks a team of its own.
     monkeypatch.setattr(Submission.objects, "filter", _not_by_key(Submission.objects.filter))
@@ -350,102 +280,102 @@ def _not_by_key(found: Any) -> Any:
     return filtered
 
 
-def test_phases_open_and_close(ann: Someone) -> None:
+def test_phases_open_and_close(ann: Participant) -> None:
     Phase.objects.update(opens=timezone.now() + timedelta(days=1))
-    assert "opens at" in content(ann.submit())["detail"]
+    assert "opens at" in ann.submit().json()["detail"]
     Phase.objects.update(opens=timezone.now() - timedelta(days=2), closes=timezone.now())
     closed = ann.submit()
-    assert (closed.status_code, content(closed)["detail"]) == (403, "phase 'open' is closed")
+    assert (closed.status_code, closed.json()["detail"]) == (403, "phase 'open' is closed")
 
 
-def test_a_quota_in_all(ann: Someone) -> None:
+def test_a_quota_in_all(ann: Participant) -> None:
     Phase.objects.update(quota_total=1)
     assert ann.submit().status_code == 201
     answer = ann.submit()
     assert answer.status_code == 429
-    assert content(answer) == {"detail": "the quota of 1 in all is used up; no more", "allowed_from": None}
+    assert answer.json() == {"detail": "the quota of 1 in all is used up; no more", "allowed_from": None}
     assert "Retry-After" not in answer.headers
 
 
-def test_a_key_used_again(ann: Someone) -> None:
+def test_a_key_used_again(ann: Participant) -> None:
     first, again = ann.submit(key="k"), ann.submit(key="k")
     assert (first.status_code, again.status_code) == (201, 200)
-    assert content(first)["id"] == content(again)["id"]
+    assert first.json()["id"] == again.json()["id"]
     assert ann.submit(results({**CAPTIONS, 1: "Another."}), key="k").status_code == 409
 
 
-def test_joining_and_leaving(ann: Someone) -> None:
+def test_joining_and_leaving(ann: Participant) -> None:
     team = "/api/challenges/small/team"
-    bob, eve = Someone("bob"), Someone("eve")
+    bob, eve = Participant("bob"), Participant("eve")
 
-    def join(who: Someone, **choice: str) -> Any:
-        return who.client.post(team, choice, content_type="application/json")
+    def join(who: Participant, **choice: str) -> Any:
+        return who.api.post(team, choice, content_type="application/json")
 
     assert join(bob, name="x").status_code == 409
-    assert bob.client.delete(team).status_code == 204
-    assert bob.client.get(team).status_code == 404
-    assert bob.client.delete(team).status_code == 409
+    assert bob.api.delete(team).status_code == 204
+    assert bob.api.get(team).status_code == 404
+    assert bob.api.delete(team).status_code == 409
     assert bob.submit().status_code == 409
     assert join(bob, code="guessed").status_code == 409
     for name in ("ann", "a" * 61, "a\u0000b", "a\u202eb"):
         assert join(bob, name=name).status_code == 409, name
-    assert join(bob, code=ann.see(team)["code"]).json()["members"] == ["ann", "bob"]
-    submission = content(bob.submit())["id"]
-    assert ann.see(f"/api/submissions/{submission}")["algorithm"] == "mine"
-    assert ann.see(f"{PHASE}/quota")["left_today"] == 4
-    assert ann.client.delete(team).status_code == 409
-    assert eve.client.get(f"/api/submissions/{submission}").status_code == 404
+    assert join(bob, code=ann.read(team)["code"]).json()["members"] == ["ann", "bob"]
+    submission = str(bob.submitted().pk)
+    assert ann.read(f"/api/submissions/{submission}")["algorithm"] == "mine"
+    assert ann.read(f"{PHASE}/quota")["left_today"] == 4
+    assert ann.api.delete(team).status_code == 409
+    assert eve.api.get(f"/api/submissions/{submission}").status_code == 404
 
 
 def test_what_nobody_foresaw_is_tried_again_and_costs_nothing(
-    ann: Someone, settings: Any, monkeypatch: pytest.MonkeyPatch
+    ann: Participant, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.MAX_ATTEMPTS, settings.RETRY_SECONDS = 2, 0
-    submission = content(ann.submit())["id"]
+    submission = str(ann.submitted().pk)
 
     def fail(*_: object) -> None:
         raise LookupError("unforeseen")
 
     monkeypatch.setattr(scoring_jobs, "write", fail)
     assert worker.work_once()
-    assert ann.see(f"/api/submissions/{submission}")["state"] == "waiting"
+    assert ann.read(f"/api/submissions/{submission}")["state"] == "waiting"
     assert worker.work_once()
-    found = ann.see(f"/api/submissions/{submission}")
+    found = ann.read(f"/api/submissions/{submission}")
     assert (found["state"], found["reason"]) == ("failed", "the system failed 2 times")
-    assert ann.see(f"{PHASE}/quota")["left_today"] == 5
+    assert ann.read(f"{PHASE}/quota")["left_today"] == 5
     assert "unforeseen" in Submission.objects.get(pk=submission).log
 
 
-def test_withdrawing(ann: Someone) -> None:
-    submission = content(ann.submit())["id"]
+def test_withdrawing(ann: Participant) -> None:
+    submission = str(ann.submitted().pk)
     worker.work_once()
     assert ann.stand(submission).status_code == 200
-    assert ann.client.delete(f"/api/submissions/{submission}").json()["state"] == "withdrawn"
+    assert ann.api.delete(f"/api/submissions/{submission}").json()["state"] == "withdrawn"
     assert Client().get(BOARD).json()["rows"] == []
     assert ann.stand(submission).status_code == 409
-    assert ann.see(f"{PHASE}/quota")["left_today"] == 4
-    waiting = content(ann.submit())["id"]
-    assert ann.client.delete(f"/api/submissions/{waiting}").status_code == 200
+    assert ann.read(f"{PHASE}/quota")["left_today"] == 4
+    waiting = str(ann.submitted().pk)
+    assert ann.api.delete(f"/api/submissions/{waiting}").status_code == 200
     assert not worker.work_once()
 
 
-def test_withdrawn_while_it_is_scored(ann: Someone) -> None:
-    submission = content(ann.submit())["id"]
+def test_withdrawn_while_it_is_scored(ann: Participant) -> None:
+    submission = str(ann.submitted().pk)
     claimed = leases.claim([lifecycle.SCORING], "here")
     assert claimed is not None
-    assert ann.client.delete(f"/api/submissions/{submission}").status_code == 200
+    assert ann.api.delete(f"/api/submissions/{submission}").status_code == 200
     with pytest.raises(leases.LostLeaseError):
         recording.write(claimed, [])
-    assert ann.see(f"/api/submissions/{submission}")["state"] == "withdrawn"
+    assert ann.read(f"/api/submissions/{submission}")["state"] == "withdrawn"
 
 
-def test_a_team_with_more_quota(ann: Someone) -> None:
+def test_a_team_with_more_quota(ann: Participant) -> None:
     Raise.objects.create(team=Team.objects.get(), phase=Phase.objects.get(), per_day=2)
     assert [ann.submit().status_code for _ in range(8)] == [201] * 7 + [429]
 
 
-def test_one_submission_stands(ann: Someone) -> None:
-    first, second = content(ann.submit())["id"], content(ann.submit())["id"]
+def test_one_submission_stands(ann: Participant) -> None:
+    first, second = str(ann.submitted().pk), ann.submit().json()["id"]
     worker.work_once()
     worker.work_once()
     for submission in (first, second, second):
@@ -455,7 +385,7 @@ def test_one_submission_stands(ann: Someone) -> None:
     assert Client().get(BOARD).json()["rows"] == []
 
 
-def test_every_answer_is_guarded(challenge: Path) -> None:
+def test_every_answer_is_guarded(challenge: Challenge) -> None:
     for path in ("/", "/api/docs", "/api/challenges", "/api/nothing"):
         policy = Client().get(path).headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy
@@ -469,11 +399,11 @@ def test_the_page_of_the_api_loads_nothing_from_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("path", ["x%00", "a/phases/%00/leaderboard?split=a&references=b", "a" * 60, "ö"])
-def test_odd_paths_are_no_failures(challenge: Path, path: str) -> None:
+def test_odd_paths_are_no_failures(challenge: Challenge, path: str) -> None:
     assert 400 <= Client().get(f"/api/challenges/{path}").status_code < 500
 
 
 @pytest.mark.parametrize("name", ["split", "references", "subset", "sort_by"])
-def test_odd_questions_are_no_failures(challenge: Path, name: str) -> None:
+def test_odd_questions_are_no_failures(challenge: Challenge, name: str) -> None:
     question = {"split": "val", "references": "c2", name: "\0"}
     assert 400 <= Client().get(f"{PHASE}/leaderboard", question).status_code < 500

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.server.conftest import Server, postgres_programs
+from tests.server.processes import Server, postgres_programs
 
 BOARD = "/challenges/small/phases/open/leaderboard?split=val&references=c2"
 
@@ -71,7 +71,7 @@ def test_what_was_backed_up_comes_back(
     elsewhere.mkdir()
     _back_up(server, backup)
 
-    restored = Server(elsewhere, _new_database(server), lease_seconds=2, bootstrap_samples=100)
+    restored = Server(elsewhere, _new_database(server))
     request.addfinalizer(restored.stop)
     _restore(backup, restored)
     restored.run("migrate")

@@ -16,7 +16,7 @@ from capeval_server.examples import write_example
 from capeval_server.jobs.worker import work_once
 from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions.models import ImageScores, Submission
-from tests.server.conftest import CAPTIONS, results
+from tests.server.kit import CAPTIONS, results
 
 pytestmark = pytest.mark.django_db
 

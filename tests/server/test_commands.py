@@ -6,26 +6,16 @@ import subprocess
 import sys
 import tomllib
 from importlib import import_module
-from pathlib import Path
 
-import httpx
 import pytest
 import typer
 from django.core.management import call_command
 
-from tests.server.conftest import PROJECT, Server
-
-
-@pytest.fixture
-def fresh(tmp_path: Path) -> Server:
-    """A server of which nothing is made yet."""
-    return Server(tmp_path, None)
+from tests.server.processes import PROJECT, Server
 
 
 def refused(server: Server, *arguments: str) -> str:
-    done = subprocess.run(
-        server.command(*arguments), env=server.env, capture_output=True, text=True, check=False
-    )
+    done = server.done(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     return done.stderr
 
@@ -96,9 +86,6 @@ def test_users_and_tokens(fresh: Server) -> None:
 
 
 HISTORY = """
-import os, django
-os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
-django.setup()
 from capeval_server.organising.models import Action
 for action in Action.objects.order_by("pk"):
     print(action)
@@ -116,10 +103,8 @@ def test_commands_are_in_the_history(fresh: Server) -> None:
     fresh.run("organiser", "small", "user1", "--remove")
     assert "is no organiser of 'small'" in refused(fresh, "organiser", "small", "user1", "--remove")
     assert "must be the name of a user (got 'nobody')" in refused(fresh, "organiser", "small", "nobody")
-    command = [sys.executable, "-c", HISTORY]
-    told = subprocess.run(command, env=fresh.env, capture_output=True, text=True, check=True).stdout
     # The same files again changed nothing.
-    assert told.splitlines() == [
+    assert fresh.python(HISTORY).splitlines() == [
         f"the command line {what}"
         for what in (
             "made the challenge from files",
@@ -152,14 +137,11 @@ def test_behind_a_proxy(fresh: Server, https: str, statuses: dict[str | None, in
     fresh.env["CAPEVAL_SERVER_HTTPS"] = https
     fresh.run("migrate")
     fresh.start()
-    try:
-        for proxy, status in statuses.items():
-            headers = {"X-Forwarded-Proto": proxy} if proxy else {}
-            answer = httpx.get(f"{fresh.address}/challenges", headers=headers)
-            assert answer.status_code == status
-            assert ("Strict-Transport-Security" in answer.headers) == (https == "1" and status == 200)
-    finally:
-        fresh.stop()
+    for proxy, status in statuses.items():
+        headers = {"X-Forwarded-Proto": proxy} if proxy else {}
+        answer = fresh.client.get(f"{fresh.address}/challenges", headers=headers)
+        assert answer.status_code == status
+        assert ("Strict-Transport-Security" in answer.headers) == (https == "1" and status == 200)
 
 
 @pytest.mark.django_db

@@ -16,14 +16,12 @@ from django.test import Client
 
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
-from capeval_server.examples import write_example
 from capeval_server.jobs import worker
 from capeval_server.organising import export, moderation
-from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.models import Team
-from tests.server.conftest import Server, results
-from tests.server.test_organiser_pages import MARKER, Participant, Someone
+from tests.server.kit import MARKER, Participant, Someone, results, write_challenge
+from tests.server.processes import Server
 
 pytestmark = pytest.mark.django_db
 
@@ -33,21 +31,9 @@ TABLES = ["actions", "references", "results", "scores", "submissions", "teams"]
 
 
 @pytest.fixture
-def challenge(tmp_path: Path) -> Challenge:
-    """The small challenge with its human baseline, its private references marked."""
-    path = write_example("small", tmp_path)
-    references = json.loads((tmp_path / "references_c2.json").read_text())
-    for captions in references.values():
-        captions.append(f"{MARKER} {captions[0]}")
-    (tmp_path / "references_c2.json").write_text(json.dumps(references))
-    return import_challenge(path)
-
-
-@pytest.fixture
-def olga(challenge: Challenge) -> Someone:
-    olga = Someone("olga")
-    challenge.organisers.add(olga.user)
-    return olga
+def definition(tmp_path: Path) -> Path:
+    """The small challenge, here with its human baseline."""
+    return write_challenge(tmp_path, human=True)
 
 
 def exported(someone: Someone) -> zipfile.ZipFile:
@@ -70,7 +56,7 @@ def cells(archive: zipfile.ZipFile, name: str) -> list[dict[str, str]]:
 
 def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
     ann = Participant("ann", "Team A")
-    submission = ann.scored(method="Mine")
+    submission = ann.scored(stands=True, method="Mine")
     while worker.work_once():
         pass
     moderation.raise_quota(olga.user, Team.objects.get(), Phase.objects.get(), per_day=1, total=2)
@@ -115,7 +101,7 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
 
 
 def test_stale_scores_are_told_apart(olga: Someone) -> None:
-    Participant("ann").scored()
+    Participant("ann").scored(stands=True)
     version = ReferenceVersion.objects.get(reference_set__name="c2")
     version.reference_set.versions.create(number=2, sha256="0" * 64, file="references/x.json")
     type(version.reference_set).objects.filter(pk=version.reference_set_id).update(version=2)
@@ -127,7 +113,7 @@ def test_stale_scores_are_told_apart(olga: Someone) -> None:
 def test_nothing_secret_is_in_it(olga: Someone, challenge: Challenge) -> None:
     ann = Participant("ann")
     User.objects.update(email="secret@mail.example")
-    submission = ann.scored()
+    submission = ann.scored(stands=True)
     Result.objects.update(log=f"{MARKER} in a log")
     Submission.objects.update(log=f"{MARKER} in a log", idempotency_key=None)
     Submission.objects.filter(pk=submission.pk).update(idempotency_key="secret-key-1")
@@ -165,7 +151,7 @@ def test_formulas_are_text_in_csv(olga: Someone, challenge: Challenge) -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
 def test_scores_that_are_no_numbers(olga: Someone, value: float | None) -> None:
-    Participant("ann").scored()
+    Participant("ann").scored(stands=True)
     Score.objects.update(value=value)
     archive = exported(olga)
     assert {row["value"] for row in table(archive, "scores")} == {None}

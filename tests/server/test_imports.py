@@ -6,7 +6,7 @@ import ast
 from importlib import import_module
 from pathlib import Path
 
-from tests.server.conftest import PROJECT
+from tests.server.processes import PROJECT
 
 
 def _imported(path: Path) -> list[tuple[str, str]]:

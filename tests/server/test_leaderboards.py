@@ -29,18 +29,13 @@ from capeval_server.leaderboards.questions import ask
 from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.queue import jobs
-from tests.server.boards import around, baseline, make_challenge, score, stand, version
-from tests.server.conftest import CAPTIONS
+from tests.server.boards import around, baseline, score, stand, version
+from tests.server.kit import CAPTIONS
 
 pytestmark = pytest.mark.django_db
 
 API = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
 PAGE = "/small/open/?split=val&references=c2"
-
-
-@pytest.fixture
-def phase(tmp_path: Path) -> Phase:
-    return make_challenge(tmp_path)
 
 
 def board(phase: Phase, **asked: Any) -> Leaderboard:

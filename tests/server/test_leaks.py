@@ -34,7 +34,7 @@ from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Team
-from tests.server.conftest import CAPTIONS, RESULTS, results
+from tests.server.kit import CAPTIONS, RESULTS, results
 
 pytestmark = pytest.mark.django_db
 

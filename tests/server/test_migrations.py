@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.server.conftest import Server
+from tests.server.processes import Server
 
 # To a version of a room's tables, and there a program that prints JSON.
 AT = """
-import json, os, sys, uuid
-os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
-import django
-django.setup()
+import json, uuid
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
@@ -65,15 +60,7 @@ def made(tmp_path: Path, database: str | None) -> Server:
 
 
 def at(server: Server, version: str, program: str) -> Any:
-    done = subprocess.run(
-        [sys.executable, "-c", AT + program, "submissions", version],
-        env=server.env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(server.python(AT + program, "submissions", version))
 
 
 def test_what_waited_becomes_a_job_and_back(made: Server) -> None:

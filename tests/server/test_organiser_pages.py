@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import zipfile
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,25 +14,20 @@ from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion
-from capeval_server.examples import write_example
 from capeval_server.jobs import leases, worker
 from capeval_server.organising import importing, moderation
-from capeval_server.organising.definition_files import import_challenge
 from capeval_server.organising.models import COMMAND_LINE, Action
 from capeval_server.pages.organiser import urlpatterns
 from capeval_server.submissions import lifecycle, recording
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Raise, Team
-from tests.server.conftest import RESULTS, results
+from tests.server.kit import MARKER, MARKUP, Participant, Someone, make_challenge, zipped
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
 
-MARKER = "Xylomarker"
-MARKUP = "<script>alert(1)</script>"
 BOARD = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
 ROOT = "/small/organise/"
 # Every address of organisers, by its name: whether it is only posted to, and what is posted.
@@ -66,82 +59,6 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
 }
 
 
-class Someone:
-    """A user who is logged in."""
-
-    def __init__(self, name: str, **kind: bool) -> None:
-        self.user = User.objects.create(username=name, **kind)
-        self.client = Client()
-        self.client.force_login(self.user)
-
-    def see(self, place: str = "", status: int = 200) -> str:
-        answer: Any = self.client.get(f"{ROOT}{place}")
-        assert answer.status_code == status, answer.content
-        return str(answer.content.decode())
-
-    def do(self, place: str, status: int = 302, **form: Any) -> Any:
-        answer = self.client.post(f"{ROOT}{place}", form)
-        assert answer.status_code == status, answer.content
-        return answer
-
-
-class Participant(Someone):
-    """Somebody who takes part alone."""
-
-    def __init__(self, name: str, team: str = "") -> None:
-        super().__init__(name)
-        self.team = make_team(self.user, Challenge.objects.get(slug="small"), team)
-        token = Token.issue(self.user.pk, "t", "submit")
-        self.api = Client(headers={"Authorization": f"Bearer {token}"})
-
-    def submit(self, **declared: str) -> Any:
-        file = SimpleUploadedFile(RESULTS, results())
-        form = {"method": "m", **declared, "file": file}
-        return self.api.post("/api/challenges/small/phases/open/submissions", form)
-
-    def scored(self, *, stands: bool = True, **declared: str) -> Submission:
-        submission = self.submitted(**declared)
-        assert worker.work_once()
-        Submission.objects.filter(pk=submission.pk).update(stands=stands)
-        return Submission.objects.get(pk=submission.pk)
-
-    def submitted(self, **declared: str) -> Submission:
-        answer = self.submit(**declared)
-        assert answer.status_code == 201, answer.content
-        return Submission.objects.get(pk=answer.json()["id"])
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """The small challenge, its private references marked."""
-    path = write_example("small", tmp_path)
-    references = json.loads((tmp_path / "references_c2.json").read_text())
-    for captions in references.values():
-        captions.append(f"{MARKER} {captions[0]}")
-    (tmp_path / "references_c2.json").write_text(json.dumps(references))
-    # The human baseline is a submission too, which most tests here do without.
-    path.write_text(re.sub(r', human = "[^"]*"', "", path.read_text()))
-    return path
-
-
-@pytest.fixture
-def challenge(path: Path) -> Challenge:
-    return import_challenge(path)
-
-
-@pytest.fixture
-def olga(challenge: Challenge) -> Someone:
-    """The organiser."""
-    olga = Someone("olga")
-    challenge.organisers.add(olga.user)
-    return olga
-
-
-@pytest.fixture
-def ann(challenge: Challenge) -> Participant:
-    return Participant("ann")
-
-
 def actions() -> list[str]:
     """What users did; the challenge was made by a command."""
     by_users = Action.objects.exclude(who=COMMAND_LINE).order_by("pk")
@@ -159,12 +76,8 @@ def changed_references(path: Path) -> bytes:
     return json.dumps(references).encode()
 
 
-def zipped(files: dict[str, bytes]) -> SimpleUploadedFile:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return SimpleUploadedFile("challenge.zip", out.getvalue())
+def sent(files: dict[str, bytes]) -> SimpleUploadedFile:
+    return SimpleUploadedFile("challenge.zip", zipped(files))
 
 
 def files_of(path: Path) -> dict[str, bytes]:
@@ -193,10 +106,8 @@ def _addresses(submission: Submission, organiser: User) -> dict[str, tuple[str, 
 
 
 def test_nobody_else_finds_anything(olga: Someone, ann: Participant, tmp_path: Path) -> None:
-    other = write_example("small", tmp_path / "other")
-    other.write_text(other.read_text().replace('slug = "small"', 'slug = "other"'))
     eve = Someone("eve")
-    import_challenge(other).organisers.add(eve.user)
+    make_challenge(tmp_path / "other", slug="other").organisers.add(eve.user)
     locked = Someone("locked", is_staff=True)
     User.objects.filter(pk=locked.user.pk).update(is_active=False)
     submission = ann.submitted()
@@ -224,21 +135,19 @@ def test_organisers_and_staff_find_all(olga: Someone, ann: Participant) -> None:
 
 
 def test_what_belongs_to_another_challenge_is_not_found(olga: Someone, tmp_path: Path) -> None:
-    other = write_example("small", tmp_path / "other")
-    other.write_text(other.read_text().replace('slug = "small"', 'slug = "other"'))
-    elsewhere = import_challenge(other)
+    elsewhere = make_challenge(tmp_path / "other", slug="other")
     user = User.objects.create(username="x")
     team = make_team(user, elsewhere)
     phase = elsewhere.phases.get()
     submission = Submission.objects.create(team=team, user=user, phase=phase, algorithm="a", state="scored")
-    olga.see(f"submissions/{submission.pk}/", 404)
-    olga.see(f"submissions/{uuid4()}/", 404)
-    olga.see(f"teams/{team.pk}/", 404)
-    olga.see("teams/99999999999999999999/", 404)
+    olga.see(f"{ROOT}submissions/{submission.pk}/", 404)
+    olga.see(f"{ROOT}submissions/{uuid4()}/", 404)
+    olga.see(f"{ROOT}teams/{team.pk}/", 404)
+    olga.see(f"{ROOT}teams/99999999999999999999/", 404)
     for place in ("rerun/", "off/", "mark/"):
-        olga.do(f"submissions/{submission.pk}/{place}", 404, mark="hidden", reason="r")
-    olga.do(f"teams/{team.pk}/", 404, phase="open", per_day=1, total=1)
-    assert str(submission.pk) not in olga.see("submissions/")
+        olga.do(f"{ROOT}submissions/{submission.pk}/{place}", 404, mark="hidden", reason="r")
+    olga.do(f"{ROOT}teams/{team.pk}/", 404, phase="open", per_day=1, total=1)
+    assert str(submission.pk) not in olga.see(f"{ROOT}submissions/")
 
 
 def test_requests_of_other_sites_are_refused(olga: Someone, ann: Participant) -> None:
@@ -273,12 +182,12 @@ def test_the_ways_in(olga: Someone, ann: Participant) -> None:
 
 def test_the_overview(olga: Someone, ann: Participant) -> None:
     ann.submitted()
-    page = olga.see()
+    page = olga.see(ROOT)
     assert "<strong>1</strong> waiting" in page
     assert 'hx-get="/small/organise/"' in page
     worker.work_once()
     Submission.objects.update(state="failed", reason="the system failed 3 times")
-    page = olga.see()
+    page = olga.see(ROOT)
     assert "<strong>1</strong> failed" in page
     assert "Score all failed ones again" in page
     assert "hx-get" not in page
@@ -321,10 +230,10 @@ def _seen(page: str) -> str:
 
 
 def test_editing_texts_and_fields(olga: Someone, challenge: Challenge) -> None:
-    seen = _seen(olga.see("edit/"))
+    seen = _seen(olga.see(f"{ROOT}edit/"))
     form = _about(seen=seen, title="Another", rules="*Be* fair.\r\nAnd kind.")
     form |= {"fields-1-name": "", "fields-2-name": "training-data"}
-    olga.do("edit/", **form)
+    olga.do(f"{ROOT}edit/", **form)
     challenge.refresh_from_db()
     assert (challenge.title, challenge.rules) == ("Another", "*Be* fair.\nAnd kind.")
     assert challenge.fields == [
@@ -332,7 +241,7 @@ def test_editing_texts_and_fields(olga: Someone, challenge: Challenge) -> None:
         {"name": "training-data", "required": False},
     ]
     assert actions() == ["changed title, rules and fields of the challenge"]
-    olga.do("edit/", **{**form, "seen": _seen(olga.see("edit/"))})
+    olga.do(f"{ROOT}edit/", **{**form, "seen": _seen(olga.see(f"{ROOT}edit/"))})
     assert len(actions()) == 1
 
 
@@ -350,7 +259,7 @@ def test_editing_texts_and_fields(olga: Someone, challenge: Challenge) -> None:
 def test_what_is_wrong_in_texts_is_named(
     olga: Someone, challenge: Challenge, changes: dict[str, str], message: str
 ) -> None:
-    answer = olga.do("edit/", 422, **_about(seen=_seen(olga.see("edit/")), **changes))
+    answer = olga.do(f"{ROOT}edit/", 422, **_about(seen=_seen(olga.see(f"{ROOT}edit/")), **changes))
     assert message in answer.content.decode()
     after = Challenge.objects.get()
     assert (after.title, after.fields) == (challenge.title, challenge.fields)
@@ -359,15 +268,15 @@ def test_what_is_wrong_in_texts_is_named(
 
 def test_an_edit_in_between_is_noticed(olga: Someone, challenge: Challenge) -> None:
     staff = Someone("staff", is_staff=True)
-    seen = _seen(olga.see("edit/"))
-    staff.do("edit/", **_about(seen=seen, title="Of staff"))
-    answer = olga.do("edit/", 409, **_about(seen=seen, title="Of olga"))
+    seen = _seen(olga.see(f"{ROOT}edit/"))
+    staff.do(f"{ROOT}edit/", **_about(seen=seen, title="Of staff"))
+    answer = olga.do(f"{ROOT}edit/", 409, **_about(seen=seen, title="Of olga"))
     page = answer.content.decode()
     assert "somebody else changed this meanwhile" in page
     assert "Of olga" in page
     assert "Of staff" in page
     assert Challenge.objects.get().title == "Of staff"
-    olga.do("edit/", **_about(seen=_seen(page), title="Of olga"))
+    olga.do(f"{ROOT}edit/", **_about(seen=_seen(page), title="Of olga"))
     assert Challenge.objects.get().title == "Of olga"
 
 
@@ -385,25 +294,25 @@ def _phase(**changes: Any) -> dict[str, Any]:
 
 
 def test_editing_a_phase(olga: Someone, ann: Participant) -> None:
-    seen = _seen(olga.see("phases/open/"))
+    seen = _seen(olga.see(f"{ROOT}phases/open/"))
     changes = {"closes": "2037-02-03T04:05:06", "quota_per_day": "7", "leaderboard": "hidden"}
-    olga.do("phases/open/", **_phase(seen=seen, name="renamed", **changes))
+    olga.do(f"{ROOT}phases/open/", **_phase(seen=seen, name="renamed", **changes))
     phase = Phase.objects.get()
     assert (phase.name, phase.quota_per_day, phase.leaderboard) == ("open", 7, "hidden")
     assert phase.closes.isoformat() == "2037-02-03T04:05:06+00:00"
     assert phase.splits.get().name == "val"
     assert actions() == ["changed closes, quota per day and leaderboard of phase open"]
-    answer = olga.do("phases/open/", 409, **_phase(seen=seen))
+    answer = olga.do(f"{ROOT}phases/open/", 409, **_phase(seen=seen))
     assert "2037-02-03 04:05 UTC" in answer.content.decode()
     assert Phase.objects.get().quota_per_day == 7
     assert ann.client.get("/small/open/").status_code in (200, 403, 404)
 
 
 def test_adding_a_phase(olga: Someone) -> None:
-    olga.do("phases/", **_phase(name="final", opens="2030-01-01T00:00"))
+    olga.do(f"{ROOT}phases/", **_phase(name="final", opens="2030-01-01T00:00"))
     assert set(Phase.objects.values_list("name", flat=True)) == {"open", "final"}
     assert actions() == ["added phase final"]
-    again = olga.do("phases/", 422, **_phase(name="final"))
+    again = olga.do(f"{ROOT}phases/", 422, **_phase(name="final"))
     assert "there is a phase &#x27;final&#x27; already" in again.content.decode()
 
 
@@ -422,7 +331,7 @@ def test_adding_a_phase(olga: Someone) -> None:
     ],
 )
 def test_what_is_wrong_in_a_phase_is_named(olga: Someone, changes: dict[str, str], message: str) -> None:
-    answer = olga.do("phases/", 422, **_phase(**{"name": "final", **changes}))
+    answer = olga.do(f"{ROOT}phases/", 422, **_phase(**{"name": "final", **changes}))
     assert message in answer.content.decode()
     assert Phase.objects.count() == 1
     assert not actions()
@@ -433,17 +342,17 @@ def test_what_is_wrong_in_a_phase_is_named(olga: Someone, changes: dict[str, str
 
 def _send(someone: Someone, data: bytes, status: int = 200, name: str = "c2.json") -> str:
     file = SimpleUploadedFile(name, data)
-    return str(someone.do("references/val/c2/", status, file=file).content.decode())
+    return str(someone.do(f"{ROOT}references/val/c2/", status, file=file).content.decode())
 
 
-def test_publishing_references(olga: Someone, ann: Participant, path: Path) -> None:
-    submission = ann.scored()
+def test_publishing_references(olga: Someone, ann: Participant, definition: Path) -> None:
+    submission = ann.scored(stands=True)
     old = rows()[0]["scores"]
-    page = _send(olga, changed_references(path))
+    page = _send(olga, changed_references(definition))
     assert "<strong>1 submission</strong> is scored again" in page
     assert ReferenceVersion.objects.filter(reference_set__name="c2").count() == 1
     assert rows()[0]["scores"] == old
-    olga.do("references/val/c2/publish/", **hidden_fields(page))
+    olga.do(f"{ROOT}references/val/c2/publish/", **hidden_fields(page))
     assert [row["rank"] for row in rows()] == [None]
     assert set(rows()[0]["scores"].values()) == {None}
     seen = ann.api.get(f"/api/submissions/{submission.pk}").json()
@@ -460,45 +369,47 @@ def test_publishing_references(olga: Someone, ann: Participant, path: Path) -> N
     assert rows()[0]["scores"] != old
     assert rows()[0]["rank"] == 1
     assert actions()[0].startswith("published version 2 of references c2 of split val (sha256 ")
-    history = olga.see("references/")
+    history = olga.see(f"{ROOT}references/")
     for version in ReferenceVersion.objects.all():
         assert version.sha256 in history
         assert str(version.file.name) not in history
-    assert MARKER not in page + history + olga.see(f"submissions/{submission.pk}/") + olga.see("trail/")
+    assert MARKER not in page + history + olga.see(f"{ROOT}submissions/{submission.pk}/") + olga.see(
+        f"{ROOT}trail/"
+    )
 
 
 def test_references_published_while_a_submission_is_scored(
-    olga: Someone, ann: Participant, path: Path
+    olga: Someone, ann: Participant, definition: Path
 ) -> None:
     ann.submitted()
     claimed = leases.claim([lifecycle.SCORING], "here")
     assert claimed is not None
     jobs = recording.unscored(Submission.objects.get())
-    page = _send(olga, changed_references(path))
+    page = _send(olga, changed_references(definition))
     assert "<strong>1 submission</strong>" in page
-    olga.do("references/val/c2/publish/", **hidden_fields(page))
+    olga.do(f"{ROOT}references/val/c2/publish/", **hidden_fields(page))
     recording.write(claimed, [])
     assert jobs
     assert Submission.objects.get().state == "waiting"
 
 
-def test_wrong_references_are_refused(olga: Someone, path: Path) -> None:
+def test_wrong_references_are_refused(olga: Someone, definition: Path) -> None:
     assert "The submitted file is empty" in _send(olga, b"", 422)
     assert "5 images (2, 3, 4, 5, 6) are without references" in _send(olga, b'{"1": ["a"]}', 422)
-    more = {**json.loads(changed_references(path)), "99": ["a"]}
+    more = {**json.loads(changed_references(definition)), "99": ["a"]}
     assert "image 99 is not of split &#x27;val&#x27;" in _send(olga, json.dumps(more).encode(), 422)
     assert "<dd>" not in _send(olga, b'{"1": ["a"', 422)
-    assert "is the current one" in _send(olga, (path.parent / "references_c2.json").read_bytes())
-    olga.do("references/val/none/", 404)
-    olga.do("references/none/c2/", 404)
+    assert "is the current one" in _send(olga, (definition.parent / "references_c2.json").read_bytes())
+    olga.do(f"{ROOT}references/val/none/", 404)
+    olga.do(f"{ROOT}references/none/c2/", 404)
     assert ReferenceVersion.objects.count() == 2
 
 
-def test_two_who_publish(olga: Someone, path: Path) -> None:
+def test_two_who_publish(olga: Someone, definition: Path) -> None:
     staff = Someone("staff", is_staff=True)
-    first = hidden_fields(_send(olga, changed_references(path)))
-    second = hidden_fields(_send(staff, changed_references(path).replace(b"entirely", b"indeed")))
-    olga.do("references/val/c2/publish/", **first)
+    first = hidden_fields(_send(olga, changed_references(definition)))
+    second = hidden_fields(_send(staff, changed_references(definition).replace(b"entirely", b"indeed")))
+    olga.do(f"{ROOT}references/val/c2/publish/", **first)
     answer = staff.client.post(f"{ROOT}references/val/c2/publish/", second, follow=True)
     assert "version 2 was published meanwhile" in answer.content.decode()
     again = olga.client.post(f"{ROOT}references/val/c2/publish/", first, follow=True)
@@ -516,7 +427,7 @@ def test_two_who_publish(olga: Someone, path: Path) -> None:
     ],
 )
 def test_a_publication_that_was_not_sent(olga: Someone, form: dict[str, Any]) -> None:
-    olga.do("references/val/c2/publish/", **form)
+    olga.do(f"{ROOT}references/val/c2/publish/", **form)
     assert ReferenceVersion.objects.count() == 2
     assert not actions()
 
@@ -524,13 +435,13 @@ def test_a_publication_that_was_not_sent(olga: Someone, form: dict[str, Any]) ->
 # Files
 
 
-def test_changing_a_challenge_by_files(olga: Someone, ann: Participant, path: Path) -> None:
-    ann.scored()
-    files = files_of(path)
+def test_changing_a_challenge_by_files(olga: Someone, ann: Participant, definition: Path) -> None:
+    ann.scored(stands=True)
+    files = files_of(definition)
     files["challenge.toml"] = files["challenge.toml"].replace(b"quota_total = 20", b"quota_total = 30")
-    files["references_c2.json"] = changed_references(path)
+    files["references_c2.json"] = changed_references(definition)
     before = sorted(default_storage.listdir("references")[1])
-    page = olga.do("files/", 200, file=zipped(files)).content.decode()
+    page = olga.do(f"{ROOT}files/", 200, file=sent(files)).content.decode()
     assert "phases.open.quota_total" in page
     assert "splits.val.references.c2.file" in page
     assert "<strong>1 submission</strong> is scored again" in page
@@ -538,17 +449,17 @@ def test_changing_a_challenge_by_files(olga: Someone, ann: Participant, path: Pa
     assert Phase.objects.get().quota_total == 20
     assert Submission.objects.get().state == "scored"
     assert sorted(default_storage.listdir("references")[1]) == before
-    olga.do("files/apply/", **hidden_fields(page))
+    olga.do(f"{ROOT}files/apply/", **hidden_fields(page))
     assert Phase.objects.get().quota_total == 30
     assert Submission.objects.get().state == "waiting"
     assert len(actions()) == 1
     assert "phases.open.quota_total" in actions()[0]
-    page = olga.do("files/", 200, file=zipped(files)).content.decode()
+    page = olga.do(f"{ROOT}files/", 200, file=sent(files)).content.decode()
     assert "nothing would change" in page
 
 
 def test_a_preview_takes_back_what_it_stored_alone(
-    olga: Someone, path: Path, monkeypatch: pytest.MonkeyPatch
+    olga: Someone, definition: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = set(default_storage.listdir("references")[1])
     change = importing.change_challenge
@@ -558,17 +469,17 @@ def test_a_preview_takes_back_what_it_stored_alone(
         return change(*arguments)
 
     monkeypatch.setattr("capeval_server.organising.definition_files.change_challenge", beside_another)
-    files = {**files_of(path), "references_c2.json": changed_references(path)}
-    olga.do("files/", 200, file=zipped(files))
+    files = {**files_of(definition), "references_c2.json": changed_references(definition)}
+    olga.do(f"{ROOT}files/", 200, file=sent(files))
     (stored,) = set(default_storage.listdir("references")[1]) - before
     with default_storage.open(f"references/{stored}") as file:
         assert file.read() == b"of somebody else"
 
 
-def test_a_change_after_the_preview_is_noticed(olga: Someone, path: Path) -> None:
-    files = files_of(path)
+def test_a_change_after_the_preview_is_noticed(olga: Someone, definition: Path) -> None:
+    files = files_of(definition)
     files["challenge.toml"] = files["challenge.toml"].replace(b"quota_total = 20", b"quota_total = 30")
-    form = hidden_fields(olga.do("files/", 200, file=zipped(files)).content.decode())
+    form = hidden_fields(olga.do(f"{ROOT}files/", 200, file=sent(files)).content.decode())
     Phase.objects.update(quota_per_day=6)
     answer = olga.client.post(f"{ROOT}files/apply/", form, follow=True)
     assert "the challenge was changed meanwhile" in answer.content.decode()
@@ -600,10 +511,10 @@ def _replaced(old: bytes, new: bytes) -> Any:
     ],
 )
 def test_wrong_files_are_named_and_change_nothing(
-    olga: Someone, path: Path, change: Any, message: str
+    olga: Someone, definition: Path, change: Any, message: str
 ) -> None:
     before = sorted(default_storage.listdir("references")[1])
-    page = olga.do("files/", 422, file=zipped(change(files_of(path)))).content.decode()
+    page = olga.do(f"{ROOT}files/", 422, file=sent(change(files_of(definition)))).content.decode()
     assert message in page
     assert "/tmp" not in page
     assert MARKER not in page
@@ -612,30 +523,32 @@ def test_wrong_files_are_named_and_change_nothing(
 
 
 def test_no_zip(olga: Someone) -> None:
-    page = olga.do("files/", 422, file=SimpleUploadedFile("x.zip", b"text")).content.decode()
+    page = olga.do(f"{ROOT}files/", 422, file=SimpleUploadedFile("x.zip", b"text")).content.decode()
     assert "the file must be a zip" in page
-    olga.do("files/apply/", sha256="0" * 64, seen="1")
-    olga.do("files/apply/")
+    olga.do(f"{ROOT}files/apply/", sha256="0" * 64, seen="1")
+    olga.do(f"{ROOT}files/apply/")
 
 
-def test_files_that_cannot_be_stored(olga: Someone, path: Path, settings: Any, tmp_path: Path) -> None:
+def test_files_that_cannot_be_stored(olga: Someone, definition: Path, settings: Any, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     default = {**settings.STORAGES["default"], "OPTIONS": {"location": tmp_path / "file" / "folder"}}
     settings.STORAGES = {**settings.STORAGES, "default": default}
-    olga.do("files/", 503, file=zipped(files_of(path)))
-    olga.do("references/val/c2/", 503, file=SimpleUploadedFile("a.json", changed_references(path)))
+    olga.do(f"{ROOT}files/", 503, file=sent(files_of(definition)))
+    olga.do(
+        f"{ROOT}references/val/c2/", 503, file=SimpleUploadedFile("a.json", changed_references(definition))
+    )
 
 
-def test_making_a_challenge(challenge: Challenge, path: Path) -> None:
+def test_making_a_challenge(challenge: Challenge, definition: Path) -> None:
     maker = Someone("maker")
     maker.user.user_permissions.add(Permission.objects.get(codename="add_challenge"))
-    files = files_of(path)
+    files = files_of(definition)
     assert maker.client.get("/new/").status_code == 200
-    taken = maker.client.post("/new/", {"file": zipped(files)})
+    taken = maker.client.post("/new/", {"file": sent(files)})
     assert taken.status_code == 422
     assert "must be new on this server" in taken.content.decode()
     files["challenge.toml"] = files["challenge.toml"].replace(b'slug = "small"', b'slug = "mine"')
-    page = maker.client.post("/new/", {"file": zipped(files)}).content.decode()
+    page = maker.client.post("/new/", {"file": sent(files)}).content.decode()
     assert "Create the challenge mine?" in page
     assert not Challenge.objects.filter(slug="mine").exists()
     form = hidden_fields(page)
@@ -644,19 +557,19 @@ def test_making_a_challenge(challenge: Challenge, path: Path) -> None:
     made = Challenge.objects.get(slug="mine")
     assert list(made.organisers.all()) == [maker.user]
     assert maker.client.get("/mine/organise/").status_code == 200
-    maker.see(status=404)
+    maker.see(ROOT, 404)
     assert "upload it again" in maker.client.post("/new/apply/", form, follow=True).content.decode()
 
 
-def test_the_definition_can_be_sent_back(olga: Someone, ann: Participant, path: Path) -> None:
-    text = olga.see("files/challenge.toml")
+def test_the_definition_can_be_sent_back(olga: Someone, ann: Participant, definition: Path) -> None:
+    text = olga.see(f"{ROOT}files/challenge.toml")
     files = {
         "challenge.toml": text.encode(),
-        "subsets_val.json": (path.parent / "subsets.json").read_bytes(),
-        "references_val_c1.json": (path.parent / "references_c1.json").read_bytes(),
-        "references_val_c2.json": (path.parent / "references_c2.json").read_bytes(),
+        "subsets_val.json": (definition.parent / "subsets.json").read_bytes(),
+        "references_val_c1.json": (definition.parent / "references_c1.json").read_bytes(),
+        "references_val_c2.json": (definition.parent / "references_c2.json").read_bytes(),
     }
-    assert "nothing would change" in olga.do("files/", 200, file=zipped(files)).content.decode()
+    assert "nothing would change" in olga.do(f"{ROOT}files/", 200, file=sent(files)).content.decode()
 
 
 # Submissions
@@ -670,7 +583,7 @@ def test_filters(olga: Someone, ann: Participant) -> None:
     Result.objects.create(submission=second, reference_version=version, metric="METEOR", failure="failed")
 
     def listed(query: str) -> set[Submission]:
-        page = olga.see(f"submissions/?{query}")
+        page = olga.see(f"{ROOT}submissions/?{query}")
         return {each for each in (first, second) if str(each.pk) in page}
 
     assert listed("") == {first, second}
@@ -681,7 +594,7 @@ def test_filters(olga: Someone, ann: Participant) -> None:
     for query in ("state=failed", "mark=hidden", "team=x"):
         assert listed(query) == set(), query
     for query in ("state=x", "phase=x", "team=%00", "page=x", "page=99"):
-        olga.see(f"submissions/?{query}")
+        olga.see(f"{ROOT}submissions/?{query}")
 
 
 def test_failures_with_their_logs(olga: Someone, ann: Participant) -> None:
@@ -695,7 +608,7 @@ def test_failures_with_their_logs(olga: Someone, ann: Participant) -> None:
         failure="METEOR could not be computed (E)",
         log="the log of the metric",
     )
-    page = olga.see(f"submissions/{submission.pk}/")
+    page = olga.see(f"{ROOT}submissions/{submission.pk}/")
     for text in ("the whole of it", "the log of the metric", "could not be computed", "may quote references"):
         assert text in page
     theirs = ann.api.get(f"/api/submissions/{submission.pk}").content.decode()
@@ -704,9 +617,9 @@ def test_failures_with_their_logs(olga: Someone, ann: Participant) -> None:
 
 
 def test_a_rerun_scores_once(olga: Someone, ann: Participant) -> None:
-    submission = ann.scored()
+    submission = ann.scored(stands=True)
     before = list(Score.objects.order_by("result__metric", "pk").values_list("name", "value", "low", "high"))
-    olga.do(f"submissions/{submission.pk}/rerun/")
+    olga.do(f"{ROOT}submissions/{submission.pk}/rerun/")
     assert not Score.objects.exists()
     assert worker.work_once()
     assert not worker.work_once()
@@ -719,7 +632,7 @@ def test_a_rerun_of_what_is_being_scored(olga: Someone, ann: Participant) -> Non
     submission = ann.submitted()
     claimed = leases.claim([lifecycle.SCORING], "here")
     assert claimed is not None
-    olga.do(f"submissions/{submission.pk}/rerun/")
+    olga.do(f"{ROOT}submissions/{submission.pk}/rerun/")
     with pytest.raises(leases.LostLeaseError):
         recording.write(claimed, [])
     assert worker.work_once()
@@ -732,7 +645,7 @@ def test_a_withdrawn_submission_stays_so(olga: Someone, ann: Participant) -> Non
     assert ann.api.delete(f"/api/submissions/{submission.pk}").status_code == 200
     answer = olga.client.post(f"{ROOT}submissions/{submission.pk}/rerun/", follow=True)
     assert "a withdrawn submission can&#x27;t be scored again" in answer.content.decode()
-    olga.do("rerun/", which="all")
+    olga.do(f"{ROOT}rerun/", which="all")
     assert Submission.objects.get().state == "withdrawn"
 
 
@@ -746,17 +659,17 @@ def test_many_again(olga: Someone, ann: Participant, form: dict[str, Any], again
     version = ReferenceVersion.objects.get(reference_set__name="c1")
     Result.objects.create(submission=second, reference_version=version, metric="METEOR", failure="failed")
     asked = "&".join(f"{name}={value}" for name, value in form.items())
-    assert f"<strong>{again} submissions</strong> would" in olga.see(f"rerun/?{asked}")
+    assert f"<strong>{again} submissions</strong> would" in olga.see(f"{ROOT}rerun/?{asked}")
     assert not Submission.objects.filter(state="waiting").exists()
-    olga.do("rerun/", **form)
+    olga.do(f"{ROOT}rerun/", **form)
     assert Submission.objects.filter(state="waiting").count() == again
     assert actions()[0].endswith(f"scored again ({again})")
-    olga.do("rerun/", 422, which="x")
+    olga.do(f"{ROOT}rerun/", 422, which="x")
 
 
 def test_hiding(olga: Someone, ann: Participant) -> None:
-    submission = ann.scored()
-    place = f"submissions/{submission.pk}/mark/"
+    submission = ann.scored(stands=True)
+    place = f"{ROOT}submissions/{submission.pk}/mark/"
     for mark, reason in (("hidden", ""), ("hidden", " "), ("x", "r"), ("hidden", "a" * 501)):
         olga.do(place, 422, mark=mark, reason=reason)
     assert len(rows()) == 1
@@ -776,12 +689,12 @@ def test_hiding(olga: Someone, ann: Participant) -> None:
         "flagged a submission: Maybe copied.",
         "took the mark off a submission",
     ]
-    assert "Maybe copied." in olga.see("trail/")
+    assert "Maybe copied." in olga.see(f"{ROOT}trail/")
 
 
 def test_taking_off(olga: Someone, ann: Participant) -> None:
-    submission = ann.scored()
-    olga.do(f"submissions/{submission.pk}/off/")
+    submission = ann.scored(stands=True)
+    olga.do(f"{ROOT}submissions/{submission.pk}/off/")
     assert rows() == []
     assert actions() == ["took a submission off the leaderboard"]
 
@@ -794,10 +707,10 @@ def test_a_raise_gives_exactly_so_many(
     olga: Someone, ann: Participant, per_day: int, total: int, taken: int
 ) -> None:
     team = Team.objects.get()
-    olga.do(f"teams/{team.pk}/", phase="open", per_day=per_day, total=total)
+    olga.do(f"{ROOT}teams/{team.pk}/", phase="open", per_day=per_day, total=total)
     codes = [ann.submit().status_code for _ in range(taken + 2)]
     assert codes == [201] * taken + [429] * 2
-    page = olga.see("teams/")
+    page = olga.see(f"{ROOT}teams/")
     assert f"{taken} of {5 + per_day}" in page
     assert f"{taken} of {20 + total}" in page
     bob = Participant("bob")
@@ -805,7 +718,7 @@ def test_a_raise_gives_exactly_so_many(
 
 
 def test_raises_are_checked_and_taken_back(olga: Someone, ann: Participant) -> None:
-    place = f"teams/{Team.objects.get().pk}/"
+    place = f"{ROOT}teams/{Team.objects.get().pk}/"
     wrong: list[dict[str, Any]] = [
         {"phase": "x", "per_day": 1, "total": 1},
         {"phase": "open", "per_day": -1, "total": 0},
@@ -819,29 +732,29 @@ def test_raises_are_checked_and_taken_back(olga: Someone, ann: Participant) -> N
     olga.do(place, phase="open", per_day=0, total=0)
     assert not Raise.objects.exists()
     assert len(actions()) == 2
-    assert Team.objects.get().code not in olga.see(place) + olga.see("teams/")
+    assert Team.objects.get().code not in olga.see(place) + olga.see(f"{ROOT}teams/")
 
 
 def test_organisers_of_organisers(olga: Someone, ann: Participant) -> None:
-    answer = olga.do("organisers/", 422, username="nobody")
+    answer = olga.do(f"{ROOT}organisers/", 422, username="nobody")
     assert "no user has the name" in answer.content.decode()
-    olga.do("organisers/", username="ann")
+    olga.do(f"{ROOT}organisers/", username="ann")
     assert ann.client.get(ROOT).status_code == 200
-    assert "is an organiser already" in olga.do("organisers/", 422, username="ann").content.decode()
-    olga.do(f"organisers/{ann.user.pk}/remove/")
+    assert "is an organiser already" in olga.do(f"{ROOT}organisers/", 422, username="ann").content.decode()
+    olga.do(f"{ROOT}organisers/{ann.user.pk}/remove/")
     assert ann.client.get(ROOT).status_code == 404
     answer = olga.client.post(f"{ROOT}organisers/{olga.user.pk}/remove/", follow=True)
     assert "must have an organiser" in answer.content.decode()
-    olga.do(f"organisers/{ann.user.pk}/remove/", 404)
+    olga.do(f"{ROOT}organisers/{ann.user.pk}/remove/", 404)
     assert actions() == ["made ann an organiser", "removed ann from the organisers"]
-    Someone("staff", is_staff=True).do(f"organisers/{olga.user.pk}/remove/")
-    olga.see(status=404)
+    Someone("staff", is_staff=True).do(f"{ROOT}organisers/{olga.user.pk}/remove/")
+    olga.see(ROOT, 404)
 
 
 def test_what_was_done_outlives_who_did_it(olga: Someone, ann: Participant, challenge: Challenge) -> None:
     moderation.rerun(olga.user, challenge, ann.submitted())
     User.objects.filter(pk=olga.user.pk).delete()
-    assert "<strong>olga</strong>" in Someone("staff", is_staff=True).see("trail/")
+    assert "<strong>olga</strong>" in Someone("staff", is_staff=True).see(f"{ROOT}trail/")
 
 
 def test_queries_do_not_grow_with_rows(
@@ -855,4 +768,4 @@ def test_queries_do_not_grow_with_rows(
         moderation.mark(olga.user, challenge, made[0], "flagged", "r")
     for place in ("", "submissions/", "teams/", "trail/"):
         with django_assert_max_num_queries(18):
-            olga.see(place)
+            olga.see(ROOT + place)

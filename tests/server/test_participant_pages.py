@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import json
 import re
 import uuid
-import zipfile
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -22,33 +19,16 @@ from django.utils import timezone
 
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion, Split
-from capeval_server.examples import write_example
 from capeval_server.jobs import worker
-from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission, SubmissionFile
 from capeval_server.submissions.packing import packed_image_scores
 from capeval_server.teams.joining import join, make_team
 from capeval_server.teams.models import Membership, Raise, Team
-from tests.server.conftest import CAPTIONS, RESULTS, results
+from tests.server.kit import CAPTIONS, MARKER, MARKUP, RESULTS, Participant, Someone, results, zipped
 
 pytestmark = pytest.mark.django_db
 
 SUBMIT = "/small/open/submit/"
-MARKER = "Xylomarker"
-MARKUP = "<script>alert(1)</script>"
-
-
-@pytest.fixture
-def challenge(tmp_path: Path) -> Challenge:
-    """The small challenge, its private references marked."""
-    path = write_example("small", tmp_path)
-    references = json.loads((tmp_path / "references_c2.json").read_text())
-    for captions in references.values():
-        captions.append(f"{MARKER} {captions[0]}")
-    (tmp_path / "references_c2.json").write_text(json.dumps(references))
-    # Without its human baseline: what is counted here is what users submit.
-    path.write_text(path.read_text().replace(', human = "human.json"', ""))
-    return import_challenge(path)
 
 
 def make_public() -> None:
@@ -56,37 +36,18 @@ def make_public() -> None:
     ReferenceSet.objects.update(public=True)
 
 
-class Someone:
-    """A user who is logged in, and takes part alone."""
+def fill_in(someone: Participant, data: bytes | None = None, name: str = RESULTS, **fields: Any) -> Any:
+    """The answer to the form with which results are submitted."""
+    file = SimpleUploadedFile(name, results() if data is None else data)
+    form = {"key": _key(someone.see(SUBMIT)), "declared-method": "m", **fields}
+    return someone.client.post(SUBMIT, {**form, "file": file})
 
-    def __init__(self, name: str, *, joined: bool = True) -> None:
-        self.user = User.objects.create(username=name)
-        self.client = Client()
-        self.client.force_login(self.user)
-        if joined:
-            self.team = make_team(self.user, Challenge.objects.get())
 
-    def see(self, path: str, status: int = 200) -> str:
-        answer = self.client.get(path)
-        assert answer.status_code == status, answer.content
-        return answer.content.decode()
-
-    def submit(self, data: bytes | None = None, name: str = RESULTS, **fields: Any) -> Any:
-        file = SimpleUploadedFile(name, results() if data is None else data)
-        form = {"key": _key(self.see(SUBMIT)), "declared-method": "m", **fields}
-        return self.client.post(SUBMIT, {**form, "file": file})
-
-    def submitted(self, **fields: Any) -> Submission:
-        answer = self.submit(**fields)
-        assert answer.status_code == 302, answer.content
-        return Submission.objects.get(pk=answer["Location"].split("/")[2])
-
-    def scored(self, *, stands: bool = False) -> Submission:
-        submission = self.submitted()
-        assert worker.work_once()
-        Submission.objects.filter(pk=submission.pk).update(stands=stands)
-        submission.refresh_from_db()
-        return submission
+def by_form(someone: Participant, **fields: Any) -> Submission:
+    """A submission that was made with the form."""
+    answer = fill_in(someone, **fields)
+    assert answer.status_code == 302, answer.content
+    return Submission.objects.get(pk=answer["Location"].split("/")[2])
 
 
 def _key(page: str) -> str:
@@ -94,34 +55,16 @@ def _key(page: str) -> str:
     return found[1] if found else "none"
 
 
-@pytest.fixture
-def ann(challenge: Challenge) -> Someone:
-    return Someone("ann")
-
-
-@pytest.fixture
-def bob(challenge: Challenge) -> Someone:
-    return Someone("bob")
-
-
 def body_of(answer: Any) -> bytes:
     """All of an answer, sent as a stream or not."""
     return b"".join(answer.streaming_content) if answer.streaming else answer.content
-
-
-def zipped(**entries: bytes) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in entries.items():
-            archive.writestr(name, data)
-    return out.getvalue()
 
 
 # Joining
 
 
 def test_joining_alone_takes_the_rules_and_one_button(challenge: Challenge) -> None:
-    carl = Someone("carl", joined=False)
+    carl = Someone("carl")
     assert "Be fair." in carl.see("/small/join/")
     refused = carl.client.post("/small/join/", {"how": "alone"})
     assert refused.status_code == 422
@@ -134,8 +77,8 @@ def test_joining_alone_takes_the_rules_and_one_button(challenge: Challenge) -> N
     assert Membership.objects.count() == 1
 
 
-def test_joining_by_the_link_that_the_team_page_shows(ann: Someone) -> None:
-    carl = Someone("carl", joined=False)
+def test_joining_by_the_link_that_the_team_page_shows(ann: Participant) -> None:
+    carl = Someone("carl")
     link = re.search(r"http://testserver(/small/join/\?code=[^<]+)</code>", ann.see("/small/team/"))
     assert link
     page = carl.see(link[1])
@@ -157,24 +100,24 @@ def test_joining_by_the_link_that_the_team_page_shows(ann: Someone) -> None:
         ({"how": "other"}, "not one of the available choices"),
     ],
 )
-def test_what_nobody_can_join_by_is_told(ann: Someone, form: dict[str, str], message: str) -> None:
-    carl = Someone("carl", joined=False)
+def test_what_nobody_can_join_by_is_told(ann: Participant, form: dict[str, str], message: str) -> None:
+    carl = Someone("carl")
     answer = carl.client.post("/small/join/", {**form, "accept": "on"})
     assert answer.status_code == 422
     assert message in answer.content.decode()
     assert Membership.objects.count() == 1
 
 
-def test_a_new_code_ends_the_old_one(ann: Someone) -> None:
+def test_a_new_code_ends_the_old_one(ann: Participant) -> None:
     old = ann.team.code
     assert ann.client.post("/small/team/code/").status_code == 302
     ann.team.refresh_from_db()
     assert ann.team.code != old
-    carl = Someone("carl", joined=False)
+    carl = Someone("carl")
     assert carl.client.post("/small/join/", {"how": "code", "code": old, "accept": "on"}).status_code == 422
 
 
-def test_leaving_ends_with_the_first_submission(ann: Someone, bob: Someone) -> None:
+def test_leaving_ends_with_the_first_submission(ann: Participant, bob: Participant) -> None:
     assert bob.client.post("/small/team/leave/")["Location"] == "/small/join/"
     assert not Team.objects.filter(name="bob").exists()
     ann.submitted()
@@ -185,7 +128,7 @@ def test_leaving_ends_with_the_first_submission(ann: Someone, bob: Someone) -> N
 
 @pytest.mark.parametrize("path", ["/small/team/", SUBMIT, "/small/submissions/"])
 def test_who_has_not_joined_is_led_there(challenge: Challenge, path: str) -> None:
-    carl = Someone("carl", joined=False)
+    carl = Someone("carl")
     assert carl.client.get(path)["Location"] == "/small/join/"
     assert Client().get(path)["Location"].startswith("/accounts/login/?next=")
 
@@ -193,12 +136,12 @@ def test_who_has_not_joined_is_led_there(challenge: Challenge, path: str) -> Non
 # Submitting
 
 
-def test_a_submission_from_the_form_to_its_scores(ann: Someone) -> None:
+def test_a_submission_from_the_form_to_its_scores(ann: Participant) -> None:
     page = ann.see(SUBMIT)
     assert "captions_val_&lt;alg&gt;_results.json" in page
     assert "5 of 5" in page
     assert 'name="declared-method" maxlength="2000" required' in page
-    submission = ann.submitted(**{"declared-url": "https://example.org/a?b=1"})
+    submission = by_form(ann, **{"declared-url": "https://example.org/a?b=1"})
     assert submission.declared == {"method": "m", "url": "https://example.org/a?b=1"}
     page = ann.see(f"/submissions/{submission.pk}/")
     assert "It is next." in page
@@ -217,7 +160,7 @@ def test_a_submission_from_the_form_to_its_scores(ann: Someone) -> None:
     assert f"{submission.algorithm}</a>" in ann.see("/small/submissions/")
 
 
-def test_the_same_form_twice_is_one_submission(ann: Someone) -> None:
+def test_the_same_form_twice_is_one_submission(ann: Participant) -> None:
     page = ann.see(SUBMIT)
     form = {"key": _key(page), "declared-method": "m"}
     answers = [
@@ -236,7 +179,7 @@ def test_the_same_form_twice_is_one_submission(ann: Someone) -> None:
     assert Submission.objects.count() == 2
 
 
-BOMB = zipped(**{RESULTS: b"[" + b" " * 3_000_000 + b"]"})
+BOMB = zipped({RESULTS: b"[" + b" " * 3_000_000 + b"]"})
 
 
 @pytest.mark.parametrize(
@@ -247,15 +190,17 @@ BOMB = zipped(**{RESULTS: b"[" + b" " * 3_000_000 + b"]"})
         (RESULTS, b"{", RESULTS),
         (RESULTS, results({1: "one"}), "without a caption"),
         ("a.zip", BOMB, "must have at most 2,000,000 bytes"),
-        ("a.zip", zipped(**{f"../{RESULTS}": results()}), f"../{RESULTS}"),
-        ("a.zip", zipped(**{f"C:{RESULTS}": results()}), f"C:{RESULTS}"),
-        ("a.zip", zipped(**{RESULTS: BOMB}), "another archive"),
-        ("a.zip", zipped(**{f"{MARKUP}.json": results()}), "&lt;script&gt;"),
+        ("a.zip", zipped({f"../{RESULTS}": results()}), f"../{RESULTS}"),
+        ("a.zip", zipped({f"C:{RESULTS}": results()}), f"C:{RESULTS}"),
+        ("a.zip", zipped({RESULTS: BOMB}), "another archive"),
+        ("a.zip", zipped({f"{MARKUP}.json": results()}), "&lt;script&gt;"),
     ],
 )
-def test_a_wrong_file_is_told_and_not_kept(ann: Someone, name: str, data: bytes | None, message: str) -> None:
+def test_a_wrong_file_is_told_and_not_kept(
+    ann: Participant, name: str, data: bytes | None, message: str
+) -> None:
     before = _stored()
-    answer = ann.submit(data, name)
+    answer = fill_in(ann, data, name)
     page = answer.content.decode()
     assert answer.status_code == 422
     assert message in page
@@ -271,7 +216,7 @@ def _stored() -> set[str]:
     return set(default_storage.listdir("submissions")[1]) if default_storage.exists("submissions") else set()
 
 
-def test_messages_are_those_of_capeval_check(ann: Someone, tmp_path: Path) -> None:
+def test_messages_are_those_of_capeval_check(ann: Participant, tmp_path: Path) -> None:
     import capeval
     from capeval.errors import FormatError
 
@@ -279,34 +224,34 @@ def test_messages_are_those_of_capeval_check(ann: Someone, tmp_path: Path) -> No
     path.write_text('[{"image_id": 1, "caption": 5}]')
     with pytest.raises(FormatError) as offline:
         capeval.load_candidates(path)
-    answer = ann.submit(path.read_bytes())
+    answer = fill_in(ann, path.read_bytes())
     assert offline.value.message.replace("'", "&#x27;").replace('"', "&quot;") in answer.content.decode()
 
 
-def test_what_must_be_declared(ann: Someone) -> None:
+def test_what_must_be_declared(ann: Participant) -> None:
     nothing: dict[str, Any] = {"declared-method": " "}
-    answer = ann.submit(**nothing)
+    answer = fill_in(ann, **nothing)
     assert answer.status_code == 422
     assert "This field is required." in answer.content.decode()
     too_long: dict[str, Any] = {"declared-url": "x" * 2001}
-    assert ann.submit(**too_long).status_code == 422
+    assert fill_in(ann, **too_long).status_code == 422
     assert not Submission.objects.exists()
 
 
-def test_a_phase_that_is_not_open(ann: Someone) -> None:
+def test_a_phase_that_is_not_open(ann: Participant) -> None:
     now = timezone.now()
     Phase.objects.update(opens=now + timedelta(hours=3, minutes=1))
     assert "in 3\xa0hours" in ann.see(SUBMIT)
     assert '<input type="file"' not in ann.see(SUBMIT)
-    assert ann.submit().status_code == 403
+    assert fill_in(ann).status_code == 403
     Phase.objects.update(opens=now - timedelta(days=2), closes=now - timedelta(days=1))
     assert "closed" in ann.see(SUBMIT)
-    answer = ann.submit()
+    answer = fill_in(ann)
     assert answer.status_code == 403
     assert not Submission.objects.exists()
 
 
-def test_a_used_up_quota_tells_when_more_comes(ann: Someone) -> None:
+def test_a_used_up_quota_tells_when_more_comes(ann: Participant) -> None:
     Phase.objects.update(quota_per_day=1)
     page = ann.see(SUBMIT)
     ann.submitted()
@@ -318,23 +263,23 @@ def test_a_used_up_quota_tells_when_more_comes(ann: Someone) -> None:
     assert midnight in answer.content.decode()
     assert midnight in ann.see(SUBMIT)
     Raise.objects.create(team=ann.team, phase=Phase.objects.get(), per_day=1, total=0)
-    assert ann.submit().status_code == 302
+    assert fill_in(ann).status_code == 302
     Phase.objects.update(quota_total=2)
     assert "Your team has used all of its" in ann.see(SUBMIT)
 
 
-def test_a_full_disk_costs_nothing(ann: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_costs_nothing(ann: Participant, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("django.core.files.storage.FileSystemStorage._save", full)
-    answer = ann.submit()
+    answer = fill_in(ann)
     assert answer.status_code == 503
     assert not Submission.objects.exists()
     assert "5 of 5" in answer.content.decode()
 
 
-def test_forms_need_their_token(ann: Someone) -> None:
+def test_forms_need_their_token(ann: Participant) -> None:
     submission = ann.scored()
     client = Client(enforce_csrf_checks=True)
     client.force_login(ann.user)
@@ -347,16 +292,16 @@ def test_forms_need_their_token(ann: Someone) -> None:
 
 
 @pytest.mark.parametrize("part", ["stand", "withdraw"])
-def test_what_changes_things_is_no_link(ann: Someone, part: str) -> None:
+def test_what_changes_things_is_no_link(ann: Participant, part: str) -> None:
     submission = ann.submitted()
     assert ann.client.get(f"/submissions/{submission.pk}/{part}/").status_code == 405
     for path in ("/small/team/code/", "/small/team/leave/"):
         assert ann.client.get(path).status_code == 405
 
 
-def test_markup_in_what_is_declared_is_text(ann: Someone, bob: Someone) -> None:
+def test_markup_in_what_is_declared_is_text(ann: Participant, bob: Participant) -> None:
     fields = {"declared-method": MARKUP, "declared-url": f"javascript:alert(1) {MARKUP}"}
-    submission = ann.submitted(**fields)
+    submission = by_form(ann, **fields)
     Submission.objects.update(state="scored", stands=True, mark="flagged", mark_reason=MARKUP)
     make_public()
     for someone in (ann, bob):
@@ -371,7 +316,7 @@ def test_markup_in_what_is_declared_is_text(ann: Someone, bob: Someone) -> None:
 # Watching
 
 
-def test_the_state_changes_without_loading_the_page_again(ann: Someone, bob: Someone) -> None:
+def test_the_state_changes_without_loading_the_page_again(ann: Participant, bob: Participant) -> None:
     bob.submitted()
     submission = ann.submitted()
     path = re.search(r'hx-get="([^"]+)"', ann.see(f"/submissions/{submission.pk}/"))
@@ -389,7 +334,7 @@ def test_the_state_changes_without_loading_the_page_again(ann: Someone, bob: Som
     assert "CIDEr-D" in part
 
 
-def test_a_metric_that_failed_stands_alone_with_its_reason(ann: Someone) -> None:
+def test_a_metric_that_failed_stands_alone_with_its_reason(ann: Participant) -> None:
     submission = ann.scored()
     failed = Result.objects.filter(metric="METEOR", reference_version__reference_set__name="c2").get()
     failed.scores.all().delete()
@@ -401,7 +346,7 @@ def test_a_metric_that_failed_stands_alone_with_its_reason(ann: Someone) -> None
     assert "ROUGE-L" in page
 
 
-def test_scores_by_replaced_references_are_set_apart(ann: Someone) -> None:
+def test_scores_by_replaced_references_are_set_apart(ann: Participant) -> None:
     submission = ann.scored()
     references = ReferenceSet.objects.get(name="c2")
     file = references.versions.get().file
@@ -417,7 +362,7 @@ def test_scores_by_replaced_references_are_set_apart(ann: Someone) -> None:
 # Deciding
 
 
-def test_standing_and_withdrawing(ann: Someone, bob: Someone) -> None:
+def test_standing_and_withdrawing(ann: Participant, bob: Participant) -> None:
     waiting = ann.submitted()
     ann.client.post(f"/submissions/{waiting.pk}/stand/", {"stands": "yes"})
     waiting.refresh_from_db()
@@ -437,7 +382,7 @@ def test_standing_and_withdrawing(ann: Someone, bob: Someone) -> None:
     assert "Withdraw for good" not in ann.see(f"/submissions/{first.pk}/")
 
 
-def test_a_mark_and_its_reason_are_seen_by_the_team(ann: Someone, bob: Someone) -> None:
+def test_a_mark_and_its_reason_are_seen_by_the_team(ann: Participant, bob: Participant) -> None:
     submission = ann.scored(stands=True)
     path = f"/submissions/{submission.pk}/"
     Submission.objects.update(mark="flagged", mark_reason="trained on val")
@@ -455,7 +400,7 @@ PARTS = ["", "state/", "examples/", "files/val/", "stand/", "withdraw/"]
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_of_others_there_is_nothing(ann: Someone, bob: Someone, part: str) -> None:
+def test_of_others_there_is_nothing(ann: Participant, bob: Participant, part: str) -> None:
     make_public()
     submission = ann.scored()
     path = f"/submissions/{submission.pk}/{part}"
@@ -476,12 +421,12 @@ def test_of_others_there_is_nothing(ann: Someone, bob: Someone, part: str) -> No
     [("public", 1, True), ("after", 1, False), ("after", -1, True), ("hidden", -1, False)],
 )
 def test_what_stands_is_published_with_its_leaderboard(
-    ann: Someone, leaderboard: str, closes: int, seen: bool
+    ann: Participant, leaderboard: str, closes: int, seen: bool
 ) -> None:
     submission = ann.scored(stands=True)
     closing = timezone.now() + timedelta(hours=closes)
     Phase.objects.update(leaderboard=leaderboard, closes=closing)
-    for client in (Client(), Someone("dora", joined=False).client):
+    for client in (Client(), Someone("dora").client):
         answer = client.get(f"/submissions/{submission.pk}/")
         assert answer.status_code == (200 if seen else 404)
         assert client.get(f"/submissions/{submission.pk}/files/val/").status_code in (302, 404)
@@ -491,7 +436,7 @@ def test_what_stands_is_published_with_its_leaderboard(
             assert not re.search("Withdraw|files/val|Put on|Take off", page)
 
 
-def test_a_score_is_shown_among_those_of_its_leaderboard(ann: Someone, bob: Someone) -> None:
+def test_a_score_is_shown_among_those_of_its_leaderboard(ann: Participant, bob: Participant) -> None:
     mine = ann.scored()
     path = f"/submissions/{mine.pk}/"
     # Nobody else is on it.
@@ -518,14 +463,14 @@ def _current(references: str) -> ReferenceVersion:
     return ReferenceVersion.objects.get(reference_set__name=references)
 
 
-def test_declared_fields_have_labels_that_read_well(ann: Someone) -> None:
+def test_declared_fields_have_labels_that_read_well(ann: Participant) -> None:
     Challenge.objects.update(fields=[{"name": "training-data", "required": True}])
-    submission = ann.submitted(**{"declared-training-data": "none"})
+    submission = by_form(ann, **{"declared-training-data": "none"})
     for path in (SUBMIT, f"/submissions/{submission.pk}/", "/small/"):
         assert "Training data" in ann.see(path)
 
 
-def test_organisers_see_what_stands_on_leaderboards_that_they_see(ann: Someone, bob: Someone) -> None:
+def test_organisers_see_what_stands_on_leaderboards_that_they_see(ann: Participant, bob: Participant) -> None:
     submission = ann.scored(stands=True)
     Phase.objects.update(leaderboard="hidden")
     path = f"/submissions/{submission.pk}/"
@@ -537,7 +482,7 @@ def test_organisers_see_what_stands_on_leaderboards_that_they_see(ann: Someone, 
     bob.see(path, 404)
 
 
-def test_the_human_baseline_is_shown_where_leaderboards_are(ann: Someone) -> None:
+def test_the_human_baseline_is_shown_where_leaderboards_are(ann: Participant) -> None:
     references = ReferenceSet.objects.get(name="c1")
     baseline = Submission.objects.create(baseline_of=references, algorithm="human", state="scored")
     file = SubmissionFile(submission=baseline, split=references.split)
@@ -553,7 +498,7 @@ def test_the_human_baseline_is_shown_where_leaderboards_are(ann: Someone) -> Non
     assert f'href="{path}"' not in ann.see(f"/submissions/{mine.pk}/examples/")
 
 
-def test_ones_own_file_comes_back_as_it_was_sent(ann: Someone) -> None:
+def test_ones_own_file_comes_back_as_it_was_sent(ann: Participant) -> None:
     submission = ann.submitted()
     answer = ann.client.get(f"/submissions/{submission.pk}/files/val/")
     assert body_of(answer) == results()
@@ -561,9 +506,9 @@ def test_ones_own_file_comes_back_as_it_was_sent(ann: Someone) -> None:
     assert ann.client.get(f"/submissions/{submission.pk}/files/other/").status_code == 404
 
 
-def test_a_teammate_sees_and_decides_too(ann: Someone) -> None:
+def test_a_teammate_sees_and_decides_too(ann: Participant) -> None:
     submission = ann.scored()
-    carl = Someone("carl", joined=False)
+    carl = Someone("carl")
     join(carl.user, Challenge.objects.get(), ann.team.code)
     assert "Put on the leaderboard" in carl.see(f"/submissions/{submission.pk}/")
 
@@ -583,7 +528,7 @@ def shown_images(page: str) -> list[int]:
     return [int(image) for image in re.findall(r'id="image-(\d+)"', page)]
 
 
-def test_examples_are_sorted_and_compared(ann: Someone, bob: Someone) -> None:
+def test_examples_are_sorted_and_compared(ann: Participant, bob: Participant) -> None:
     make_public()
     mine, other = ann.scored(), bob.scored(stands=True)
     with_image_scores(mine, [0.3, 0.1, float("nan"), 0.2, 0.6, 0.5])
@@ -605,7 +550,7 @@ def test_examples_are_sorted_and_compared(ann: Someone, bob: Someone) -> None:
         assert len(shown_images(ann.see(path + nonsense))) == 6
 
 
-def test_the_spread_of_scores_is_drawn(ann: Someone) -> None:
+def test_the_spread_of_scores_is_drawn(ann: Participant) -> None:
     make_public()
     mine = ann.scored()
     path = f"/submissions/{mine.pk}/examples/"
@@ -620,7 +565,7 @@ def test_the_spread_of_scores_is_drawn(ann: Someone) -> None:
 
 
 def test_queries_do_not_grow_with_submissions(
-    ann: Someone, django_assert_max_num_queries: Callable[[int], Any]
+    ann: Participant, django_assert_max_num_queries: Callable[[int], Any]
 ) -> None:
     make_public()
     mine = ann.scored(stands=True)
@@ -646,7 +591,9 @@ def test_queries_do_not_grow_with_submissions(
             ann.see(path)
 
 
-def test_unpublished_captions_are_compared_with_by_their_team_alone(ann: Someone, bob: Someone) -> None:
+def test_unpublished_captions_are_compared_with_by_their_team_alone(
+    ann: Participant, bob: Participant
+) -> None:
     make_public()
     mine, other = ann.scored(), bob.scored()
     page = ann.see(f"/submissions/{mine.pk}/examples/?chosen=1&with={other.pk}")
@@ -656,7 +603,7 @@ def test_unpublished_captions_are_compared_with_by_their_team_alone(ann: Someone
     assert f'href="/submissions/{second.pk}/"' in page
 
 
-def test_a_split_with_private_references_is_not_browsed(ann: Someone, bob: Someone) -> None:
+def test_a_split_with_private_references_is_not_browsed(ann: Participant, bob: Participant) -> None:
     mine = ann.scored(stands=True)
     path = f"/submissions/{mine.pk}/examples/"
     for someone in (ann, bob):
@@ -672,7 +619,7 @@ def by_api(someone: Someone, submission: Submission, query: str, scope: str = "r
     return client.get(f"/api/submissions/{submission.pk}/images?{query}")
 
 
-def test_scores_of_images_by_api(ann: Someone, bob: Someone) -> None:
+def test_scores_of_images_by_api(ann: Participant, bob: Participant) -> None:
     mine = ann.scored()
     with_image_scores(mine, [0.3, 0.1, float("nan"), 0.2, 0.6, 0.5])
     answer = by_api(ann, mine, "split=val&references=c1&offset=1&limit=3")
@@ -692,7 +639,7 @@ def test_scores_of_images_by_api(ann: Someone, bob: Someone) -> None:
     assert by_api(ann, mine, "split=val&references=c1&offset=99").json()["scores"] == []
 
 
-def test_organisers_have_scores_of_images_by_tokens_to_organise(ann: Someone, bob: Someone) -> None:
+def test_organisers_have_scores_of_images_by_tokens_to_organise(ann: Participant, bob: Participant) -> None:
     make_public()
     mine = ann.scored(stands=True)
     with_image_scores(mine, [0.3, 0.1, 0.2, 0.2, 0.6, 0.5])
@@ -702,7 +649,7 @@ def test_organisers_have_scores_of_images_by_tokens_to_organise(ann: Someone, bo
         assert by_api(bob, mine, "split=val&references=c1", scope).status_code == status
 
 
-def test_images_may_come_from_their_origin_on_that_page_alone(ann: Someone) -> None:
+def test_images_may_come_from_their_origin_on_that_page_alone(ann: Participant) -> None:
     make_public()
     mine = ann.scored()
     Split.objects.update(image_url="https://images.example.org:8443/val/{id:012}.jpg")

@@ -17,13 +17,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.server.conftest import CAPTIONS, RESULTS, Server, results
+from tests.server.kit import CAPTIONS, RESULTS, results
+from tests.server.processes import Server
+from tests.waiting import PATIENCE
 
 # Somebody who takes part alone, has logged in and has a token.
 SOMEBODY = """
-import os, sys, django
-os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
-django.setup()
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
@@ -43,9 +42,7 @@ print(session.session_key, Token.issue(user.pk, "token", "submit"))
 
 def somebody(server: Server, name: str) -> tuple[str, str]:
     """A session and a token of a new user."""
-    command = [sys.executable, "-c", SOMEBODY, name]
-    done = subprocess.run(command, env=server.env, capture_output=True, text=True, check=True)
-    session, token = done.stdout.split()
+    session, token = server.python(SOMEBODY, name).split()
     return session, token
 
 
@@ -53,8 +50,8 @@ class Browser:
     """What a browser does with forms: it keeps cookies and sends hidden fields back."""
 
     def __init__(self, server: Server, session: str, opened: ExitStack) -> None:
-        self.address = server.address.removesuffix("/api")
-        self.client = opened.enter_context(httpx.Client(timeout=120, cookies={"sessionid": session}))
+        self.address = server.root
+        self.client = opened.enter_context(httpx.Client(timeout=PATIENCE, cookies={"sessionid": session}))
 
     def form(self) -> dict[str, str]:
         page = self.client.get(f"{self.address}/small/open/submit/").text
@@ -91,7 +88,6 @@ def test_32_forms_at_once_pass_no_quota(server: Server, opened: ExitStack) -> No
             assert midnight in answer.text
             assert 0 < int(answer.headers["Retry-After"]) <= 86_400
     found = server.see(token, "/submissions")["submissions"]
-    assert isinstance(found, list)
     assert len(found) == 5
 
 
@@ -104,18 +100,17 @@ def test_a_form_sent_16_times_at_once_is_one_submission(server: Server, opened: 
     assert {answer.status_code for answer in answers} == {302}
     assert len({answer.headers["Location"] for answer in answers}) == 1
     found = server.see(token, "/submissions")["submissions"]
-    assert isinstance(found, list)
     assert len(found) == 1
 
 
 def command(server: Server, token: str, file: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    arguments = ["--server", server.address.removesuffix("/api"), "--challenge", "small", "--phase", "open"]
+    arguments = ["--server", server.root, "--challenge", "small", "--phase", "open"]
     return subprocess.run(
         [sys.executable, "-m", "capeval", "submit", str(file), *arguments, *more],
         env={**os.environ, "PYTHONPATH": server.env["PYTHONPATH"], "CAPEVAL_TOKEN": token},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -153,7 +148,9 @@ def test_the_command_submits_again_what_was_withdrawn(server: Server, file: Path
     first = command(server, token, file, "-d", "method=m").stdout.split()[0]
     submission = first.rstrip("/").rpartition("/")[2]
     headers = {"Authorization": f"Bearer {token}"}
-    assert httpx.delete(f"{server.address}/submissions/{submission}", headers=headers).status_code == 200
+    assert (
+        server.client.delete(f"{server.address}/submissions/{submission}", headers=headers).status_code == 200
+    )
     made = [command(server, token, file, "-d", "method=m").stdout.split()[0] for _ in range(2)]
     assert made[0] == made[1] != first
 

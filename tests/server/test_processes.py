@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -12,60 +11,47 @@ from typing import Any
 
 import pytest
 
-from tests.server.conftest import Server
+from tests.server.processes import Server
+from tests.waiting import PATIENCE, wait_until
 
-METRICS = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
+# Those of the small challenge.
+FIRST = {("c1", 1), ("c2", 1)}
 
 
 def _state(server: Server, token: str, submission: str) -> dict[str, Any]:
     return server.see(token, f"/submissions/{submission}")
 
 
-def _wait_for(server: Server, token: str, submission: str, *states: str) -> dict[str, Any]:
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
-        found = _state(server, token, submission)
-        if found["state"] in states:
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"{found['state']}: {(server.folder / 'log').read_text()}")
+def _children(worker: subprocess.Popen[bytes]) -> list[str]:
+    listed = subprocess.run(["pgrep", "-P", str(worker.pid)], capture_output=True, text=True, check=False)
+    return listed.stdout.split()
 
 
-def _wait_for_attempt(server: Server, submission: str, attempt: int) -> None:
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
-        if f"{submission}, attempt {attempt}: scoring" in (server.folder / "log").read_text():
-            return
-        time.sleep(0.02)
-    raise AssertionError((server.folder / "log").read_text())
-
-
-def _scored_once(found: dict[str, Any]) -> None:
-    assert found["state"] == "scored"
-    results = Counter((r["references"], r["version"], r["metric"]) for r in found["results"])
-    assert results == {(name, 1, metric): 1 for name in ("c1", "c2") for metric in METRICS}
-    assert all(result["scores"] and not result["failure"] for result in found["results"])
-
-
-@pytest.mark.parametrize("delay", [0.0, 0.3])
-def test_a_worker_killed_at_any_time_leaves_no_double_work(server: Server, token: str, delay: float) -> None:
+@pytest.mark.parametrize("moment", ["taken", "in a process of its own", "scored"])
+def test_a_worker_killed_at_any_time_leaves_no_double_work(server: Server, token: str, moment: str) -> None:
     submission = server.submit(token).json()["id"]
     worker = server.spawn("worker")
-    _wait_for(server, token, submission, "running", "scored")
-    time.sleep(delay)
+    server.wait_for_log(f"{submission}, attempt 1: scoring")
+    if moment == "in a process of its own":
+        wait_until(lambda: _children(worker), lambda: server.log)
+    elif moment == "scored":
+        server.wait_for_state(token, submission, "scored")
     worker.kill()
     worker.wait()
+    server.end_leases()
     server.run("worker", "--until-empty")
-    _scored_once(_state(server, token, submission))
+    assert server.scored_by(token, submission) == FIRST
 
 
 def test_killed_again_and_again_it_fails_and_costs_nothing(server: Server, token: str) -> None:
-    submission = server.submit(token).json()["id"]
+    submission, file = server.submit_held(token)
     for attempt in (1, 2, 3):
         worker = server.spawn("worker")
-        _wait_for_attempt(server, submission, attempt)
+        server.wait_for_log(f"{submission}, attempt {attempt}: scoring")
         worker.kill()
         worker.wait()
+        server.end_leases()
+    file.put_back()
     server.run("worker", "--until-empty")
     found = _state(server, token, submission)
     assert found["state"] == "failed"
@@ -75,17 +61,18 @@ def test_killed_again_and_again_it_fails_and_costs_nothing(server: Server, token
 
 
 def test_a_worker_that_comes_back_late_writes_nothing(server: Server, token: str) -> None:
-    submission = server.submit(token).json()["id"]
-    late = server.spawn("worker", "--until-empty")
-    _wait_for(server, token, submission, "running")
+    submission, file = server.submit_held(token)
+    # Its lease runs out by itself, here alone.
+    late = server.spawn("worker", "--until-empty", lease_seconds=1)
+    server.wait_for_state(token, submission, "running")
     late.send_signal(signal.SIGSTOP)
-    time.sleep(2.1)
+    file.put_back()
     server.run("worker", "--until-empty")
+    assert server.scored_by(token, submission) == FIRST
     found = _state(server, token, submission)
-    _scored_once(found)
     late.send_signal(signal.SIGCONT)
-    assert late.wait(30) == 0
-    assert "taken over by another worker" in (server.folder / "log").read_text()
+    assert late.wait(PATIENCE) == 0
+    assert f"{submission}: taken over by another worker" in server.log
     assert _state(server, token, submission) == found
 
 
@@ -95,7 +82,7 @@ def test_a_server_killed_while_uploads_come_keeps_what_it_accepted(server: Serve
     server.start()
     server.run("worker", "--until-empty")
     for submission in accepted:
-        _scored_once(_state(server, token, submission))
+        assert server.scored_by(token, submission) == FIRST
 
 
 def _runs(process: str) -> bool:
@@ -106,17 +93,15 @@ def _runs(process: str) -> bool:
 def test_the_children_of_a_killed_worker_end(server: Server, token: str) -> None:
     submission = server.submit(token).json()["id"]
     worker = server.spawn("worker")
-    _wait_for(server, token, submission, "running")
-    children: list[str] = []
-    while not children:
-        listed = subprocess.run(["pgrep", "-P", str(worker.pid)], capture_output=True, text=True, check=False)
-        children = listed.stdout.split()
+    children = wait_until(lambda: _children(worker), lambda: server.log)
     worker.kill()
     worker.wait()
-    until = time.monotonic() + 10
-    while time.monotonic() < until and any(_runs(child) for child in children):
-        time.sleep(0.02)
-    assert not any(_runs(child) for child in children)
+    wait_until(
+        lambda: not any(_runs(child) for child in children), lambda: f"one of {children} goes on without it"
+    )
+    server.end_leases()
+    server.run("worker", "--until-empty")
+    assert server.scored_by(token, submission) == FIRST
 
 
 def test_of_32_uploads_at_once_five_are_taken(server: Server, token: str) -> None:
@@ -130,7 +115,7 @@ def test_of_32_uploads_at_once_five_are_taken(server: Server, token: str) -> Non
         if answer.status_code == 429:
             assert datetime.fromisoformat(answer.json()["allowed_from"]) == midnight
             assert 0 < int(answer.headers["Retry-After"]) <= 86_401
-    assert len(server.see(token, "/submissions")["submissions"]) == 5  # type: ignore[arg-type]
+    assert len(server.see(token, "/submissions")["submissions"]) == 5
     assert len(list(stored.iterdir())) == before + 5
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from html import unescape
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,7 +22,7 @@ from capeval_server.pages.markdown import excerpt, to_html
 from capeval_server.pages.public.tables import safe_link
 from capeval_server.submissions import queue
 from capeval_server.submissions.models import Score, Submission
-from tests.server.boards import around, baseline, make_challenge, stand
+from tests.server.boards import around, baseline, stand
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
@@ -33,11 +32,6 @@ CITE = "/small/open/cite/?split=val&references=c2"
 PLOT = "/small/open/plot.svg?split=val&references=c2"
 API = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
 PAGES = ("/", "/small/", BOARD, f"{BOARD}&subset=animals&sort_by=BLEU-1&order=worst", CITE, "/jobs/")
-
-
-@pytest.fixture
-def phase(tmp_path: Path) -> Phase:
-    return make_challenge(tmp_path)
 
 
 def page(path: str, status: int = 200) -> str:

@@ -17,7 +17,7 @@ from capeval.metrics.registry import named
 from capeval.significance import bootstrap, resample
 from capeval_server.examples import write_example
 from capeval_server.submissions.scoring import Outcome, Scorer, ScoringError, Task, _Child
-from tests.server.conftest import results
+from tests.server.kit import results
 
 METRICS = ["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"]
 

@@ -8,7 +8,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from capeval_server import environment
-from tests.server.conftest import PROJECT
+from tests.server.processes import PROJECT
 
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
 

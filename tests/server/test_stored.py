@@ -38,7 +38,7 @@ from capeval_server.submissions.scoring import Outcome, Scorer, Task
 from capeval_server.submissions.tidying import SCRATCH, tidy
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Team
-from tests.server.conftest import CAPTIONS, RESULTS, results
+from tests.server.kit import CAPTIONS, RESULTS, results
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from capeval_server.challenges.models import Split
 from capeval_server.errors import UploadError
 from capeval_server.submissions.uploads import read_upload
-from tests.server.conftest import CAPTIONS, RESULTS, results
+from tests.server.kit import CAPTIONS, RESULTS, results
 
 SPLIT = Split(name="val", results="captions_val_<alg>_results.json", image_ids=list(CAPTIONS))
 OTHER = Split(name="test", results="captions_test_<alg>_results.json", image_ids=list(CAPTIONS))

@@ -2,10 +2,12 @@
 
 import contextlib
 import io
+import json
 import random
 import shutil
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,10 @@ from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer as TheirTokenizer
 from pycocotools.coco import COCO
 
 from capeval import compat
-from capeval.compat import Bleu, Cider, COCOEvalCap, Meteor, PTBTokenizer, Rouge
-from capeval.errors import CaptionError, MismatchError, OptionError
+from capeval.compat import Bleu, Cider, COCOEvalCap, Meteor, PTBTokenizer, Rouge, Spice
+from capeval.errors import CaptionError, MismatchError, OptionError, ResourceError
+from capeval.resources import spice
+from tests.spice_model import NEEDS_MODEL
 
 NEEDS_JAVA = pytest.mark.skipif(shutil.which("java") is None, reason="the reference's tokenizer needs Java")
 
@@ -93,7 +97,15 @@ def test_nothing_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "")
 
 
-MODULES = ["eval", "bleu.bleu", "meteor.meteor", "rouge.rouge", "cider.cider", "tokenizer.ptbtokenizer"]
+MODULES = [
+    "eval",
+    "bleu.bleu",
+    "meteor.meteor",
+    "rouge.rouge",
+    "cider.cider",
+    "spice.spice",
+    "tokenizer.ptbtokenizer",
+]
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -117,7 +129,7 @@ def test_the_tokenizer_equals() -> None:
 
 
 class Unscored:
-    """Stands for SPICE, which is not here."""
+    """Stands for SPICE, whose Java program is not here."""
 
     def method(self) -> str:
         return "none"
@@ -158,7 +170,7 @@ def test_cocoevalcap_equals(
 ) -> None:
     monkeypatch.setattr(pycocoevalcap.eval, "Spice", Unscored)
     monkeypatch.setattr(pycocoevalcap.eval, "Meteor", TheirMeteor)
-    theirs, ours = pycocoevalcap.eval.COCOEvalCap(*coco_pair()), COCOEvalCap(*coco_pair())
+    theirs, ours = pycocoevalcap.eval.COCOEvalCap(*coco_pair()), COCOEvalCap(*coco_pair(), spice=False)
     if wanted is not None:
         theirs.params["image_id"] = ours.params["image_id"] = wanted
     theirs.evaluate()
@@ -187,13 +199,66 @@ def test_cocoevalcap_equals(
 
 def test_cocoevalcap_leaves_out_images_without_any_caption() -> None:
     coco, results = coco_pair()
-    evaluation = COCOEvalCap(coco, results)
+    evaluation = COCOEvalCap(coco, results, spice=False)
     evaluation.params["image_id"] = [100, 5000]
     evaluation.evaluate()
     assert list(evaluation.imgToEval) == [100]
 
 
-@pytest.mark.parametrize("scorer", [Bleu(), Meteor(), Rouge(), Cider()])
+GOLDEN = Path(__file__).parent / "spice_java.json"
+
+
+@NEEDS_MODEL
+def test_spice_equals_java_spice() -> None:
+    images = json.loads(GOLDEN.read_text())["images"]
+    gts = {image["image_id"]: image["refs"] for image in images}
+    res = {image["image_id"]: [image["test"]] for image in reversed(images)}
+    average, scores = Spice().compute_score(gts, res)
+    # What pycocoevalcap's spice.py makes of the program's answer.
+    expected = {
+        image["image_id"]: {
+            category: {key: np.nan if value is None else float(value) for key, value in counted.items()}
+            for category, counted in image["scores"].items()
+        }
+        for image in images
+    }
+    assert type(average) is np.float64
+    assert average == np.mean([each["All"]["f"] for each in expected.values()])
+    assert list(map(repr, scores)) == [repr(expected[image]) for image in sorted(expected)]
+    assert Spice().method() == "SPICE"
+
+
+@NEEDS_MODEL
+def test_cocoevalcap_gives_spice_last_and_to_its_image() -> None:
+    evaluation = COCOEvalCap(*coco_pair())
+    evaluation.evaluate()
+    assert list(evaluation.eval)[-2:] == ["CIDEr", "SPICE"]
+    assert type(evaluation.eval["SPICE"]) is np.float64
+    # Images from 100 downwards: pycocoevalcap gives the scores of the sorted images to the unsorted ones.
+    coco, results = coco_pair()
+    tokens = PTBTokenizer()
+    gts, res = tokens.tokenize(coco.imgToAnns), tokens.tokenize(results.imgToAnns)
+    average, scores = Spice().compute_score(gts, res)
+    assert evaluation.eval["SPICE"] == pytest.approx(average, rel=1e-12)
+    by_image = dict(zip(sorted(gts), scores, strict=True))
+    assert {image: repr(each["SPICE"]) for image, each in evaluation.imgToEval.items()} == {
+        image: repr(each) for image, each in by_image.items()
+    }
+
+
+def test_without_spice_s_model_cocoevalcap_says_what_to_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(spice, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(spice, "_packaged", lambda: iter(()))
+    spice.spice_model.cache_clear()
+    with pytest.raises(ResourceError, match=r"SPICE needs its model.*: capeval resources spice"):
+        COCOEvalCap(*coco_pair()).evaluate()
+
+
+@pytest.mark.parametrize(
+    "scorer", [Bleu(), Meteor(), Rouge(), Cider(), pytest.param(Spice(), marks=NEEDS_MODEL)]
+)
 @pytest.mark.parametrize(
     ("gts", "res", "error", "message"),
     [

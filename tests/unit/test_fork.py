@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from capeval.metrics import registry
+from tests.waiting import PATIENCE
 
 SCRIPT = """
 import os
@@ -63,7 +64,7 @@ def test_a_forked_child_scores(name: str) -> None:
         [sys.executable, "-W", "ignore", "-c", SCRIPT, name],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "scored\n"), done.stderr

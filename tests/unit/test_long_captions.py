@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 TOKENIZE = """
 import ast, sys
 from capeval import tokenize
@@ -31,7 +33,11 @@ except CaptionError as error:
 def run(script: str, *arguments: str) -> str:
     # By itself, since what took too long or too much memory could not be stopped here.
     done = subprocess.run(
-        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -13,6 +13,7 @@ import pytest
 from capeval import Meteor, _native
 from capeval.errors import ResourceError
 from capeval.resources import compiled, installed, meteor
+from tests.waiting import PATIENCE
 
 OPEN = "import sys, pathlib; from capeval.resources.meteor import compiled_tables; "
 OPEN += "print(compiled_tables(pathlib.Path(sys.argv[1])))"
@@ -36,7 +37,7 @@ def test_damaged_tables_are_made_again_by_one_of_several_processes(tmp_path: Pat
         subprocess.Popen([sys.executable, "-c", OPEN, tmp_path], stdout=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
-    answers = [process.communicate(timeout=300)[0].strip() for process in processes]
+    answers = [process.communicate(timeout=PATIENCE)[0].strip() for process in processes]
     assert answers == [str(path)] * 3
     assert [process.returncode for process in processes] == [0] * 3
     assert path.read_bytes() == sound

@@ -23,6 +23,7 @@ from capeval import (
 from capeval.errors import FormatError
 from capeval.metrics import METRICS
 from capeval.tokenization import TokenizedReferences
+from tests.waiting import PATIENCE
 
 TOKENS = Tokenizer(kind="none")
 REFERENCES = {7: ["a dog runs", "the dog"], 3: ["a cat sits on grass"], 5: ["two birds", ""]}
@@ -119,7 +120,7 @@ def test_another_process_scores_alike(tmp_path: Path) -> None:
     code = "import pickle, sys; evaluator, candidates = pickle.load(open(sys.argv[1], 'rb')); "
     code += "report = evaluator.evaluate(candidates); print(report.corpus, *report.signatures.values())"
     answer = subprocess.run(
-        [sys.executable, "-c", code, path], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code, path], capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     report = evaluator.evaluate(CANDIDATES)
     expected = " ".join(str(part) for part in (report.corpus, *report.signatures.values()))

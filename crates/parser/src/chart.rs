@@ -9,7 +9,7 @@
 //! every batch.
 
 use crate::lanes::{Lanes, Mask};
-use crate::layout::{KINDS, Kind, Layout, ListedRule};
+use crate::layout::{HeadRules, KINDS, Kind, Layout, ListedRule};
 
 /// Which lanes have a state, and where in its cell's scores the state stands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,67 +18,66 @@ pub(crate) struct Entry {
     pub(crate) slot: u16,
 }
 
-/// All states of a cell by their number: a bit each, the number of states before each 64 bits, and
-/// the states that are there.
+/// All states of a cell by their number: a bit each, and the number of states before each 64 bits,
+/// which tells where their scores stand.
 #[derive(Debug, Default)]
 struct Places {
     bits: Vec<u64>,
     before: Vec<u16>,
-    entries: Vec<Entry>,
 }
 
 /// A state of a cell in the list of its kind, with its rules.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
-    first_rule: u32,
-    rules: u32,
+    rules: HeadRules,
     mask: Mask,
     slot: u16,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Cell {
+#[derive(Clone, Copy, Debug)]
+struct Cell<L> {
     first_score: usize,
+    /// The score of each lane's best state.
+    highest: L,
     /// Where the heads of each kind start, and one end.
     heads: [usize; 5],
-    /// Where the cell's entries start in [`Places`].
-    first_entry: usize,
 }
 
-/// The states of the cell that is being built.
-struct Current<'a, L> {
-    entries: &'a mut [Entry],
-    active: &'a mut [u64],
-    scores: &'a mut [L],
-    used: u16,
+/// Whether a span begins or ends with the words of its sentence.
+#[derive(Clone, Copy, Debug)]
+struct Edges {
+    at_start: bool,
+    at_end: bool,
 }
 
-impl<L: Lanes> Current<'_, L> {
+/// The states of the cell that is being built, by their number. The same memory serves every cell, so
+/// it stays in the cache, and the many changes of a score cause no traffic outside of it.
+struct Current<L> {
+    masks: Vec<Mask>,
+    /// Where the scores of the states that the cell has will stand when it is built.
+    slots: Vec<u16>,
+    /// Minus infinity in every lane that has no state.
+    scores: Vec<L>,
+}
+
+impl<L: Lanes> Current<L> {
     #[inline(always)]
     fn improve(&mut self, state: u16, mask: Mask, score: &L) {
-        let entry = &mut self.entries[usize::from(state)];
-        if entry.mask == 0 {
-            entry.slot = self.used;
-            self.used += 1;
-            self.active[usize::from(state / 64)] |= 1 << (state % 64);
-            self.scores[usize::from(entry.slot)] = *score;
-        } else {
-            self.scores[usize::from(entry.slot)].improve(score);
-        }
-        entry.mask |= mask;
+        self.masks[usize::from(state)] |= mask;
+        self.scores[usize::from(state)].improve(score);
     }
 
     #[inline(always)]
     fn combine<const HEAD_IS_LEFT: bool>(
         &mut self,
+        edges: Edges,
         rules: &[ListedRule],
         heads: Side<'_, L>,
         others: Table<'_, L>,
     ) {
         for head in heads.heads {
             let head_score = &heads.scores[usize::from(head.slot)];
-            let first = head.first_rule as usize;
-            for rule in &rules[first..first + head.rules as usize] {
+            for rule in &rules[head.rules.range(edges.at_start, edges.at_end)] {
                 let other = others.plain[usize::from(rule.other)];
                 let mask = head.mask & other.mask;
                 if mask != 0 {
@@ -97,11 +96,11 @@ impl<L: Lanes> Current<'_, L> {
             if child.is_word_tag && !is_word {
                 continue;
             }
-            let entry = self.entries[usize::from(child.state)];
-            if entry.mask != 0 {
-                let score = self.scores[usize::from(entry.slot)];
+            let mask = self.masks[usize::from(child.state)];
+            if mask != 0 {
+                let score = self.scores[usize::from(child.state)];
                 for &(parent, rule) in &child.chains {
-                    self.improve(parent, entry.mask, &score.plus(rule));
+                    self.improve(parent, mask, &score.plus(rule));
                 }
             }
         }
@@ -127,15 +126,13 @@ pub(crate) struct Chart<'a, L> {
     pub(crate) layout: &'a Layout,
     /// The number of words of the batch, the boundary included.
     pub(crate) length: usize,
-    cells: Vec<Cell>,
+    cells: Vec<Cell<L>>,
     cell_numbers: Vec<u32>,
     plain: Vec<Entry>,
     heads: Vec<Head>,
     places: Places,
     scores: Vec<L>,
-    used_scores: usize,
-    entries: Vec<Entry>,
-    active: Vec<u64>,
+    current: Current<L>,
 }
 
 const NO_CELL: u32 = u32::MAX;
@@ -151,9 +148,11 @@ impl<'a, L: Lanes> Chart<'a, L> {
             heads: Vec::new(),
             places: Places::default(),
             scores: Vec::new(),
-            used_scores: 0,
-            entries: vec![Entry::default(); layout.states],
-            active: vec![0; layout.states.div_ceil(64)],
+            current: Current {
+                masks: vec![0; layout.states],
+                slots: vec![0; layout.states],
+                scores: vec![L::NONE; layout.states],
+            },
         }
     }
 
@@ -168,36 +167,32 @@ impl<'a, L: Lanes> Chart<'a, L> {
         self.heads.clear();
         self.places.bits.clear();
         self.places.before.clear();
-        self.places.entries.clear();
-        self.used_scores = 0;
-        for start in 0..length {
-            self.build(start, start + 1, |_, current| {
+        self.scores.clear();
+        let add_tags = |start| {
+            let tags = &tags;
+            move |_: &Finished<'_, L>, current: &mut Current<L>| {
                 tags(start, &mut |lane, state, score| {
                     let mut lanes = L::NONE;
                     lanes.set(lane, score);
                     current.improve(state, 1 << lane, &lanes);
                 });
-            });
-        }
-        // The boundary is joined to whole sentences only, so no other span ends with it.
-        for width in 2..length {
-            for start in 0..length - width {
-                self.build(start, start + width, |cells, current| {
-                    cells.combine_all(start, start + width, current)
-                });
+            }
+        };
+        // By their ends, since the right parts of a column's cells are cells of the same column, and
+        // still in the cache. The boundary is joined to whole sentences only.
+        for end in 1..length {
+            self.build(end - 1, end, add_tags(end - 1));
+            for start in (0..end - 1).rev() {
+                self.build(start, end, |cells, current| cells.combine_all(start, end, current));
             }
         }
+        self.build(length - 1, length, add_tags(length - 1));
         if length > 1 {
             self.build(0, length, |cells, current| cells.combine_all(0, length, current));
         }
     }
 
-    fn build(&mut self, start: usize, end: usize, add: impl FnOnce(&Finished<'_, L>, &mut Current<'_, L>)) {
-        let most = self.used_scores + self.layout.states;
-        if self.scores.len() < most {
-            self.scores.resize(most, L::NONE);
-        }
-        let (finished_scores, scores) = self.scores.split_at_mut(self.used_scores);
+    fn build(&mut self, start: usize, end: usize, add: impl FnOnce(&Finished<'_, L>, &mut Current<L>)) {
         let finished = Finished {
             layout: self.layout,
             length: self.length,
@@ -206,39 +201,50 @@ impl<'a, L: Lanes> Chart<'a, L> {
             plain: &self.plain,
             heads: &self.heads,
             places: &self.places,
-            scores: finished_scores,
+            scores: &self.scores,
         };
-        let mut current = Current { entries: &mut self.entries, active: &mut self.active, scores, used: 0 };
-        add(&finished, &mut current);
-        current.apply_chains(self.layout, end == start + 1);
-        let used = usize::from(current.used);
+        add(&finished, &mut self.current);
+        self.current.apply_chains(self.layout, end == start + 1);
         self.finish(start, end);
-        self.used_scores += used;
     }
 
-    /// Keep what the cells above need, and clear the table of all states.
+    /// Keep what the cells above need, in the order of the states, and clear the memory of the cell
+    /// that is being built.
     fn finish(&mut self, start: usize, end: usize) {
-        let layout = self.layout;
-        self.plain.extend_from_slice(&self.entries[..layout.plain]);
+        let first_score = self.scores.len();
+        let mut highest = L::NONE;
+        let (first_plain, first_word) = (self.plain.len(), self.places.bits.len());
+        self.plain.resize(first_plain + self.layout.plain, Entry::default());
+        for (word, masks) in self.current.masks.chunks(64).enumerate() {
+            let mut bits = 0_u64;
+            for (bit, &mask) in masks.iter().enumerate() {
+                bits |= u64::from(mask != 0) << bit;
+            }
+            self.places.bits.push(bits);
+            self.places.before.push((self.scores.len() - first_score) as u16);
+            while bits != 0 {
+                let state = 64 * word + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let slot = (self.scores.len() - first_score) as u16;
+                self.current.slots[state] = slot;
+                if state < self.layout.plain {
+                    self.plain[first_plain + state] = Entry { mask: self.current.masks[state], slot };
+                }
+                let score = std::mem::replace(&mut self.current.scores[state], L::NONE);
+                highest.improve(&score);
+                self.scores.push(score);
+            }
+        }
         let mut heads = [self.heads.len(); 5];
         for kind in KINDS {
             if self.is_used(start, end, kind) {
-                self.push_heads(kind);
+                self.push_heads(kind, first_word);
             }
             heads[kind as usize + 1] = self.heads.len();
         }
-        let first_entry = self.places.entries.len();
-        self.places.bits.extend_from_slice(&self.active);
-        for (word, bits) in self.active.iter_mut().enumerate() {
-            self.places.before.push((self.places.entries.len() - first_entry) as u16);
-            while *bits != 0 {
-                let entry = &mut self.entries[64 * word + bits.trailing_zeros() as usize];
-                self.places.entries.push(std::mem::take(entry));
-                *bits &= *bits - 1;
-            }
-        }
+        self.current.masks.fill(0);
         self.cell_numbers[start * (self.length + 1) + end] = self.cells.len() as u32;
-        self.cells.push(Cell { first_score: self.used_scores, heads, first_entry });
+        self.cells.push(Cell { first_score, highest, heads });
     }
 
     /// A cell at an edge of the sentence has no neighbour there; the boundary is the neighbour of
@@ -250,19 +256,16 @@ impl<'a, L: Lanes> Chart<'a, L> {
         }
     }
 
-    fn push_heads(&mut self, kind: Kind) {
+    fn push_heads(&mut self, kind: Kind, first_word: usize) {
         let list = &self.layout.lists[kind as usize];
-        for (word, &bits) in self.active.iter().enumerate() {
-            let mut bits = bits;
+        for (word, (&bits, &is_head)) in self.places.bits[first_word..].iter().zip(&list.is_head).enumerate()
+        {
+            let mut bits = bits & is_head;
             while bits != 0 {
                 let state = 64 * word + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let (first_rule, end) = (list.starts[state], list.starts[state + 1]);
-                if first_rule < end {
-                    let Entry { mask, slot } = self.entries[state];
-                    let rules = end - first_rule;
-                    self.heads.push(Head { first_rule, rules, mask, slot });
-                }
+                let (mask, slot) = (self.current.masks[state], self.current.slots[state]);
+                self.heads.push(Head { rules: list.heads[state], mask, slot });
             }
         }
     }
@@ -282,7 +285,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
 
     /// The bytes that the chart keeps between batches.
     pub(crate) fn size(&self) -> usize {
-        self.scores.len() * size_of::<L>()
+        self.scores.capacity() * size_of::<L>()
     }
 }
 
@@ -290,7 +293,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
 pub(crate) struct Finished<'a, L> {
     pub(crate) layout: &'a Layout,
     pub(crate) length: usize,
-    cells: &'a [Cell],
+    cells: &'a [Cell<L>],
     cell_numbers: &'a [u32],
     plain: &'a [Entry],
     heads: &'a [Head],
@@ -318,7 +321,8 @@ impl<L: Lanes> Finished<'_, L> {
         Side { heads, scores: &self.scores[*first_score..] }
     }
 
-    fn combine_all(&self, start: usize, end: usize, current: &mut Current<'_, L>) {
+    fn combine_all(&self, start: usize, end: usize, current: &mut Current<L>) {
+        let edges = Edges { at_start: start == 0, at_end: end + 1 >= self.length };
         let rules = |kind: Kind| &self.layout.lists[kind as usize].rules[..];
         for split in start + 1..end {
             let (Some(left), Some(right)) = (self.cell(start, split), self.cell(split, end)) else {
@@ -326,16 +330,16 @@ impl<L: Lanes> Finished<'_, L> {
             };
             let (left_table, right_table) = (self.table(left), self.table(right));
             let kind = Kind::LeftWithPhrase;
-            current.combine::<true>(rules(kind), self.side(left, kind), right_table);
+            current.combine::<true>(edges, rules(kind), self.side(left, kind), right_table);
             let kind = Kind::RightWithPhrase;
-            current.combine::<false>(rules(kind), self.side(right, kind), left_table);
+            current.combine::<false>(edges, rules(kind), self.side(right, kind), left_table);
             if split + 1 == end {
                 let kind = Kind::LeftWithTag;
-                current.combine::<true>(rules(kind), self.side(left, kind), right_table);
+                current.combine::<true>(edges, rules(kind), self.side(left, kind), right_table);
             }
             if split == start + 1 {
                 let kind = Kind::RightWithTag;
-                current.combine::<false>(rules(kind), self.side(right, kind), left_table);
+                current.combine::<false>(edges, rules(kind), self.side(right, kind), left_table);
             }
         }
     }
@@ -344,13 +348,11 @@ impl<L: Lanes> Finished<'_, L> {
     pub(crate) fn scores(&self, start: usize, end: usize, lane: usize) -> Option<CellScores<'_, L>> {
         let number = self.cell(start, end)?;
         let words = self.layout.states.div_ceil(64);
-        let Cell { first_score, first_entry, .. } = self.cells[number];
         Some(CellScores {
             table: self.table(number),
             bits: &self.places.bits[number * words..(number + 1) * words],
             before: &self.places.before[number * words..(number + 1) * words],
-            entries: &self.places.entries[first_entry..],
-            scores: &self.scores[first_score..],
+            highest: self.cells[number].highest.get(lane),
             lane,
         })
     }
@@ -361,16 +363,24 @@ pub(crate) struct CellScores<'a, L> {
     table: Table<'a, L>,
     bits: &'a [u64],
     before: &'a [u16],
-    entries: &'a [Entry],
-    scores: &'a [L],
+    highest: f32,
     lane: usize,
 }
 
 impl<L: Lanes> CellScores<'_, L> {
-    /// Whether the lane has a plain state, which is quickly asked.
+    /// The score of the lane's best state.
+    pub(crate) fn highest(&self) -> f32 {
+        self.highest
+    }
+
+    /// The score of a plain state, minus infinity if the lane has none.
     #[inline(always)]
-    pub(crate) fn has_plain(&self, state: u16) -> bool {
-        self.table.plain[usize::from(state)].mask >> self.lane & 1 != 0
+    pub(crate) fn get_plain(&self, state: u16) -> f32 {
+        let entry = self.table.plain[usize::from(state)];
+        match entry.mask >> self.lane & 1 {
+            0 => f32::NEG_INFINITY,
+            _ => self.table.scores[usize::from(entry.slot)].get(self.lane),
+        }
     }
 
     /// The score of any state, minus infinity if the lane has none.
@@ -382,10 +392,6 @@ impl<L: Lanes> CellScores<'_, L> {
             return f32::NEG_INFINITY;
         }
         let before = usize::from(self.before[word]) + (bits & ((1 << bit) - 1)).count_ones() as usize;
-        let entry = self.entries[before];
-        if entry.mask >> self.lane & 1 == 0 {
-            return f32::NEG_INFINITY;
-        }
-        self.scores[usize::from(entry.slot)].get(self.lane)
+        self.table.scores[before].get(self.lane)
     }
 }

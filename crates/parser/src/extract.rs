@@ -87,27 +87,36 @@ impl<L: Lanes> Extraction<'_, L> {
                 best = Some((score, step));
             }
         };
+        let cell = self.chart.scores(start, end, self.lane)?;
+        let lowest = lowest(cell.get(state));
         let rules = self.layout.binary.of(state);
         for split in start + 1..end {
             let left_cell = self.chart.scores(start, split, self.lane);
             let right_cell = self.chart.scores(split, end, self.lane);
             let (Some(left_cell), Some(right_cell)) = (left_cell, right_cell) else { continue };
+            let (lowest_right, lowest_left) = (lowest - left_cell.highest(), lowest - right_cell.highest());
             for &ParentRule { left, right, kind, score } in rules {
-                // The plain child is missing most often, and quickly looked up.
-                let plain =
-                    if kind.head_is_left() { right_cell.has_plain(right) } else { left_cell.has_plain(left) };
-                if plain {
+                // The plain child is quickly looked up, and most often missing or too unlikely.
+                let is_likely = match kind.head_is_left() {
+                    true => score + right_cell.get_plain(right) >= lowest_right,
+                    false => score + left_cell.get_plain(left) >= lowest_left,
+                };
+                if is_likely {
                     let score =
                         f64::from(score) + f64::from(left_cell.get(left)) + f64::from(right_cell.get(right));
                     offer(score, Step::Binary { split, left, right });
                 }
             }
         }
-        if let Some(cell) = self.chart.scores(start, end, self.lane) {
-            for &(child, rule) in self.layout.unary.of(state) {
-                offer(f64::from(rule) + f64::from(cell.get(child)), Step::Unary { child });
-            }
+        for &(child, rule) in self.layout.unary.of(state) {
+            offer(f64::from(rule) + f64::from(cell.get(child)), Step::Unary { child });
         }
         best
     }
+}
+
+/// A lower bound of what the best way to make a state adds up to in double precision: the state's
+/// score in the chart, less many times what rounding to floats can have changed.
+fn lowest(score: f32) -> f32 {
+    score - 1e-3 - 1e-5 * score.abs()
 }

@@ -5,6 +5,8 @@
 //! through the heads that a cell has and looks the other child up in the table of plain states of
 //! the neighbouring cell, which is small. Plain states have the lowest numbers.
 
+use std::ops::Range;
+
 use capeval_tables::{TableError, TableFile};
 
 use crate::compile::{BOUNDARY_TAG, GOAL};
@@ -36,11 +38,46 @@ pub(crate) struct ListedRule {
     pub(crate) score: f32,
 }
 
+/// Which child of a rule a state can be, and so where in a sentence it is of any use: what can only be
+/// a left child is useless over the last words, where it has no sibling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Use {
+    OnlyLeft,
+    Anywhere,
+    OnlyRight,
+}
+
+/// Where the rules of a head stand in their list: those whose parent is of use only as a left child,
+/// then those whose parent is of use anywhere, then those whose parent is of use only as a right one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct HeadRules {
+    first: u32,
+    only_left: u16,
+    anywhere: u16,
+    only_right: u16,
+}
+
+impl HeadRules {
+    pub(crate) fn is_empty(self) -> bool {
+        self.only_left == 0 && self.anywhere == 0 && self.only_right == 0
+    }
+
+    /// The rules whose parent is of use over a span that begins or ends with the sentence, or not.
+    #[inline(always)]
+    pub(crate) fn range(self, at_start: bool, at_end: bool) -> Range<usize> {
+        let first = self.first as usize + if at_end { usize::from(self.only_left) } else { 0 };
+        let middle = self.first as usize + usize::from(self.only_left) + usize::from(self.anywhere);
+        first..middle + if at_start { 0 } else { usize::from(self.only_right) }
+    }
+}
+
 /// The rules of one kind by their head.
 #[derive(Debug, Default)]
 pub(crate) struct RuleList {
-    /// Where the rules of each state start, and one end.
-    pub(crate) starts: Vec<u32>,
+    /// The place of each state's rules.
+    pub(crate) heads: Vec<HeadRules>,
+    /// A bit for each state, set if it has rules here.
+    pub(crate) is_head: Vec<u64>,
     pub(crate) rules: Vec<ListedRule>,
 }
 
@@ -140,7 +177,8 @@ impl Layout {
         let mut is_tag = vec![false; states];
         rules.tags.iter().for_each(|&tag| is_tag[usize::from(new(tag))] = true);
         let kinds_of_rules: Vec<Kind> = rules.binary.iter().map(|&(rule, _)| order.kind(rule)).collect();
-        let lists = KINDS.map(|kind| rule_list(rules, order, &kinds_of_rules, kind));
+        let uses = uses(rules, goal as u16, boundary as u16);
+        let lists = KINDS.map(|kind| rule_list(rules, order, &kinds_of_rules, &uses, kind));
         let binary =
             rules.binary.iter().zip(&kinds_of_rules).map(|(&([parent, left, right], score), &kind)| {
                 (new(parent), ParentRule { left: new(left), right: new(right), kind, score })
@@ -281,15 +319,56 @@ fn left_heads(rules: &Rules, order: &Order) -> Vec<bool> {
     left
 }
 
-fn rule_list(rules: &Rules, order: &Order, kinds: &[Kind], kind: Kind) -> RuleList {
+/// The use of each state of the file.
+fn uses(rules: &Rules, goal: u16, boundary: u16) -> Vec<Use> {
+    let (mut left, mut right) = (vec![false; rules.names.len()], vec![false; rules.names.len()]);
+    for &([_, left_child, right_child], _) in &rules.binary {
+        left[usize::from(left_child)] = true;
+        right[usize::from(right_child)] = true;
+        // The boundary follows the last word.
+        right[usize::from(left_child)] |= right_child == boundary;
+    }
+    for state in rules.chains.iter().map(|&([_, child], _)| child).chain([goal]) {
+        left[usize::from(state)] = true;
+        right[usize::from(state)] = true;
+    }
+    let both = left.into_iter().zip(right);
+    both.map(|both| match both {
+        (true, true) => Use::Anywhere,
+        (false, true) => Use::OnlyRight,
+        (_, false) => Use::OnlyLeft,
+    })
+    .collect()
+}
+
+fn rule_list(rules: &Rules, order: &Order, kinds: &[Kind], uses: &[Use], kind: Kind) -> RuleList {
     let new = |state: u16| order.new_state[usize::from(state)];
     let of_kind = rules.binary.iter().zip(kinds).filter(|&(_, &other)| other == kind);
-    let listed = of_kind.map(|(&([parent, left, right], score), _)| {
-        let (head, other) = if kind.head_is_left() { (left, right) } else { (right, left) };
-        (new(head), ListedRule { other: new(other), parent: new(parent), score })
-    });
-    let Lists { starts, entries } = Lists::new(rules.names.len(), listed.collect());
-    RuleList { starts, rules: entries }
+    let mut listed: Vec<_> = of_kind
+        .map(|(&([parent, left, right], score), _)| {
+            let (head, other) = if kind.head_is_left() { (left, right) } else { (right, left) };
+            let rule = ListedRule { other: new(other), parent: new(parent), score };
+            (new(head), (uses[usize::from(parent)], rule))
+        })
+        .collect();
+    listed.sort_by_key(|&(head, (parent_use, rule))| (head, parent_use, rule.other));
+    let lists = Lists::new(rules.names.len(), listed);
+    let head_rules = |state: u16| {
+        let count = |wanted| lists.of(state).iter().filter(|(found, _)| *found == wanted).count() as u16;
+        HeadRules {
+            first: lists.starts[usize::from(state)],
+            only_left: count(Use::OnlyLeft),
+            anywhere: count(Use::Anywhere),
+            only_right: count(Use::OnlyRight),
+        }
+    };
+    let heads: Vec<HeadRules> = (0..rules.names.len() as u16).map(head_rules).collect();
+    let bits = |heads: &[HeadRules]| {
+        let bit = |(bit, rules): (usize, &HeadRules)| u64::from(!rules.is_empty()) << bit;
+        heads.iter().enumerate().map(bit).sum()
+    };
+    let is_head = heads.chunks(64).map(bits).collect();
+    RuleList { heads, is_head, rules: lists.entries.into_iter().map(|(_, rule)| rule).collect() }
 }
 
 /// Children ascend in the file's order, which is the reference's.

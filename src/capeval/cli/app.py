@@ -10,8 +10,9 @@ import typer
 from typer.core import TyperGroup
 
 from capeval import __version__
-from capeval.cli import align, check, compare, data, demo, metrics, score, submit, tokenize
+from capeval.cli import align, check, compare, data, demo, metrics, scene_graph, score, submit, tokenize
 from capeval.cli.console import deliver
+from capeval.cli.resources import app as resources
 from capeval.cli.studies.app import app as studies
 from capeval.errors import CapevalError, DependencyError
 
@@ -78,8 +79,9 @@ def _options(
     pass
 
 
-for command in (score, compare, check, submit, tokenize, align, data, demo, metrics):
+for command in (score, compare, check, submit, tokenize, align, scene_graph, data, demo, metrics):
     app.command(command.NAME, epilog=command.EXAMPLES)(command.run)
+app.add_typer(resources)
 app.add_typer(studies)
 
 

@@ -6,12 +6,15 @@ import io
 import os
 import sys
 import threading
+import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capeval.errors import OptionError
 from capeval.files import check_writable, written_whole
+from capeval.progress import progress_to
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -122,7 +125,10 @@ def _characters(name: str) -> str:
 
 
 class Steps:
-    """A progress bar that shows after a second of work, where standard error is a terminal."""
+    """A progress bar that shows after a second of work, where standard error is a terminal.
+
+    Long work inside a step that tells how far it is (`capeval.progress`) has a second bar with its rate.
+    """
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -130,10 +136,13 @@ class Steps:
         self._text = ""
         self._lock = threading.Lock()
         self._bar: tuple[Progress, TaskID] | None = None
+        self._work: dict[str, _Work] = {}
+        self._listening: AbstractContextManager[None] = progress_to(self._told)
         self._timer = threading.Timer(1.0, self._show)
         self._timer.daemon = True
 
     def __enter__(self) -> Steps:
+        self._listening.__enter__()
         if sys.stderr.isatty():
             self._timer.start()
         return self
@@ -141,6 +150,7 @@ class Steps:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._listening.__exit__(kind, error, trace)
         self._timer.cancel()
         with self._lock:
             self._done = self._total
@@ -155,15 +165,53 @@ class Steps:
             if self._bar is not None:
                 self._bar[0].update(self._bar[1], completed=self._done, description=text)
 
+    def _told(self, name: str, done: int, total: int) -> None:
+        """Takes how far work inside a step is."""
+        with self._lock:
+            if done == 0 or name not in self._work:
+                self._work[name] = _Work(name)
+            work = self._work[name]
+            work.done, work.total = done, total
+            if self._bar is not None:
+                work.show(self._bar[0])
+
     def _show(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         text = TextColumn("{task.description}", markup=False)
-        bar = Progress(
-            text, BarColumn(), TimeElapsedColumn(), console=Console(file=sys.stderr), transient=True
-        )
+        detail = TextColumn("{task.fields[detail]}", markup=False)
+        console = Console(file=sys.stderr)
+        bar = Progress(text, BarColumn(), TimeElapsedColumn(), detail, console=console, transient=True)
         with self._lock:
             if self._done < self._total:
-                self._bar = (bar, bar.add_task(self._text, total=self._total, completed=self._done))
+                task = bar.add_task(self._text, total=self._total, completed=self._done, detail="")
+                self._bar = (bar, task)
+                for work in self._work.values():
+                    work.show(bar)
                 bar.start()
+
+
+class _Work:
+    """Work inside a step, and how fast it is."""
+
+    def __init__(self, name: str) -> None:
+        self.done = 0
+        self.total = 0
+        self._name = name
+        self._started = time.monotonic()
+        self._task: TaskID | None = None
+
+    def show(self, bar: Progress) -> None:
+        """Updates its line; takes the line away when all is done."""
+        if self.done >= self.total:
+            if self._task is not None:
+                bar.remove_task(self._task)
+                self._task = None
+            return
+        seconds = time.monotonic() - self._started
+        rate = f", {self.done / seconds:,.0f} a second" if self.done else ""
+        detail = f"{self.done:,} of {self.total:,}{rate}"
+        if self._task is None:
+            self._task = bar.add_task(self._name, total=self.total, completed=self.done, detail=detail)
+        bar.update(self._task, completed=self.done, detail=detail)

@@ -34,6 +34,7 @@ def run(
     from capeval.evaluation import Evaluator
     from capeval.metrics import DEFAULT
     from capeval.report import System, scores, to_html
+    from capeval.resources.spice import RUN
     from capeval.sampling import hold_out
 
     # Tables that are compiled on first use are not part of the seconds shown.
@@ -69,6 +70,7 @@ def run(
         f"{len(references):,} images in {read + prepared + scored:.2f} s: reading {read:.2f}, "
         f"references (tokens, frequencies) {prepared:.2f}, candidates (tokens, scores) {scored:.2f}.\n"
         f"The paper's row is of other images: {COCO_HUMAN.source}.\n"
-        f"Report: {path}\n",
+        f"Report: {path}\n"
+        f"For SPICE, whose first run parses every caption: {RUN}, then capeval score --metrics SPICE\n",
         None,
     )

@@ -1,15 +1,48 @@
-"""Prepares the resources that metrics need before they score, with a progress bar."""
+"""Making metrics ready to score: the resources that they need, and the store of what they keep."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from capeval.errors import ResourceError
+from capeval.errors import OptionError, ResourceError
 from capeval.metrics.base import Metric, Resource
 from capeval.metrics.registry import resolve
+from capeval.resources.compiled import cache_folder
 
-__all__ = ["prepare_needs"]
+__all__ = ["STORE", "prepare_needs", "ready_metrics", "store_folder"]
+
+STORE = "CAPEVAL_STORE"
+"""The variable that names the folder in which parses are kept, or is `off`."""
+
+
+def ready_metrics(metrics: Sequence[str | Metric]) -> tuple[Metric, ...]:
+    """The metrics, with their resources made, and keeping between runs what takes long to compute.
+
+    Raises:
+        OptionError: A metric is not known, or the variable of the store is empty.
+        ResourceError: What a resource is made from is missing or damaged.
+    """
+    folder = store_folder()
+    prepare_needs(metrics)
+    resolved = resolve(metrics)
+    return resolved if folder is None else tuple(metric.remembering(folder) for metric in resolved)
+
+
+def store_folder() -> Path | None:
+    """The folder of what metrics keep between runs; None where nothing is kept.
+
+    Raises:
+        OptionError: The variable is empty.
+    """
+    wanted = os.environ.get(STORE)
+    if wanted is None:
+        return cache_folder()
+    if not wanted:
+        raise OptionError(f"{STORE} must be a folder, or 'off' (got nothing)")
+    return None if wanted == "off" else Path(wanted)
 
 
 def prepare_needs(metrics: Sequence[str | Metric]) -> None:

@@ -88,7 +88,7 @@ def run(
             systems.append(system)
         if report is not None:
             steps.next("Writing the report")
-            scoring.write_report(report, systems, captions, candidates)
+            scoring.write_report(report, systems, captions, candidates, tokenizer)
     if form is Format.JSON:
         deliver(to_json(systems, per_image=each), output)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from capeval.cli.console import Steps, deliver
-from capeval.cli.needs import prepare_needs
+from capeval.cli.needs import ready_metrics
 from capeval.errors import MismatchError
 from capeval.evaluation import Evaluator, problems
 from capeval.formats import load_candidates, load_references, load_subsets
@@ -49,10 +49,10 @@ def evaluator_of(references: References, metrics: tuple[str, ...], tokenizer: To
     Raises:
         ResourceError: A resource that a metric needs is missing or damaged.
     """
-    prepare_needs(metrics)
+    ready = ready_metrics(metrics)
     with Steps(1) as steps:
         steps.next("Preparing references")
-        return Evaluator(references, metrics, tokenizer=tokenizer)
+        return Evaluator(references, ready, tokenizer=tokenizer)
 
 
 def subsets_of(path: Path, references: References) -> dict[str, list[ImageId]]:
@@ -74,8 +74,13 @@ def with_intervals(system: System, *, samples: int, level: float, seed: int) -> 
 
 
 def write_report(
-    path: Path, systems: list[System], references: References, candidates: list[Candidates]
+    path: Path,
+    systems: list[System],
+    references: References,
+    candidates: list[Candidates],
+    tokenizer: Tokenizer,
 ) -> None:
     """Writes the HTML report of the systems."""
     captions = {system.name: texts for system, texts in zip(systems, candidates, strict=True)}
-    deliver(to_html(systems, references=references, candidates=captions), path)
+    page = to_html(systems, references=references, candidates=captions, tokenizer=tokenizer)
+    deliver(page, path)

@@ -166,7 +166,7 @@ def _submitted(remote: Remote, place: str, file: Path, declared: dict[str, str])
         if status == 201:
             return submission
         if submission["state"] not in ("failed", "withdrawn"):
-            print(f"{file} was submitted before: continuing with that submission", file=sys.stderr)
+            print(f"{file} was submitted before: going on with that submission", file=sys.stderr)
             return submission
         print(f"the earlier submission is {submission['state']}: submitting again", file=sys.stderr)
         # The key of the submission after that one, again the same whenever the command runs.

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from capeval.cli.console import check_outputs, deliver, examples
+from capeval.cli.lines import read_text
 from capeval.cli.options import Output
-from capeval.errors import FormatError, FormatErrorKind
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -43,22 +42,5 @@ def run(
     from capeval.tokenization import Tokenizer
 
     check_outputs([file], [output])
-    data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     tokenizer = Tokenizer(lowercase=not keep_case, punctuation="keep" if keep_punctuation else "reference")
-    deliver(_native.tokenize_lines(_text(data, file), tokenizer.native), output)
-
-
-def _text(data: bytes, file: Path) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        line = 1 + data.count(b"\n", 0, error.start)
-        column = 1 + len(data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode())
-        message = (
-            f"line {line} column {column}: the byte 0x{data[error.start]:02x} is not UTF-8 here; "
-            "expected plain UTF-8"
-        )
-        path = "standard input" if str(file) == "-" else file
-        raise FormatError(
-            message, kind=FormatErrorKind.NOT_UTF8, line=line, column=column, path=path
-        ) from None
+    deliver(_native.tokenize_lines(read_text(file), tokenizer.native), output)

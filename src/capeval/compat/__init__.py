@@ -9,6 +9,7 @@ from capeval.compat.cider.cider import Cider
 from capeval.compat.eval import COCOEvalCap
 from capeval.compat.meteor.meteor import Meteor
 from capeval.compat.rouge.rouge import Rouge
+from capeval.compat.spice.spice import Spice
 from capeval.compat.tokenizer.ptbtokenizer import PTBTokenizer
 
-__all__ = ["Bleu", "COCOEvalCap", "Cider", "Meteor", "PTBTokenizer", "Rouge"]
+__all__ = ["Bleu", "COCOEvalCap", "Cider", "Meteor", "PTBTokenizer", "Rouge", "Spice"]

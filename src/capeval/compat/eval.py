@@ -7,13 +7,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from capeval.compat.spice.spice import Spice, category_scores, mean_f
 from capeval.compat.tokenizer.ptbtokenizer import captions_of
-from capeval.evaluation import evaluate
+from capeval.evaluation import Report, evaluate
 from capeval.metrics import Metric
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import CiderD
 from capeval.metrics.meteor import Meteor
 from capeval.metrics.rouge import RougeL
+from capeval.resources.parses import ParseStore
 from capeval.types import Candidates, ImageId, References
 
 __all__ = ["COCOEvalCap"]
@@ -42,7 +44,7 @@ class _Coco(Protocol):
 
 
 class COCOEvalCap:
-    """BLEU-1 to BLEU-4, METEOR, ROUGE-L and CIDEr-D of results in COCO's format.
+    """BLEU-1 to BLEU-4, METEOR, ROUGE-L, CIDEr-D and SPICE of results in COCO's format.
 
     Nothing is printed; the scores are in the attributes.
 
@@ -55,15 +57,25 @@ class COCOEvalCap:
     Args:
         coco: The references, a `pycocotools.coco.COCO`.
         cocoRes: The results, as its `loadRes` returns them.
+        spice: Whether to score with SPICE too, which needs its model.
+        store: Where SPICE's parses are kept between runs; nowhere by default.
     """
 
-    def __init__(self, coco: _Coco, cocoRes: _Coco) -> None:  # noqa: N803
+    def __init__(
+        self,
+        coco: _Coco,
+        cocoRes: _Coco,  # noqa: N803
+        *,
+        spice: bool = True,
+        store: ParseStore | None = None,
+    ) -> None:
         self.evalImgs: list[dict[str, Any]] = []
         self.eval: dict[str, float] = {}
         self.imgToEval: dict[ImageId, dict[str, Any]] = {}
         self.coco = coco
         self.cocoRes = cocoRes
         self.params: dict[str, Any] = {"image_id": coco.getImgIds()}
+        self._spice = Spice(store=store) if spice else None
 
     def evaluate(self) -> None:
         """Tokenises, scores, and fills `eval`, `imgToEval` and `evalImgs`.
@@ -72,16 +84,27 @@ class COCOEvalCap:
             CaptionError: An annotation has no caption, or it is not a string.
             MismatchError: An image has references and no result or several, or a result and no
                 references.
-            ResourceError: METEOR's word tables are missing or damaged.
+            ResourceError: METEOR's word tables or SPICE's model are missing or damaged; the message says
+                what to run. Without SPICE's model, `spice=False` leaves it out.
         """
         images = list(self.params["image_id"])
         references = captions_of({image: self.coco.imgToAnns.get(image, ()) for image in images})
         candidates = captions_of({image: self.cocoRes.imgToAnns.get(image, ()) for image in images})
         metrics: list[Metric] = [Bleu(), Meteor(), RougeL(), CiderD()]
+        if self._spice is not None:
+            metrics.append(self._spice.metric)
         report = evaluate(References(references), Candidates(candidates), metrics)
         self.eval = {key: kind(report.corpus[name]) for name, (key, kind) in _KEYS.items()}
         self.imgToEval = {image: {"image_id": image} for image in report.image_ids}
         for name, (key, kind) in _KEYS.items():
             for scores, value in zip(self.imgToEval.values(), report.per_image[name].tolist(), strict=True):
                 scores[key] = kind(value)
+        if self._spice is not None:
+            self._add_spice(report)
         self.evalImgs = list(self.imgToEval.values())
+
+    def _add_spice(self, report: Report) -> None:
+        by_image = category_scores(report)
+        self.eval["SPICE"] = mean_f(by_image.values())
+        for image, scores in by_image.items():
+            self.imgToEval[image]["SPICE"] = scores

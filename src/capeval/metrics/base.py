@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from capeval.errors import MismatchError
+from capeval.resources.compiled import Found
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized
 from capeval.types import (
     Candidates,
@@ -44,16 +45,20 @@ class Resource:
         prepare: Makes the resource where it is missing, and now and then calls its argument with the number
             of finished steps. Where the source of the resource is missing, raises a `ResourceError` that
             says what to run.
+        found: Says where it is; None where it was not made yet.
         steps: The number of steps to make it.
         memory: The address space in bytes that a process needs for it.
-        install: The command that installs its source, in one line.
+        install: The command that installs its source, or makes it, in one line.
+        by_command: Whether that command alone makes it; otherwise scoring makes it where it can.
     """
 
     name: str
     prepare: Callable[[Progress], object]
+    found: Callable[[], Found | None]
     steps: int
     memory: int
     install: str
+    by_command: bool = False
 
 
 class Metric(ABC):

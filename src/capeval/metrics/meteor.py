@@ -21,7 +21,7 @@ from capeval.errors import OptionError
 from capeval.metrics.base import Kernel, Metric, Resource
 from capeval.metrics.registry import register
 from capeval.resources.installed import INSTALL
-from capeval.resources.meteor import PARAPHRASES, compiled_tables, meteor_tables
+from capeval.resources.meteor import PARAPHRASES, compiled_tables, found_tables, meteor_tables
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
 from capeval.types import FloatArray
 
@@ -33,6 +33,7 @@ STAGES = ("exact", "stem", "synonym", "paraphrase")
 _TABLES = Resource(
     name="METEOR's word tables",
     prepare=lambda progress: compiled_tables(progress=progress),
+    found=found_tables,
     steps=PARAPHRASES,
     memory=80 * 2**20,
     install=INSTALL,

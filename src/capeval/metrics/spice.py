@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -20,7 +21,7 @@ from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Reads, Resource
 from capeval.metrics.registry import register
 from capeval.progress import report_progress
 from capeval.resources.parses import ParseStore
-from capeval.resources.spice import RUN, spice_model, store_in
+from capeval.resources.spice import RUN, found_model, spice_model, store_in
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
 from capeval.types import FloatArray
 
@@ -28,6 +29,7 @@ __all__ = [
     "CATEGORIES",
     "MEASURES",
     "Comparison",
+    "LongSentenceError",
     "SceneAttribute",
     "SceneGraph",
     "SceneObject",
@@ -35,6 +37,8 @@ __all__ = [
     "Spice",
     "compare_graphs",
     "parsed",
+    "scene_tuples",
+    "sentence_stages",
 ]
 
 CATEGORIES = ("All", "Object", "Attribute", "Relation", "Color", "Size", "Count")
@@ -53,10 +57,27 @@ _PARSES: WeakKeyDictionary[TokenizedReferences | TokenizedCandidates, dict[str, 
 _MODEL = Resource(
     name="SPICE's model",
     prepare=lambda _: spice_model(),
+    found=found_model,
     steps=1,
     memory=2**30,
     install=RUN,
+    by_command=True,
 )
+
+
+class LongSentenceError(CaptionError):
+    """A caption has a sentence of more tokens than are parsed.
+
+    Attributes:
+        caption: The caption.
+    """
+
+    def __init__(self, message: str, caption: str) -> None:
+        super().__init__(message)
+        self.caption = caption
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        return type(self), (str(self), self.caption)
 
 
 @register
@@ -137,7 +158,7 @@ class Spice(Metric):
         """Parses the references and merges the scene graphs of each image.
 
         Raises:
-            CaptionError: A sentence is longer than `longest`.
+            LongSentenceError: A sentence is longer than `longest`.
             ResourceError: The model was not made yet, or the store of parses is damaged.
         """
         model = spice_model()
@@ -217,7 +238,7 @@ def parsed(
         store: Where parses are kept between runs.
 
     Raises:
-        CaptionError: A sentence is longer than `longest`.
+        LongSentenceError: A sentence is longer than `longest`.
         ResourceError: The store is damaged or can't be written.
     """
     different = list(dict.fromkeys(texts))
@@ -227,14 +248,8 @@ def parsed(
     done = 0
     for chunk in _chunks(missing):
         report_progress("Parsing captions", done, len(missing))
-        try:
+        with _naming_long_sentences(chunk, longest):
             new = dict(zip(chunk, model.parse(chunk, longest), strict=True))
-        except _native.SentenceTooLongError as error:
-            position, words = error.args
-            raise CaptionError(
-                f"SPICE parses sentences of up to {longest} tokens (got one of {words} in the caption"
-                f" {shortened(chunk[position])}); Spice(longest=...) sets the limit"
-            ) from None
         if store is not None:
             store.write(model.fingerprint, new)
         parses |= new
@@ -242,6 +257,63 @@ def parsed(
     if missing:
         report_progress("Parsing captions", done, done)
     return parses
+
+
+def scene_tuples(
+    captions: Sequence[str], *, longest: int = _LONGEST, store: ParseStore | None = None
+) -> list[list[tuple[str, ...]]]:
+    """The tuples of each caption by itself, in the reference's order: of one, two or three texts.
+
+    They stand for an object, an object and its attribute, or a subject, a relation and an object.
+
+    Args:
+        captions: The captions, as SPICE is to parse them.
+        longest: The longest sentence that is parsed, in tokens.
+        store: Where parses are kept between runs.
+
+    Raises:
+        LongSentenceError: A sentence is longer than `longest`.
+        ResourceError: The model was not made yet, or the store is damaged.
+    """
+    parses = parsed(spice_model(), captions, longest=longest, store=store)
+    known = {text: [tuple(parts) for parts in _native.spice_tuples(parse)] for text, parse in parses.items()}
+    return [known[caption] for caption in captions]
+
+
+def sentence_stages(
+    captions: Sequence[str], *, longest: int = _LONGEST
+) -> list[list[_native.SentenceStages]]:
+    """What SPICE finds out of each sentence of each caption: tokens, tags, lemmas, tree, dependencies.
+
+    Args:
+        captions: The captions, as SPICE is to parse them.
+        longest: The longest sentence that is parsed, in tokens.
+
+    Raises:
+        LongSentenceError: A sentence is longer than `longest`.
+        ResourceError: The model was not made yet.
+    """
+    model = spice_model()
+    stages: list[list[_native.SentenceStages]] = []
+    for chunk in _chunks(list(captions)):
+        report_progress("Analysing captions", len(stages), len(captions))
+        with _naming_long_sentences(chunk, longest):
+            stages += model.stages(chunk, longest)
+    report_progress("Analysing captions", len(captions), len(captions))
+    return stages
+
+
+@contextmanager
+def _naming_long_sentences(texts: Sequence[str], longest: int) -> Iterator[None]:
+    try:
+        yield
+    except _native.SentenceTooLongError as error:
+        position, words = error.args
+        raise LongSentenceError(
+            f"SPICE parses sentences of up to {longest} tokens (got one of {words} in the caption"
+            f" {shortened(texts[position])}); the option 'longest' sets the limit",
+            texts[position],
+        ) from None
 
 
 def _chunks(texts: list[str]) -> Iterator[list[str]]:
@@ -331,7 +403,7 @@ def compare_graphs(
         store: Where parses are kept between runs.
 
     Raises:
-        CaptionError: A sentence is longer than `longest`.
+        LongSentenceError: A sentence is longer than `longest`.
         ResourceError: The model was not made yet, or the store is damaged.
     """
     model = spice_model()

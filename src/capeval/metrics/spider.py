@@ -8,8 +8,9 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Resource
+from capeval.metrics.base import NOT_AN_OPTION, Counted, Kernel, Metric, Resource
 from capeval.metrics.registry import CLASSES, register
+from capeval.resources.frequencies import DocumentFrequencies
 from capeval.resources.parses import ParseStore
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
 from capeval.types import FloatArray
@@ -23,7 +24,8 @@ class Spider(Metric):
     """The mean of SPICE and CIDEr-D, each with its default options.
 
     Args:
-        text: What SPICE parses: `tokens` or `raw`.
+        frequencies: Where CIDEr-D's document frequencies come from: the `references` given, `uniform`, or
+            `DocumentFrequencies` of another corpus.
         store: Where parses are kept between runs; nowhere by default. It does not change scores.
 
     Raises:
@@ -33,7 +35,9 @@ class Spider(Metric):
     family: ClassVar[str] = "SPIDEr"
     page: ClassVar[str] = "spice"
 
-    text: Literal["tokens", "raw"] = "tokens"
+    frequencies: DocumentFrequencies | Literal["references", "uniform"] = field(
+        default="references", metadata=NOT_AN_OPTION
+    )
     store: ParseStore | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
 
     def __post_init__(self) -> None:
@@ -43,7 +47,10 @@ class Spider(Metric):
     def _parts(self) -> tuple[Metric, Metric]:
         # By their names in the registry: no metric imports another.
         spice, cider = CLASSES["Spice"], CLASSES["CiderD"]
-        return spice(text=self.text, store=self.store), cider()  # type: ignore[call-arg]
+        return (
+            spice(store=self.store),  # type: ignore[call-arg]
+            cider(frequencies=self.frequencies),  # type: ignore[call-arg]
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,8 +68,19 @@ class Spider(Metric):
         return tuple(resource for part in self._parts for resource in part.needs)
 
     @property
+    def counts(self) -> Counted | None:
+        """What CIDEr-D counts document frequencies of."""
+        return self._parts[1].counts
+
+    def counted_on(self, corpus: TokenizedReferences, name: str) -> Self:
+        """The metric with CIDEr-D's document frequencies of a corpus; itself where it has others already."""
+        if self.counts is None:
+            return self
+        return replace(self, frequencies=DocumentFrequencies.of(corpus, stem=False, name=name))
+
+    @property
     def document_frequencies(self) -> str | None:
-        """Those of CIDEr-D: the references'."""
+        """Those of CIDEr-D."""
         return self._parts[1].document_frequencies
 
     def remembering(self, folder: Path) -> Self:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from capeval.errors import MismatchError
@@ -133,7 +134,11 @@ def _ranked(
     names: Sequence[str], systems: Sequence[tuple[str, Mapping[str, float], Mapping[str, Interval]]]
 ) -> list[tuple[Cell, ...]]:
     """A row for each system, with the best of every column marked where there are several."""
-    best = {name: max(values[name] for _, values, _ in systems) for name in names}
+    # NaN, which equals nothing, where no system has the score.
+    best = {
+        name: max((score for _, values, _ in systems if not isnan(score := values[name])), default=nan)
+        for name in names
+    }
     rows = []
     for label, values, intervals in systems:
         cells = [Cell(value=label)]

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from capeval.checks import checked_choice
-from capeval.errors import DependencyError
+from capeval.errors import DependencyError, MismatchError
+from capeval.metrics.spice import Spice, compare_graphs
+from capeval.metrics.spider import Spider
 from capeval.report.grids import System, scores
 from capeval.report.texts import parts
+from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, ImageId, References
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 __all__ = ["to_html"]
 
@@ -21,12 +28,13 @@ _EXAMPLES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class _Example:
-    """An image with its candidate and references."""
+    """An image with its candidate and references and, after SPICE, the scene graphs of both as pictures."""
 
     image: ImageId
     score: str
     candidate: str
     references: list[str]
+    graphs: tuple[Markup, Markup] | None
 
 
 def to_html(
@@ -37,8 +45,11 @@ def to_html(
     references: References | None = None,
     candidates: Mapping[str, Candidates] | None = None,
     examples_by: str | None = None,
+    tokenizer: Tokenizer | None = None,
 ) -> str:
     """Scores, intervals, subsets, the spread of scores over images, and examples, as a page.
+
+    Examples of a system that was scored with SPICE or SPIDEr show its scene graphs.
 
     Args:
         systems: The systems, all scored with the same metrics and subsets.
@@ -47,10 +58,11 @@ def to_html(
         references: The references, to show examples.
         candidates: The candidates of each system by its name, to show examples.
         examples_by: The score that orders examples; the last one by default.
+        tokenizer: How the captions were tokenised for the scores; the reference's way by default.
 
     Raises:
         DependencyError: jinja2 or matplotlib is not installed.
-        MismatchError: The systems have different metrics or subsets.
+        MismatchError: The systems have different metrics or subsets, or were tokenised otherwise.
         OptionError: There is no score `examples_by`.
     """
     try:
@@ -75,13 +87,17 @@ def to_html(
         bars=plots.bars(systems, published or {}),
         spread=plots.spread(systems),
         by=by,
-        examples=_examples(systems, by, references, candidates or {}),
+        examples=_examples(systems, by, references, candidates or {}, tokenizer or Tokenizer()),
         intervals=next((i for system in systems for i in system.intervals.values()), None),
     )
 
 
 def _examples(
-    systems: Sequence[System], by: str, references: References | None, candidates: Mapping[str, Candidates]
+    systems: Sequence[System],
+    by: str,
+    references: References | None,
+    candidates: Mapping[str, Candidates],
+    tokenizer: Tokenizer,
 ) -> dict[str, dict[str, list[_Example]]]:
     """The images with the best and the worst scores, for each system whose captions are given."""
     examples: dict[str, dict[str, list[_Example]]] = {}
@@ -89,24 +105,68 @@ def _examples(
         if references is None or system.name not in candidates:
             continue
         values = system.report.per_image[by]
-        # Stable, so that images with the same score stay in the order of the references.
-        order = np.argsort(-values, kind="stable")
+        # Stable, so that images with the same score stay in the order of the references. Images that have
+        # none come last, and are no examples.
+        order = np.argsort(-values, kind="stable")[: np.count_nonzero(~np.isnan(values))]
         count = min(_EXAMPLES, len(order) // 2)
         chosen = {"Best": order[:count], "Worst": order[len(order) - count :][::-1]}
+        images = [system.report.image_ids[row] for rows in chosen.values() for row in rows]
+        said = candidates[system.name]
+        graphs = _graphs(system, references.select(images), said.select(images), tokenizer) if images else {}
         examples[system.name] = {
-            label: [
-                _example(system, int(row), float(values[row]), references, candidates[system.name])
-                for row in rows
-            ]
+            label: [_example(system, int(row), float(values[row]), references, said, graphs) for row in rows]
             for label, rows in chosen.items()
         }
     return examples
 
 
 def _example(
-    system: System, row: int, score: float, references: References, candidates: Candidates
+    system: System,
+    row: int,
+    score: float,
+    references: References,
+    candidates: Candidates,
+    graphs: Mapping[ImageId, tuple[Markup, Markup]],
 ) -> _Example:
     image = system.report.image_ids[row]
     return _Example(
-        image=image, score=f"{score:.3f}", candidate=candidates[image][0], references=references[image]
+        image=image,
+        score=f"{score:.3f}",
+        candidate=candidates[image][0],
+        references=references[image],
+        graphs=graphs.get(image),
     )
+
+
+def _graphs(
+    system: System, references: References, candidates: Candidates, tokenizer: Tokenizer
+) -> dict[ImageId, tuple[Markup, Markup]]:
+    """The scene graphs of candidates and references, drawn, where the system was scored by them."""
+    from capeval.report.scene_graphs import drawn
+
+    metric = next((metric for metric, _ in system.report.scores if isinstance(metric, Spice | Spider)), None)
+    if metric is None:
+        return {}
+    texts, said = dict(references.items()), {image: captions[0] for image, captions in candidates.items()}
+    if metric.reads == "tokens":
+        _require(tokenizer, system)
+        tokens = TokenizedReferences(references, tokenizer)
+        texts = {image: tokens.texts(image) for image in references}
+        said = dict(zip(candidates, tokens.candidates(candidates).texts(), strict=True))
+    longest = {"longest": metric.longest} if isinstance(metric, Spice) else {}
+    graphs = {}
+    for image in references:
+        compared = compare_graphs(said[image], texts[image], store=metric.store, **longest)
+        graphs[image] = (
+            drawn(compared.candidate, f"Scene graph of the candidate of image {image}"),
+            drawn(compared.references, f"Scene graph of the references of image {image}"),
+        )
+    return graphs
+
+
+def _require(tokenizer: Tokenizer, system: System) -> None:
+    for metric, made in system.report.scores:
+        if metric.reads == "tokens" and made.signature.tokenizer != str(tokenizer):
+            raise MismatchError(
+                f"'tokenizer' must be that of the scores, {made.signature.tokenizer} (got {tokenizer})"
+            )

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from capeval.report.figures import COLOURS, STYLE
 from capeval.report.grids import System
+from capeval.types import FloatArray
 
 __all__ = ["bars", "spread"]
 
@@ -39,6 +40,10 @@ def _bars_of(
 ) -> None:
     for place, system in enumerate(systems):
         score, interval = system.report.corpus[name], system.intervals.get(name)
+        if np.isnan(score):
+            panel.barh(place, 0.0, height=0.72, color=COLOURS[place % len(COLOURS)])
+            panel.annotate("no score", (0.0, place), (3, 0), textcoords="offset points", va="center")
+            continue
         ends = None if interval is None else [[score - interval.low], [interval.high - score]]
         panel.barh(
             place,
@@ -73,20 +78,28 @@ def spread(systems: Sequence[System]) -> Markup:
         names = tuple(systems[0].report.corpus)
         figure, panels = _panels(len(names), 1.8)
         for name, panel in zip(names, panels, strict=True):
-            highest = max(float(system.report.per_image[name].max()) for system in systems)
+            values = [_scored(system, name) for system in systems]
+            highest = max((float(each.max()) for each in values if each.size), default=0.0)
             edges = np.linspace(0.0, highest if highest > 0 else 1.0, _BINS + 1)
-            for place, system in enumerate(systems):
-                counts, _ = np.histogram(system.report.per_image[name], edges)
+            for place, each in enumerate(values):
+                counts, _ = np.histogram(each, edges)
+                shares = counts / max(int(counts.sum()), 1)
                 colour = COLOURS[place % len(COLOURS)]
-                panel.stairs(counts / counts.sum(), edges, color=colour, linewidth=1.2)
+                panel.stairs(shares, edges, color=colour, linewidth=1.2)
                 if len(systems) == 1:
-                    panel.stairs(counts / counts.sum(), edges, color=colour, alpha=0.12, fill=True)
+                    panel.stairs(shares, edges, color=colour, alpha=0.12, fill=True)
             panel.set_title(name, loc="left")
             panel.set_xlim(edges[0], edges[-1])
             panel.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}%")
         if len(systems) > 1:
             _legend(figure, panels[0], [system.name for system in systems])
         return _svg(figure, "spread")
+
+
+def _scored(system: System, name: str) -> FloatArray:
+    """The scores of the images that have one."""
+    values = system.report.per_image[name]
+    return values[~np.isnan(values)]
 
 
 def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:

@@ -18,6 +18,8 @@ _LINE, _PADDING, _GAP = 18, 6, 14
 # Widths of a letter, in pixels: of a label, a name, the smallest and the largest box.
 _LETTER, _WIDE_LETTER, _BOX_LEAST, _BOX_MOST = 6.6, 8.4, 90, 240
 _LANE, _LABEL_LEAST = 12, 40
+# How small a picture may get on a narrow screen, before it has to be scrolled: its text must be legible.
+_SMALLEST = 0.8
 _TICK = "\N{CHECK MARK} "
 
 
@@ -52,12 +54,12 @@ def drawn(graph: SceneGraph, title: str) -> Markup:
     if not graph.objects:
         return Markup('<p class="empty">nothing that SPICE knows as an object</p>')
     layout = _layout(graph)
-    width = layout.box + layout.label + 24 + _LANE * (len(graph.relations) + 1)
+    width = int(layout.box + layout.label + 24 + _LANE * (len(graph.relations) + 1))
     height = layout.tops[-1] + layout.heights[-1] + 2
     parts = [
-        Markup('<svg class="scene-graph" role="img" viewBox="0 0 {} {}" style="max-width:{}px">').format(
-            width, height, width
-        ),
+        Markup(
+            '<svg class="scene-graph" role="img" viewBox="0 0 {} {}" style="max-width:{}px;min-width:{}px">'
+        ).format(width, height, width, int(_SMALLEST * width)),
         Markup("<title>{}</title>").format(title),
     ]
     parts += [_relation(graph, layout, number) for number in range(len(graph.relations))]

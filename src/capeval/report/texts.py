@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from capeval.report.grids import Cell, Grid, System
 from capeval.spreadsheets import plain
 
 if TYPE_CHECKING:
-    from capeval.significance import Comparison
+    from capeval.significance import Comparison, Interval
 
 __all__ = [
     "comparison_to_json",
@@ -39,14 +40,23 @@ def to_json(systems: Sequence[System], *, per_image: bool = False) -> str:
 def _object(system: System, *, per_image: bool) -> dict[str, Any]:
     content: dict[str, Any] = {"system": system.name, **system.report.to_dict(per_image=per_image)}
     if system.intervals:
-        content["intervals"] = {name: asdict(interval) for name, interval in system.intervals.items()}
+        content["intervals"] = {name: _numbers(interval) for name, interval in system.intervals.items()}
     return content
 
 
 def comparison_to_json(comparisons: Mapping[str, Comparison], a: str, b: str) -> str:
     """One object: the names of the systems, and the comparison of each score."""
-    metrics = {name: asdict(each) for name, each in comparisons.items()}
+    metrics = {name: _numbers(each) for name, each in comparisons.items()}
     return _json({"systems": {"a": a, "b": b}, "metrics": metrics}, lines=True)
+
+
+def _numbers(made: Interval | Comparison) -> dict[str, Any]:
+    """The fields, with None for a number that is none."""
+    return {name: None if _is_nan(value) else value for name, value in asdict(made).items()}
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _json(content: object, *, lines: bool) -> str:
@@ -75,7 +85,8 @@ def to_csv(grid: Grid) -> str:
     for row in grid.rows:
         values: list[object] = []
         for column, cell in enumerate(row):
-            values += [cell.value, cell.low, cell.high] if column in with_ends else [cell.value]
+            numbers = [cell.value, cell.low, cell.high] if column in with_ends else [cell.value]
+            values += [None if _is_nan(number) else number for number in numbers]
         writer.writerow([_inert(value) for value in values])
     return text.getvalue()
 
@@ -144,6 +155,8 @@ def shown(cell: Cell) -> str:
     return " ".join(parts(cell))
 
 
+# Such as the score of a category of tuples that no reference has.
+_NO_NUMBER = "\N{EN DASH}"
 # Image ids and names come from files of others: unescaped, control characters could steer the terminal.
 _CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(0x20), *range(0x7F, 0xA0))}
 
@@ -157,6 +170,8 @@ def parts(cell: Cell) -> tuple[str, ...]:
     """A cell for people as its number (or text) and, if it has one, its interval."""
     if not isinstance(cell.value, float):
         return ("" if cell.value is None else printable(str(cell.value)),)
+    if math.isnan(cell.value):
+        return (_NO_NUMBER,)
     number = f"{cell.value:.{cell.digits}f}"
     if cell.low is None:
         return (number,)

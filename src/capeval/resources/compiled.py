@@ -9,13 +9,27 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from capeval.errors import ResourceError
 from capeval.files import written_whole
 
-__all__ = ["cache_folder", "compiled_file", "is_sound"]
+__all__ = ["Found", "cache_folder", "compiled_file", "is_sound"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """A resource that is there.
+
+    Attributes:
+        path: Its file.
+        fingerprint: What tells it from others.
+    """
+
+    path: Path
+    fingerprint: str
 
 
 class _Opened(Protocol):
@@ -36,7 +50,7 @@ def cache_folder() -> Path:
     return platformdirs.user_cache_path("capeval")
 
 
-def compiled_file(path: Path, opened: Open, compiled: Callable[[], bytes]) -> Path:
+def compiled_file(path: Path, opened: Open, compiled: Callable[[], bytes], *, again: bool = False) -> Path:
     """The path of a compiled file, which is made where it is missing or damaged.
 
     When several processes ask at once, one compiles and the others wait for it.
@@ -45,18 +59,19 @@ def compiled_file(path: Path, opened: Open, compiled: Callable[[], bytes]) -> Pa
         path: Where it is.
         opened: Opens it.
         compiled: Makes its bytes.
+        again: Whether to make it where it is whole too. Until the new one is whole, the old one stays.
 
     Raises:
         ResourceError: What it is made from is missing or damaged.
         OSError: Its folder can't be written to.
     """
-    if is_sound(path, opened):
+    if not again and is_sound(path, opened):
         return path
     from filelock import FileLock
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
-        if not is_sound(path, opened):
+        if again or not is_sound(path, opened):
             content = compiled()
             with written_whole(path) as file:
                 file.write(content)

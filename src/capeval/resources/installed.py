@@ -14,9 +14,9 @@ INSTALL = "pip install pycocoevalcap==1.2"
 
 
 def installed_folders() -> list[Path]:
-    """Where `pycocoevalcap` is installed: nowhere, or in one folder."""
-    # It has no __init__.py, so its spec has places but no origin. It is not imported: that would need
-    # pycocotools.
+    """The folder in which `pycocoevalcap` is installed; none where it is missing."""
+    # It has no __init__.py, so its spec has search locations but no origin. It is not imported: that would
+    # need pycocotools.
     spec = importlib.util.find_spec("pycocoevalcap")
     return [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from capeval import _native
 from capeval.errors import ResourceError
-from capeval.resources.compiled import cache_folder, compiled_file
+from capeval.resources.compiled import Found, cache_folder, compiled_file, is_sound
 from capeval.resources.installed import INSTALL, installed_file
 
-__all__ = ["PARAPHRASES", "compiled_tables", "meteor_tables", "synonym_texts"]
+__all__ = ["PARAPHRASES", "compiled_tables", "found_tables", "meteor_tables", "synonym_texts"]
 
 PARAPHRASES = 5_274_084
 """The number of paraphrases in METEOR's tables, which is the total of the progress."""
@@ -53,6 +53,14 @@ def meteor_tables(folder: Path | None = None) -> _native.MeteorTables:
     return _native.MeteorTables.open(compiled_tables(folder))
 
 
+def found_tables() -> Found | None:
+    """The compiled tables in the user's cache folder; None where they are missing or damaged."""
+    path = cache_folder() / _NAME
+    if not is_sound(path, _native.MeteorTables.open):
+        return None
+    return Found(path=path, fingerprint=f"{zlib.crc32(path.read_bytes()):08x}")
+
+
 def compiled_tables(folder: Path | None = None, progress: Progress | None = None) -> Path:
     """The path of the compiled tables, which are made where they are missing or damaged.
 
@@ -70,9 +78,9 @@ def compiled_tables(folder: Path | None = None, progress: Progress | None = None
 
 def _compiled(progress: Progress) -> bytes:
     paraphrases = installed_file(_PARAPHRASES, _PURPOSE)
-    found = zlib.crc32(paraphrases.read_bytes())
-    if found != _PARAPHRASES_CRC:
-        raise _damaged(paraphrases, f"its CRC-32 must be {_PARAPHRASES_CRC:08x} (got {found:08x})")
+    checksum = zlib.crc32(paraphrases.read_bytes())
+    if checksum != _PARAPHRASES_CRC:
+        raise _damaged(paraphrases, f"its CRC-32 must be {_PARAPHRASES_CRC:08x} (got {checksum:08x})")
     return _native.compile_meteor_tables(**_texts(), paraphrases=paraphrases, progress=progress)
 
 

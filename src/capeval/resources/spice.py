@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,12 +18,13 @@ from pathlib import Path
 
 from capeval import _native
 from capeval.errors import ResourceError
-from capeval.resources.compiled import cache_folder, compiled_file, is_sound
+from capeval.progress import report_progress
+from capeval.resources.compiled import Found, cache_folder, compiled_file, is_sound
 from capeval.resources.installed import INSTALL, installed_folders
 from capeval.resources.meteor import synonym_texts
 from capeval.resources.parses import ParseStore
 
-__all__ = ["RUN", "compiled_model", "spice_model", "store_in"]
+__all__ = ["RUN", "compiled_model", "found_model", "spice_model", "store_in"]
 
 RUN = "capeval resources spice"
 """What makes the model."""
@@ -32,6 +34,8 @@ _PACKAGE = "capeval_spice_model"
 _STORE = "spice-parses.sqlite"
 _MAVEN = "edu.stanford.nlp:stanford-corenlp:3.6.0"
 _MAVEN_FOLDER = "edu/stanford/nlp/stanford-corenlp/3.6.0"
+# The larger of the two jars that Maven fetches, and how often its growth is looked at.
+_MODELS_MEGABYTES, _LOOK_SECONDS = 378, 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,10 +70,24 @@ def spice_model() -> _native.SpiceModel:
     Raises:
         ResourceError: It was not made yet; the message says what to run.
     """
-    for path in (*_packaged(), cache_folder() / _NAME):
-        if is_sound(path, _native.SpiceModel.open):
-            return _native.SpiceModel.open(path)
+    path = _path()
+    if path is not None:
+        return _native.SpiceModel.open(path)
     raise ResourceError(f"SPICE needs its model, which is made once from the reference's files: {RUN}")
+
+
+def found_model() -> Found | None:
+    """The model that scoring uses; None where it was not made yet, or is damaged."""
+    path = _path()
+    if path is None:
+        return None
+    return Found(path=path, fingerprint=_native.SpiceModel.open(path).fingerprint)
+
+
+def _path() -> Path | None:
+    """The first model that is whole: an installed one, or that in the user's cache folder."""
+    places = (*_packaged(), cache_folder() / _NAME)
+    return next((path for path in places if is_sound(path, _native.SpiceModel.open)), None)
 
 
 def compiled_model(
@@ -82,16 +100,14 @@ def compiled_model(
             beside it too.
         folder: The folder of the compiled file; the user's cache folder by default.
         fetch: Whether Maven, where it is installed, may fetch jars that are not on this machine.
-        again: Whether to make it again where it is there.
+        again: Whether to make it again where it is there; until that is done, the old one stays.
 
     Raises:
         ResourceError: A jar is not found, or is not that of the reference; the message says what to do.
         OSError: The folder can't be written to.
     """
     path = (folder or cache_folder()) / _NAME
-    if again:
-        path.unlink(missing_ok=True)
-    return compiled_file(path, _native.SpiceModel.open, lambda: _compiled(jar, fetch))
+    return compiled_file(path, _native.SpiceModel.open, lambda: _compiled(jar, fetch), again=again)
 
 
 def store_in(folder: Path) -> ParseStore:
@@ -110,14 +126,9 @@ def _packaged() -> Iterator[Path]:
 
 def _compiled(jar: Path | None, fetch: bool) -> bytes:
     synonyms = synonym_texts()
-    return _native.compile_spice_model(
-        models=_found("models", jar, fetch),
-        corenlp=_found("corenlp", jar, fetch),
-        scene_graph_parser=_found("scene_graph_parser", jar, fetch),
-        spice=_found("spice", jar, fetch),
-        synsets=synonyms["synsets"],
-        exceptions=synonyms["exceptions"],
-    )
+    # What Maven does not have comes first: where it is missing, nothing is fetched.
+    jars = {role: _found(role, jar, fetch) for role in ("spice", "scene_graph_parser", "corenlp", "models")}
+    return _native.compile_spice_model(**jars, synsets=synonyms["synsets"], exceptions=synonyms["exceptions"])
 
 
 def _found(role: str, given: Path | None, fetch: bool) -> Path:
@@ -153,12 +164,30 @@ def _fetch(artifact: str, name: str) -> Path | None:
     if maven is None:
         return None
     command = [maven, "--batch-mode", "--quiet", "dependency:get", f"-Dartifact={artifact}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     path = _maven_repository() / _MAVEN_FOLDER / name
-    if done.returncode or not path.is_file():
-        reason = next(iter((done.stdout + done.stderr).strip().splitlines()), "no message")
-        raise ResourceError(f"Maven can't fetch {artifact}: {reason}")
+    with tempfile.TemporaryFile("w+") as output:
+        with subprocess.Popen(command, stdout=output, stderr=output) as process:  # noqa: S603
+            _watch(process, path)
+        if process.returncode or not path.is_file():
+            output.seek(0)
+            reason = next(iter(output.read().strip().splitlines()), "no message")
+            raise ResourceError(f"Maven can't fetch {artifact}: {reason}")
     return path
+
+
+def _watch(process: subprocess.Popen[bytes], path: Path) -> None:
+    """Tells how much of a jar Maven has written, until it is done."""
+    done = None
+    while done is None:
+        # Maven adds to the name until the jar is whole.
+        sizes = [part.stat().st_size for part in path.parent.glob(f"{path.name}*") if part.is_file()]
+        megabytes = min(max(sizes, default=0) // 10**6, _MODELS_MEGABYTES - 1)
+        report_progress(f"Maven fetches {path.name} (MB)", megabytes, _MODELS_MEGABYTES)
+        try:
+            done = process.wait(timeout=_LOOK_SECONDS)
+        except subprocess.TimeoutExpired:
+            continue
+    report_progress(f"Maven fetches {path.name} (MB)", _MODELS_MEGABYTES, _MODELS_MEGABYTES)
 
 
 def _missing(jar: _Jar, places: Sequence[Path]) -> str:

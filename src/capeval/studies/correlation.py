@@ -19,6 +19,7 @@ from capeval.metrics.base import Metric
 from capeval.metrics.registry import DEFAULT, resolve
 from capeval.sampling import generator, resample_counts
 from capeval.significance import Comparison, Interval, Resampled, difference
+from capeval.studies.words import check_scored
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike
 
@@ -212,7 +213,9 @@ def score_ratings(
         resolved = _with_frequencies(resolved, tokens, list(rows), ratings)
     order = np.argsort([row for members in rows.values() for row in members])
     statistics = tuple(metric.prepare(tokens).statistics(candidates)[order] for metric in resolved)
-    return RatedScores(ratings=ratings, metrics=resolved, statistics=statistics)
+    rated = RatedScores(ratings=ratings, metrics=resolved, statistics=statistics)
+    check_scored(rated.per_caption)
+    return rated
 
 
 def _with_frequencies(

@@ -15,7 +15,15 @@ from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.meteor import Meteor
 from capeval.metrics.rouge import RougeL, RougeN
 from capeval.sampling import generator
-from capeval.studies.words import WORDS, Contender, contender_names, stems_of, with_frequencies, words_of
+from capeval.studies.words import (
+    WORDS,
+    Contender,
+    check_scored,
+    contender_names,
+    stems_of,
+    with_frequencies,
+    words_of,
+)
 from capeval.tokenization import Tokenizer
 from capeval.types import Candidates, FloatArray, ImageId, References
 
@@ -108,6 +116,7 @@ class PairScorer:
             prepared = metric.prepare(References(dict(enumerate(references))), tokenizer=WORDS)
             candidates = {place: [pair.first, pair.second] for place, pair in enumerate(pairs)}
             scored = prepared.score(Candidates(candidates)).per_image
+            check_scored(scored)
             for name, own_name in zip(contender.names, metric.names, strict=True):
                 scores[name] = scored[own_name].reshape(-1, 2)
         return scores

@@ -16,6 +16,7 @@ from capeval.metrics.rouge import RougeN
 from capeval.studies.words import (
     WORDS,
     Contender,
+    check_scored,
     contender_names,
     stems_of,
     with_frequencies,
@@ -153,6 +154,7 @@ def _left_out(metric: Metric, groups: Sequence[Sequence[str]]) -> list[list[Floa
     own = [text for texts in groups for text in texts]
     prepared = metric.prepare(References(dict(enumerate(rest))), tokenizer=WORDS)
     scored = prepared.score(Candidates(dict(enumerate(own)))).per_image
+    check_scored(scored)
     ends = np.cumsum([len(texts) for texts in groups])[:-1]
     return [list(np.split(scored[name], ends)) for name in metric.names]
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from capeval.errors import DependencyError, OptionError
+import numpy as np
+
+from capeval.errors import DependencyError, MismatchError, OptionError
 from capeval.metrics.base import Metric
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
-from capeval.types import ImageId, References
+from capeval.types import FloatArray, ImageId, References
 
 __all__ = [
     "WORDS",
     "Contender",
+    "check_scored",
     "contender_names",
     "require_tokens",
     "stems_of",
@@ -59,6 +62,24 @@ def contender_names(contenders: Sequence[Contender]) -> tuple[str, ...]:
         if len(contender.names) < len(contender.metric.names):
             raise OptionError(f"a metric of several scores can't have one name (got {contender.name!r})")
     return tuple(names)
+
+
+def check_scored(scores: Mapping[str, FloatArray]) -> None:
+    """Refuses scores that some captions don't have, in a study that ranks captions.
+
+    Args:
+        scores: The scores of captions, by name.
+
+    Raises:
+        MismatchError: A score is not a number for some captions, such as that of a category of SPICE whose
+            tuples no reference has.
+    """
+    for name, values in scores.items():
+        missing = int(np.isnan(values).sum())
+        if missing:
+            raise MismatchError(
+                f"{name} must have a score for every caption (got none for {missing:,} of {values.size:,})"
+            )
 
 
 def require_tokens(metrics: Iterable[Metric]) -> None:

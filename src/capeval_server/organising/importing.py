@@ -18,6 +18,7 @@ from django.db.models import QuerySet
 import capeval
 from capeval.formats import load_subsets
 from capeval.messages import images_problem
+from capeval.metrics import METRICS
 from capeval.types import ImageId
 from capeval_server.challenges import definition
 from capeval_server.challenges.locking import lock_references, put
@@ -77,6 +78,7 @@ def read_files(read: Read, wanted: definition.Definition) -> dict[str, Files]:
 
 
 def _read(read: Read, split: definition.Split) -> Files:
+    _check_resources(split)
     references = {}
     images: tuple[int | str, ...] | None = None
     for entry in split.references:
@@ -101,6 +103,17 @@ def _read(read: Read, split: definition.Split) -> Files:
                 f"{split.subsets}: subset {subset!r} must have images of split {split.name!r} (got {named!r})"
             )
     return Files(image_ids=ids, references=references, humans=humans, subsets=subsets)  # type: ignore[arg-type]
+
+
+def _check_resources(split: definition.Split) -> None:
+    """Refuses a metric that could not score here."""
+    for metric in split.metrics:
+        for resource in METRICS[metric]().needs:
+            if resource.by_command and resource.found() is None:
+                raise ChallengeError(
+                    f"metric {metric!r} of split {split.name!r} needs {resource.name}, which is missing on"
+                    f" this server: {resource.install}"
+                )
 
 
 def check_images(name: str, found: Sequence[ImageId], images: Sequence[ImageId], split: str) -> None:

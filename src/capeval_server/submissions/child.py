@@ -40,7 +40,7 @@ def main() -> None:
     def answer(**content: Any) -> None:
         os.write(answers, json.dumps(content, allow_nan=False).encode() + b"\n")
 
-    scoring = _Scoring(Path(about["references"]), about["samples"])
+    scoring = _Scoring(Path(about["references"]), about["samples"], Path(about["kept"]))
     answer(ready=True)
     while True:
         _do(json.loads(Path(json.loads(asked.get())).read_bytes()), scoring, answer)
@@ -54,6 +54,7 @@ def _listen(asked: queue.Queue[str]) -> None:
 
 def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
     import capeval
+    from capeval.progress import progress_to
 
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     # Never less than before: what was prepared for the metrics of other jobs stays in memory.
@@ -62,7 +63,9 @@ def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
     for number, metric in enumerate(job["metrics"]):
         answer(started=metric)
         try:
-            found, arrays = scoring.of(metric, candidates, job["subsets"], job["images"])
+            # Long work that tells how far it is has not stopped: the time of a metric begins again.
+            with progress_to(lambda *_: answer(started=metric)):  # noqa: B023
+                found, arrays = scoring.of(metric, candidates, job["subsets"], job["images"])
         except Exception as error:
             answer(finished=metric, failure=type(error).__name__, log=traceback.format_exc())
             continue
@@ -89,7 +92,7 @@ def _save(path: Path, arrays: dict[str, Any]) -> None:
 class _Scoring:
     """References and their resamples, prepared as metrics need them."""
 
-    def __init__(self, references: Path, samples: int) -> None:
+    def __init__(self, references: Path, samples: int, kept: Path) -> None:
         import capeval
         from capeval.errors import FormatError
         from capeval.significance import Resampler
@@ -100,6 +103,7 @@ class _Scoring:
             # Its text may quote the file, which must not be in a log.
             sys.exit(f"the file of references can't be read ({error.kind})")
         self._resampler = Resampler(samples=samples)
+        self._kept = kept
         self._evaluators: dict[str, Evaluator] = {}
 
     def of(
@@ -113,9 +117,11 @@ class _Scoring:
         import numpy as np
 
         from capeval.evaluation import Evaluator
+        from capeval.metrics import METRICS
 
         if metric not in self._evaluators:
-            self._evaluators[metric] = Evaluator(self._references, [metric])
+            remembering = METRICS[metric]().remembering(self._kept)
+            self._evaluators[metric] = Evaluator(self._references, [remembering])
         report = self._evaluators[metric].evaluate(candidates)
         scores, samples = [], []
         for subset, members in {"": None, **subsets}.items():

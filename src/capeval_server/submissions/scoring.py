@@ -164,6 +164,7 @@ class _Child:
             "references": str(references),
             "memory": memory_limit(task.metrics),
             "samples": settings.BOOTSTRAP_SAMPLES,
+            "kept": str(settings.KEPT),
         }
         self._process = subprocess.Popen(
             [sys.executable, "-m", "capeval_server.submissions.child"],

@@ -69,14 +69,14 @@ def run(
     output: Folder = None,
 ) -> None:
     """Correlates metrics with ratings, caption by caption and, where systems are known, by system."""
-    from capeval.cli.needs import prepare_needs
+    from capeval.cli.needs import ready_metrics
     from capeval.formats import load_references
     from capeval.formats.ratings import load_flickr8k_expert, load_ratings
     from capeval.report.studies.correlation import report
     from capeval.studies.correlation import score_ratings, study_correlation
 
     names = metric_names(metrics)
-    prepare_needs(names)
+    ready = ready_metrics(names)
     with Steps(4) as steps:
         steps.next("Reading")
         if flickr8k:
@@ -84,7 +84,7 @@ def run(
         else:
             captions, rated = load_references(references), load_ratings(ratings)
         steps.next("Scoring")
-        scored = score_ratings(captions, rated, names, frequencies=frequencies.value)
+        scored = score_ratings(captions, rated, ready, frequencies=frequencies.value)
         study = study_correlation(
             scored,
             against=against,

@@ -103,7 +103,7 @@ def run(
     """Scores systems in-domain, near-domain, out-of-domain and overall."""
     from capeval.benchmarks.nocaps import domains_of_boxes, load_captions, load_domains
     from capeval.cli import scoring
-    from capeval.cli.needs import prepare_needs
+    from capeval.cli.needs import ready_metrics
     from capeval.formats import load_candidates
     from capeval.report.studies.domains import report
     from capeval.studies.domains import DomainEvaluator, study_domains
@@ -114,7 +114,7 @@ def run(
         raise OptionError("--objects must come with --class-names, and without --domains")
     if (coco_references is None) != (coco_results is None) or len(coco_results or results) != len(results):
         raise OptionError("--coco-references must come with --coco-results for each of RESULTS")
-    prepare_needs(wanted)
+    ready = ready_metrics(wanted)
     with Steps(2 + len(results)) as steps:
         steps.next("Reading and preparing references")
         captions = load_captions(references)
@@ -124,7 +124,7 @@ def run(
             )
         else:
             domain_images = load_domains(domains or references, images=captions)
-        evaluator = DomainEvaluator(captions, domain_images, wanted, frequencies=frequencies.value)
+        evaluator = DomainEvaluator(captions, domain_images, ready, frequencies=frequencies.value)
         coco = None
         if coco_references is not None:
             coco_evaluator, on_coco = scoring.prepared(

@@ -51,7 +51,7 @@ def run(
     """
     from capeval.benchmarks import coco
     from capeval.benchmarks.published import COCO_HUMAN
-    from capeval.cli.needs import prepare_needs
+    from capeval.cli.needs import ready_metrics
     from capeval.errors import OptionError
     from capeval.formats import load_references
     from capeval.report.studies.human import report
@@ -62,16 +62,16 @@ def run(
     names = metric_names(metrics)
     counts = (None,) if references is None else numbers("--references", references)
     all_captions = coco.captions("val2014") if captions is None else load_references(captions)
-    prepare_needs(names)
+    ready = ready_metrics(names)
     rounds = int(all_captions.counts.max()) if leave_one_out else draws * len(counts)
     with Steps(rounds) as steps:
         if leave_one_out:
-            result = human.leave_one_out(all_captions, names, progress=steps.next, checkpoint=checkpoint)
+            result = human.leave_one_out(all_captions, ready, progress=steps.next, checkpoint=checkpoint)
             results: tuple[human.HumanPerformance, ...] = (result,)
         else:
             results = human.human_performance(
                 all_captions,
-                names,
+                ready,
                 references=counts,
                 draws=draws,
                 seed=seed,

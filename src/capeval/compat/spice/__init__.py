@@ -1,0 +1,1 @@
+"""Has the modules of `pycocoevalcap.spice`."""

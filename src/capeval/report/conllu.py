@@ -1,0 +1,56 @@
+"""Sentences as CoNLL-U (https://universaldependencies.org/format.html)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from capeval._native import SentenceStages
+
+__all__ = ["to_conllu"]
+
+_Node = tuple[int, int]
+_Edge = tuple[str, _Node, _Node]
+_NONE = "_"
+
+
+def to_conllu(sentence: SentenceStages) -> str:
+    """A sentence in CoNLL-U: basic dependencies in HEAD and DEPREL, processed ones in DEPS.
+
+    A copy of a word, which processed dependencies may have, is an empty node after it: `3.1` is the first
+    copy of word 3, and says so in MISC. Tags are those of the Penn Treebank, in XPOS.
+    """
+    heads = {edge[2]: edge for edge in sentence.basic}
+    processed: dict[_Node, list[_Edge]] = {}
+    for edge in sentence.processed:
+        processed.setdefault(edge[2], []).append(edge)
+    # The governor of a root is 0, which is no word.
+    nodes = {node for _, *ends in sentence.processed for node in ends if node[0] > 0}
+    nodes |= {(number, 0) for number in range(1, len(sentence.tokens) + 1)}
+    return "".join(
+        "\t".join(_columns(sentence, node, heads.get(node), processed.get(node, ()))) + "\n"
+        for node in sorted(nodes)
+    )
+
+
+def _columns(
+    sentence: SentenceStages, node: _Node, head: _Edge | None, edges: Sequence[_Edge]
+) -> tuple[str, ...]:
+    number, copy = node
+    relations = sorted((governor, relation) for relation, governor, _ in edges)
+    return (
+        _id(node),
+        sentence.tokens[number - 1],
+        sentence.lemmas[number - 1],
+        _NONE,
+        sentence.tags[number - 1],
+        _NONE,
+        _NONE if head is None else _id(head[1]),
+        _NONE if head is None else head[0],
+        "|".join(f"{_id(governor)}:{relation}" for governor, relation in relations) or _NONE,
+        f"CopyOf={number}" if copy else _NONE,
+    )
+
+
+def _id(node: _Node) -> str:
+    number, copy = node
+    return f"{number}.{copy}" if copy else str(number)

@@ -1,0 +1,384 @@
+"""Servers, workers and databases of the tests' own, as real processes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from pathlib import Path
+from typing import Any, BinaryIO, LiteralString
+
+import httpx
+import psycopg
+import pytest
+
+from capeval_server.examples import write_example
+from tests.server.kit import METRICS, RESULTS, results
+from tests.waiting import PATIENCE, wait_until
+
+__all__ = [
+    "DJANGO",
+    "PROJECT",
+    "HeldFile",
+    "Postgres",
+    "Server",
+    "postgres_programs",
+    "reserved_port",
+    "running_postgres",
+]
+
+PROJECT = Path(__file__).parents[2]
+DJANGO = """
+import os, sys, django
+os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
+django.setup()
+"""
+# Ten users who take part alone, each with a token that it writes.
+USERS = """
+from django.contrib.auth.models import User
+from capeval_server.accounts.models import Token
+from capeval_server.challenges.models import Challenge
+from capeval_server.teams.joining import make_team
+for number in range(10):
+    user = User.objects.create(username=f"user{number}")
+    make_team(user, Challenge.objects.get())
+    print(Token.issue(user.pk, "token", "submit"))
+"""
+
+# What was prepared, by where its database is: in the data folder, or a PostgreSQL server.
+_PREPARED: dict[str, Server] = {}
+_KEPT = tempfile.TemporaryDirectory(prefix="capeval-prepared-")
+_TEMPLATE = "prepared"
+
+
+def _execute(place: str, *statements: str) -> None:
+    with psycopg.connect(f"{place}/postgres", autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+def reserved_port() -> tuple[socket.socket, int]:
+    """A port that stays free for who listens at it with SO_REUSEADDR, as long as the socket is open."""
+    reserved = socket.socket()
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    return reserved, reserved.getsockname()[1]
+
+
+class Server:
+    """A server of its own: a data folder, a database, and processes that work on them.
+
+    Leases and pauses last longer than any test unless `limits` say otherwise: on a slow machine, none ends by
+    itself. `end_leases` and `end_pause` do it.
+    """
+
+    def __init__(self, folder: Path, database: str | None, **limits: int) -> None:
+        self.folder = folder
+        limits = {"lease_seconds": 3600, "retry_seconds": 3600, "bootstrap_samples": 100, **limits}
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "HOME": os.environ.get("HOME", "/"),
+            "PYTHONPATH": f"{PROJECT / 'src'}",
+            "CAPEVAL_SERVER_DATA": str(folder / "data"),
+            **_variables(limits),
+        }
+        self.database = database
+        if database is not None:
+            self.env["CAPEVAL_SERVER_DATABASE"] = database
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.tokens: list[str] = []
+        self._reserved: list[socket.socket] = []
+        # Requests know nothing of each other: no cookies are kept, and no connections, which are dead after a
+        # server was killed.
+        self.client = httpx.Client(
+            timeout=PATIENCE,
+            limits=httpx.Limits(max_keepalive_connections=0),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        )
+
+    # Commands
+
+    @staticmethod
+    def command(*arguments: str) -> list[str]:
+        return [sys.executable, "-m", "capeval_server", *arguments]
+
+    def run(self, *arguments: str, given: str | None = None) -> str:
+        """The output of a command that succeeds."""
+        done = self.done(*arguments, given=given)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def done(self, *arguments: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
+        """A command that has ended."""
+        command = self.command(*arguments)
+        return subprocess.run(command, env=self.env, input=given, capture_output=True, text=True, check=False)
+
+    def python(self, program: str, *arguments: str) -> str:
+        """The output of a program that uses the server's models."""
+        command = [sys.executable, "-c", DJANGO + program, *arguments]
+        done = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-8000:]
+        return done.stdout
+
+    def spawn(self, *arguments: str, **limits: int) -> subprocess.Popen[bytes]:
+        """A command that goes on, with limits of its own."""
+        env = self.env | _variables(limits)
+        with (self.folder / "log").open("ab") as log:
+            process = subprocess.Popen(self.command(*arguments), env=env, stdout=log, stderr=log)
+        self.processes.append(process)
+        return process
+
+    # What is there
+
+    def prepare(self) -> None:
+        """Makes the small challenge, and users with tokens: once, and from then on a copy of that."""
+        place, _, name = (self.database or "").rpartition("/")
+        known = _PREPARED.get(place)
+        if known is not None:
+            write_example("small", self.folder / "small")
+            shutil.copytree(known.folder / "data", self.folder / "data", dirs_exist_ok=True)
+            if self.database is not None:
+                _execute(place, f'DROP DATABASE "{name}"', f'CREATE DATABASE "{name}" TEMPLATE {_TEMPLATE}')
+            self.tokens += known.tokens
+            return
+        self.run("migrate")
+        self.run("example", "small", str(self.folder / "small"))
+        self.run("import", str(self.folder / "small" / "challenge.toml"))
+        self.tokens += self.python(USERS).split()
+        kept = Server(Path(_KEPT.name) / f"{len(_PREPARED)}", None)
+        shutil.copytree(self.folder / "data", kept.folder / "data")
+        kept.tokens += self.tokens
+        if self.database is not None:
+            _execute(place, f'CREATE DATABASE {_TEMPLATE} TEMPLATE "{name}"')
+        _PREPARED[place] = kept
+
+    def end_leases(self) -> int:
+        """Ends the leases of jobs that score, as time would; says how many."""
+        return self._make_available("lease IS NOT NULL")
+
+    def end_pause(self) -> None:
+        """Ends the pause after a failure, as time would, as soon as a job that scores has one."""
+        wait_until(
+            lambda: self._make_available("lease IS NULL AND available_from IS NOT NULL"), lambda: self.log
+        )
+
+    def _make_available(self, which: LiteralString) -> int:
+        change: LiteralString = (
+            f"UPDATE jobs_job SET available_from = NULL WHERE kind = 'scoring' AND {which}"
+        )
+        if self.database is not None:
+            with psycopg.connect(self.database, autocommit=True) as connected:
+                return connected.execute(change).rowcount
+        path = self.folder / "data" / "capeval.sqlite3"
+        with closing(sqlite3.connect(path, timeout=PATIENCE)) as connection, connection:
+            return connection.execute(change).rowcount
+
+    def stored(self) -> set[Path]:
+        """The files of references and submissions."""
+        return set((self.folder / "data" / "files").rglob("*.json"))
+
+    @property
+    def log(self) -> str:
+        """What the server and its workers wrote."""
+        return (self.folder / "log").read_text()
+
+    def wait_for_log(self, pattern: str, *, times: int = 1) -> str:
+        """What a pattern matches last in the log, once it is there so often."""
+        found = wait_until(
+            lambda: found if len(found := re.findall(pattern, self.log)) >= times else None,
+            lambda: f"{pattern!r} is not in the log {times} times:\n{self.log}",
+        )
+        return str(found[-1])
+
+    # Requests
+
+    def start(self) -> None:
+        """Starts the server, or one more beside it, and waits until it answers."""
+        reserved, self.port = reserved_port()
+        self._reserved.append(reserved)
+        self.root = f"http://127.0.0.1:{self.port}"
+        self.address = f"{self.root}/api"
+        self.server = self.spawn("start", "--port", str(self.port), "--threads", "16")
+        wait_until(self._answers, lambda: self.log)
+
+    def _answers(self) -> bool:
+        assert self.server.poll() is None, self.log
+        try:
+            self.client.get(f"{self.address}/challenges")
+        except httpx.TransportError:
+            return False
+        return True
+
+    def kill_server(self) -> None:
+        self.server.kill()
+        self.server.wait()
+
+    def submit(self, token: str, name: str = RESULTS, **headers: str) -> httpx.Response:
+        return self.client.post(
+            f"{self.address}/challenges/small/phases/open/submissions",
+            files={"file": (name, results())},
+            data={"method": "m"},
+            headers={"Authorization": f"Bearer {token}", **headers},
+        )
+
+    def submit_held(self, token: str) -> tuple[str, HeldFile]:
+        """A submission that no worker gets further with than to its file, until that is let go."""
+        before = self.stored()
+        submission = str(self.submit(token).json()["id"])
+        (path,) = self.stored() - before
+        return submission, HeldFile(path, self.folder)
+
+    def see(self, token: str, path: str) -> dict[str, Any]:
+        answer = self.client.get(f"{self.address}{path}", headers={"Authorization": f"Bearer {token}"})
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def change(self, token: str, path: str, content: dict[str, object]) -> None:
+        headers = {"Authorization": f"Bearer {token}"}
+        answer = self.client.patch(f"{self.address}{path}", json=content, headers=headers)
+        assert answer.status_code == 200, answer.text
+
+    def wait_for_state(self, token: str, submission: str, *states: str) -> dict[str, Any]:
+        """A submission, once it is in one of some states."""
+        return wait_until(
+            lambda: (
+                found if (found := self.see(token, f"/submissions/{submission}"))["state"] in states else {}
+            ),
+            lambda: f"{submission} is not {' or '.join(states)}:\n{self.log}",
+        )
+
+    def scored_by(self, token: str, submission: str) -> set[tuple[str, int]]:
+        """The versions of references that a submission is scored by: each once, with each metric."""
+        found = self.see(token, f"/submissions/{submission}")
+        assert found["state"] == "scored", (found, self.log)
+        assert all(result["scores"] and not result["failure"] for result in found["results"])
+        scored = sorted((r["references"], r["version"], r["metric"]) for r in found["results"])
+        versions = {(references, version) for references, version, _ in scored}
+        assert scored == sorted((*version, metric) for version in versions for metric in METRICS)
+        return versions
+
+    def stop(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+        self.client.close()
+        for reserved in self._reserved:
+            reserved.close()
+
+
+def _variables(limits: dict[str, int]) -> dict[str, str]:
+    return {f"CAPEVAL_SERVER_{name.upper()}": str(value) for name, value in limits.items()}
+
+
+class HeldFile:
+    """A stored file in whose place is a pipe: who opens it waits until it is let go."""
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        self.path, self.kept = path, folder / f"{path.name}.kept"
+        path.rename(self.kept)
+        os.mkfifo(path)
+
+    def put_back(self) -> None:
+        """Puts the file back, for those who open it from now on."""
+        self.kept.replace(self.path)
+
+    def let_go(self) -> None:
+        """Puts the file back, and gives its content to who waits, or comes to."""
+        with wait_until(self._opened, lambda: f"nobody opens {self.path}") as pipe:
+            self.put_back()
+            pipe.write(self.path.read_bytes())
+
+    def _opened(self) -> BinaryIO | None:
+        try:
+            return os.fdopen(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK), "wb")
+        except OSError as error:
+            # Nobody reads yet.
+            if error.errno != errno.ENXIO:
+                raise
+            return None
+
+
+def postgres_programs() -> Path | None:
+    """Where PostgreSQL's programs are, which Debian leaves out of the search path."""
+    found = shutil.which("initdb")
+    if found:
+        return Path(found).resolve().parent
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return installed[-1].parent if installed else None
+
+
+class Postgres:
+    """A PostgreSQL server of the tests' own, which can be stopped and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        programs = postgres_programs()
+        if programs is None:
+            pytest.skip("LEFT OUT: PostgreSQL is not installed here (Debian: apt-get install postgresql)")
+        self.programs, self.folder = programs, folder
+        # PostgreSQL refuses to run as root.
+        self.user = "postgres" if os.geteuid() == 0 else None
+        if self.user:
+            shutil.chown(folder, self.user)
+        initialise = ["-D", str(folder / "data"), "-U", "capeval", "-A", "trust", "-N", "-E", "UTF8"]
+        subprocess.run(
+            [programs / "initdb", *initialise], user=self.user, cwd=folder, check=True, capture_output=True
+        )
+        self.reserved, self.port = reserved_port()
+        self.address = f"postgresql://capeval@127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Starts it, and waits until it answers."""
+        options = ["-D", str(self.folder / "data"), "-p", str(self.port), "-k", str(self.folder)]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [self.programs / "postgres", *options, "-c", "listen_addresses=127.0.0.1"],
+                user=self.user,
+                cwd=self.folder,
+                stdout=log,
+                stderr=log,
+            )
+        wait_until(self._answers, (self.folder / "log").read_text)
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, (self.folder / "log").read_text()
+        try:
+            psycopg.connect(f"{self.address}/postgres").close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def stop(self) -> None:
+        """Ends it: its clients' connections break."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+
+    def new_database(self) -> str:
+        """The address of a new database."""
+        name = f"test_{time.monotonic_ns()}"
+        _execute(self.address, f'CREATE DATABASE "{name}"')
+        return f"{self.address}/{name}"
+
+
+@contextmanager
+def running_postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server that runs, in a folder that its user can reach, as those of pytest are not."""
+    with tempfile.TemporaryDirectory(prefix="capeval-postgres-") as folder:
+        made = Postgres(Path(folder))
+        made.start()
+        try:
+            yield made
+        finally:
+            made.stop()
+            made.reserved.close()

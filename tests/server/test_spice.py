@@ -1,0 +1,100 @@
+"""SPICE in challenges: parsed once, refused where its model is missing, never stopped while it works."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as server
+
+import capeval
+from capeval.progress import report_progress
+from capeval.resources import spice
+from capeval.resources.spice import store_in
+from capeval_server.challenges.models import Challenge
+from capeval_server.errors import ChallengeError
+from capeval_server.examples import write_example
+from capeval_server.jobs.worker import work_once
+from capeval_server.organising.definition_files import import_challenge
+from capeval_server.submissions import child
+from capeval_server.submissions.models import Score, Submission
+from tests.server.conftest import CAPTIONS
+from tests.spice_model import NEEDS_MODEL
+
+pytestmark = pytest.mark.django_db
+
+NAMES = ["CIDEr-D", "SPICE", "SPICE-Size"]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The small example, with SPICE."""
+    path = write_example("small", tmp_path)
+    old = 'metrics = ["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"]\nsort_by = "CIDEr-D"'
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, f'metrics = {json.dumps(NAMES)}\nsort_by = "SPICE"'))
+    return path
+
+
+@pytest.fixture
+def kept(settings: Any, tmp_path: Path) -> Path:
+    settings.KEPT = tmp_path / "kept"
+    return tmp_path / "kept"
+
+
+@NEEDS_MODEL
+def test_a_baseline_is_scored_with_spice_and_its_parses_are_kept(path: Path, kept: Path) -> None:
+    import_challenge(path)
+    while work_once():
+        pass
+    assert Submission.objects.get().state == Submission.State.SCORED
+    expected = capeval.evaluate(
+        capeval.load_references(path.parent / "references_c2.json"),
+        capeval.load_candidates(path.parent / "human.json"),
+        NAMES,
+    )
+    scores = Score.objects.filter(subset="", result__reference_version__reference_set__name="c2")
+    found = dict(scores.values_list("name", "value"))
+    # No reference has a word of size: that there is no such score is no failure.
+    assert found.pop("SPICE-Size") is None
+    assert found == {name: pytest.approx(expected.corpus[name]) for name in NAMES[:2]}
+    assert len(store_in(kept)) > len(CAPTIONS)
+
+
+def test_parses_are_kept_in_the_folder_of_the_data() -> None:
+    assert server.KEPT.parent == server.DATA
+
+
+def test_a_challenge_is_not_made_without_the_model(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spice, "cache_folder", lambda: tmp_path / "empty")
+    monkeypatch.setattr(spice, "_packaged", lambda: iter(()))
+    message = (
+        "metric 'SPICE' of split 'val' needs SPICE's model, which is missing on this server:"
+        " capeval resources spice"
+    )
+    with pytest.raises(ChallengeError, match=message):
+        import_challenge(path)
+    assert Challenge.objects.count() == 0
+
+
+def test_work_that_tells_how_far_it_is_has_more_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each answer of the process begins the time of its metric again."""
+    answers: list[dict[str, Any]] = []
+
+    class Scoring:
+        def of(self, *_: object) -> tuple[dict[str, Any], dict[str, Any]]:
+            for done in range(3):
+                report_progress("Parsing captions", done, 3)
+            return {"scores": []}, {}
+
+    candidates = tmp_path / "candidates.json"
+    candidates.write_text('[{"image_id": 1, "caption": "a dog"}]')
+    job = {"candidates": str(candidates), "folder": str(tmp_path), "metrics": ["SPICE"]}
+    job |= {"subsets": {}, "images": None}  # type: ignore[dict-item]
+    child._do(job, Scoring(), lambda **content: answers.append(content))  # type: ignore[arg-type]
+    assert [next(iter(answer)) for answer in answers] == ["started"] * 4 + ["finished"]
