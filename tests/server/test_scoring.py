@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,9 @@ import capeval
 from capeval.metrics.registry import named
 from capeval.significance import bootstrap, resample
 from capeval_server.examples import write_example
+from capeval_server.submissions import scoring
 from capeval_server.submissions.scoring import Outcome, Scorer, ScoringError, Task, _Child
-from tests.server.kit import results
-
-METRICS = ["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"]
+from tests.server.kit import METRICS, results
 
 
 class Files:
@@ -59,19 +59,38 @@ def children() -> list[int]:
     return [int(process) for process in listed.stdout.split()]
 
 
-class Disturbance:
-    """Sends a signal to the first child, as soon as it has started with its first metric."""
+# Python runs this first in each process that scores: ROUGE-L, the first time, sends its process a signal.
+DISTURBANCE = """
+import os, sys
+from pathlib import Path
+if "capeval_server.submissions.child" in sys.orig_argv:
+    from capeval.metrics.registry import named
+    metric, place = type(named("ROUGE-L")), Path({place!r})
+    kernel = metric.kernel
+    def disturbed(*given, **named):
+        if not place.exists():
+            place.touch()
+            os.kill(os.getpid(), {number:d})
+        return kernel(*given, **named)
+    metric.kernel = disturbed
+"""
 
-    def __init__(self, number: signal.Signals) -> None:
-        self.number = number
-        self.calls = 0
 
-    def __call__(self) -> None:
-        self.calls += 1
-        # The first answer says that files are read, the second that the first metric started.
-        if self.calls == 2:
-            (child,) = children()
-            os.kill(child, self.number)
+class Clock:
+    """The time; it goes on by an hour whenever a process that scores is seen to be stopped."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+    def look(self) -> None:
+        states = [
+            Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] for child in children()
+        ]
+        if "T" in states:
+            self.ahead += 3600.0
 
 
 def scored(outcomes: list[Outcome]) -> None:
@@ -81,16 +100,27 @@ def scored(outcomes: list[Outcome]) -> None:
 
 @pytest.mark.parametrize(
     ("number", "reason"),
-    [(signal.SIGKILL, "was stopped by SIGKILL"), (signal.SIGSTOP, "took longer than 5 s")],
+    [(signal.SIGKILL, "was stopped by SIGKILL"), (signal.SIGSTOP, "took longer than 600 s")],
 )
 def test_a_metric_that_ends_its_process_fails_alone(
-    files: Files, scorer: Scorer, settings: Any, number: signal.Signals, reason: str
+    files: Files,
+    scorer: Scorer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
+    reason: str,
 ) -> None:
-    settings.METRIC_SECONDS, settings.LEASE_SECONDS = 5, 4
-    outcomes = scorer.score(files.task(), Disturbance(number))
+    (tmp_path / "first").mkdir()
+    disturbance = DISTURBANCE.format(place=str(tmp_path / "was there"), number=number)
+    (tmp_path / "first" / "sitecustomize.py").write_text(disturbance)
+    path = [str(tmp_path / "first"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
+    clock = Clock()
+    monkeypatch.setattr(scoring, "time", clock)
+    outcomes = scorer.score(files.task(), clock.look)
     assert [outcome.metric for outcome in outcomes] == METRICS
     (failed,) = [outcome for outcome in outcomes if outcome.failure]
-    assert failed.failure == f"{failed.metric} {reason}"
+    assert failed.failure == f"ROUGE-L {reason}"
     assert all(outcome.scores for outcome in outcomes if outcome is not failed)
 
 
