@@ -20,7 +20,7 @@ from capeval_server.jobs.worker import work_once
 from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions import child
 from capeval_server.submissions.models import Score, Submission
-from tests.server.conftest import CAPTIONS
+from tests.server.kit import CAPTIONS
 from tests.spice_model import NEEDS_MODEL
 
 pytestmark = pytest.mark.django_db
