@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint test-rust test-python conformance bench bench-kernels bench-server docs wheel clean
+.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs wheel clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 
 help: ## List what there is to make
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
 
 # The dependencies, and the native module built from the Rust sources.
 $(VENV)/.dependencies: pyproject.toml constraints.txt scripts/set_up.sh
@@ -20,6 +20,12 @@ $(VENV)/.native: $(VENV)/.dependencies $(RUST)
 	@echo "Building the native module (a few minutes the first time)"
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras dev
 	@touch $@
+
+# SPICE's model, from the reference's jars. Without it the tests of SPICE say that they are left out.
+$(VENV)/.spice: $(VENV)/.native
+	@echo "Making SPICE's model (where its jars are not here, Maven fetches 378 MB)"
+	@if $(BIN)/capeval resources spice; then touch $@; else \
+	    echo "capeval: note: the tests that need SPICE's model will be left out" >&2; fi
 
 demo: $(VENV)/.native ## Score the held-out human captions of COCO val2014 and write an HTML report
 	@$(BIN)/capeval demo --output demo
@@ -39,15 +45,20 @@ lint: $(VENV)/.native ## Format, lints and types
 test-rust: ## The tests of the Rust crates
 	cargo test --workspace --exclude capeval-python --quiet
 
-test-python: $(VENV)/.native ## The tests of the Python package, the command line, the server and the documents
+test-python: $(VENV)/.native $(VENV)/.spice ## The tests of the Python package, the command line, the server and the documents
 	@sh scripts/install_packages.sh
 	$(BIN)/pytest -m "not conformance" -n auto --maxprocesses 4 --dist loadfile
 
-conformance: $(VENV)/.native ## Compare all of the real data with the reference, and try many examples
+conformance: $(VENV)/.native $(VENV)/.spice ## Compare all of the real data with the reference, and try many examples
 	$(BIN)/pytest -m conformance
 	$(BIN)/pytest tests/properties --hypothesis-profile=thorough
 
-bench: $(VENV)/.native ## Time capeval and the reference side by side, in one run
+CAPTIONS := 2000
+SEED := 1
+conformance-spice: $(VENV)/.spice ## Compare SPICE's every stage with Java on CAPTIONS new captions made with SEED
+	$(BIN)/python -m tests.conformance.spice.compare --captions $(CAPTIONS) --seed $(SEED)
+
+bench: $(VENV)/.native $(VENV)/.spice ## Time capeval and the reference side by side, in one run
 	$(BIN)/python -m benchmarks
 
 bench-kernels: ## Time the Rust kernels with Criterion
@@ -62,6 +73,9 @@ docs: $(VENV)/.native ## Build the documents into site/
 
 wheel: $(VENV)/.native ## Build one wheel for Python 3.11 and newer into dist/
 	$(BIN)/maturin build --release --out dist
+
+spice-wheel: $(VENV)/.spice ## Build capeval-spice-model, a wheel with SPICE's model under its own licences, into dist/
+	$(BIN)/python scripts/spice_wheel.py --output dist
 
 clean: ## Remove what the recipes made
 	rm -rf $(VENV) target dist site demo demo-server src/capeval/_native*.so

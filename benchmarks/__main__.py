@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import random
 import subprocess
 import tempfile
 from datetime import UTC, datetime
@@ -11,14 +13,16 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.measure import Run, alternating, machine, megabytes, python, run, seconds, table
-from capeval import Tokenizer
+from capeval import Tokenizer, tokenize
 from capeval.benchmarks import coco
 from capeval.formats import write_candidates, write_references
 from capeval.resources.meteor import compiled_tables
 from capeval.sampling import hold_out
 from capeval.tokenization import TokenizedReferences
+from tests.conformance.spice import java
 
 HERE = Path(__file__).parent
+SPICE_CAPTIONS = 3000
 FOUR = ("BLEU", "ROUGE-L", "CIDEr-D")
 FIVE = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
 
@@ -29,6 +33,7 @@ def main() -> None:
         "whole": whole,
         "five": five,
         "meteor": meteor,
+        "spice": spice,
         "start": start,
         "minibatch": minibatch,
         "growth": growth,
@@ -126,6 +131,36 @@ def meteor(folder: Path, rounds: int) -> str:
         f"with a peak of {megabytes(runs['tables']):.0f} MB",
     ]
     return "\n\n".join([table(["METEOR on val2014", "seconds", "times as fast"], rows), *notes])
+
+
+def spice(folder: Path, rounds: int) -> str:
+    """SPICE and the Java program, both warm and on all cores: distinct captions from text to tuples."""
+    rng, captions = random.Random(0), coco.captions("val2014")
+    texts = sorted({" ".join(tokens) for tokens in tokenize([captions[image][0] for image in captions])})
+    source, classes = folder / "captions.jsonl", folder / "classes"
+    classes.mkdir()
+    java.write_lines(source, rng.sample(texts, SPICE_CAPTIONS))
+    cores = len(os.sched_getaffinity(0))
+    # Its first round is not counted: Java compiles while it runs.
+    theirs = java.command(classes, "time", str(source), "2", processors=cores)
+    runs = alternating(
+        {"Java": theirs, "capeval": python("-m", "benchmarks.spice", str(source), "3")}, max(1, rounds // 2)
+    )
+    slow = median(float(one.output.split()[-1]) for one in runs["Java"])
+    ours = [json.loads(one.output) for one in runs["capeval"]]
+    fast = median(time for one in ours for time in one["parsing"][1:])
+    rows = [
+        [name, f"{time:.2f}", f"{SPICE_CAPTIONS / time:,.0f}", f"{slow / time:.1f}", f"{memory:.0f}"]
+        for name, time, memory in (
+            ("Java SPICE 1.0", slow, megabytes(runs["Java"])),
+            ("capeval", fast, max(one["peak"] for one in ours)),
+        )
+    ]
+    header = [f"{SPICE_CAPTIONS:,} captions to tuples", "seconds", "captions a second", "times as fast", "MB"]
+    empty, warm = (median(one[store] for one in ours) for store in ("empty", "warm"))
+    images = f"{ours[0]['images']} images of val2014"
+    note = f"{images}: {empty:.2f} s with an empty store, {warm:.2f} s with a warm one"
+    return f"{table(header, rows)}\n\n{note}"
 
 
 def _write_lines(path: str, rows: list[tuple[int, str]]) -> None:

@@ -18,6 +18,9 @@ command -v cc >/dev/null || missing "a C linker, cc (Debian: apt-get install gcc
 command -v java >/dev/null ||
     echo "capeval: note: no java here: comparisons with the reference's Java tools will be left out" >&2
 
+command -v mvn >/dev/null ||
+    echo "capeval: note: no mvn here: SPICE's model can't be fetched, and its tests may be left out" >&2
+
 echo "Installing dependencies into $venv"
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet --constraint constraints.txt maturin numpy

@@ -41,7 +41,9 @@ def files(tmp_path: Path) -> Path:
 @pytest.fixture
 def nothing_made(tmp_path: Path) -> dict[str, str]:
     """An environment whose cache folder is empty."""
-    return {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    del environment[STORE]
+    return environment
 
 
 def test_without_the_model_every_command_says_in_one_line_what_to_run(

@@ -26,12 +26,21 @@ def _long(seed: int, length: int, vocabulary: tuple[str, ...]) -> str:
     return " ".join(random.Random(seed).choices(vocabulary, k=length))
 
 
+def _cut(text: str, words: int) -> str:
+    return " ".join(text.split(" ")[:words])
+
+
 @dataclass(frozen=True)
 class Corpus:
     """References and one candidate for each image."""
 
     references: list[list[str]]
     candidates: list[str]
+
+    def of_words(self, most: int) -> "Corpus":
+        """The same with at most so many words of each caption."""
+        references = [[_cut(text, most) for text in group] for group in self.references]
+        return Corpus(references, [_cut(text, most) for text in self.candidates])
 
 
 @st.composite

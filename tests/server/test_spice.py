@@ -92,9 +92,10 @@ def test_work_that_tells_how_far_it_is_has_more_time(tmp_path: Path, monkeypatch
                 report_progress("Parsing captions", done, 3)
             return {"scores": []}, {}
 
+    monkeypatch.setattr(child, "_limit_memory", lambda _: None)
     candidates = tmp_path / "candidates.json"
     candidates.write_text('[{"image_id": 1, "caption": "a dog"}]')
     job = {"candidates": str(candidates), "folder": str(tmp_path), "metrics": ["SPICE"]}
-    job |= {"subsets": {}, "images": None}  # type: ignore[dict-item]
+    job |= {"subsets": {}, "images": None, "memory": 0}  # type: ignore[dict-item]
     child._do(job, Scoring(), lambda **content: answers.append(content))  # type: ignore[arg-type]
     assert [next(iter(answer)) for answer in answers] == ["started"] * 4 + ["finished"]

@@ -162,7 +162,8 @@ impl SpiceReferences {
             Some(*end)
         }));
         let parses: Vec<Vec<u8>> = parses.into_iter().flatten().collect();
-        let graphs = detached(py, || graphs(&model, &parses, &starts))?.map_err(|error| damaged(py, &error))?;
+        let graphs =
+            detached(py, || graphs(&model, &parses, &starts))?.map_err(|error| damaged(py, &error))?;
         Ok(Self { model, graphs })
     }
 

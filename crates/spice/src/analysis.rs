@@ -79,8 +79,7 @@ thread_local! {
 
 fn tokenize(caption: &str) -> Vec<String> {
     TOKENIZER.with_borrow_mut(|tokenizer| {
-        let tokenizer =
-            tokenizer.get_or_insert_with(|| Box::new(Tokenizer::with_release(Release::V3_6_0)));
+        let tokenizer = tokenizer.get_or_insert_with(|| Box::new(Tokenizer::with_release(Release::V3_6_0)));
         let mut tokens = Vec::new();
         tokenizer.tokenize_into(caption, &TOKENS, |token| tokens.push(token.to_owned()));
         tokens
@@ -232,7 +231,8 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
         let model = self.model;
         let lemma = |word: &str, tag: &str| model.lemmatizer.lemma(word, tag);
         let number = parsed.number as u32;
-        let edges = model.converter.convert(&mut tree, &mut self.labels, number, &lemma, &mut self.scratch)?;
+        let edges =
+            model.converter.convert(&mut tree, &mut self.labels, number, &lemma, &mut self.scratch)?;
         let names = model.converter.relations();
         Ok(edges.iter().map(|edge| (names.name(edge.relation), edge.governor, edge.dependent)).collect())
     }
@@ -296,8 +296,8 @@ fn edges(graph: &Graph) -> Vec<NamedEdge> {
         words.then_with(|| graph.name(one.relation).cmp(graph.name(other.relation)))
     });
     let roots = roots.into_iter().map(|root| ("root".to_owned(), (0, 0), node(root)));
-    let edges = edges.into_iter().map(|edge| {
-        (graph.name(edge.relation).to_owned(), node(edge.governor), node(edge.dependent))
-    });
+    let edges = edges
+        .into_iter()
+        .map(|edge| (graph.name(edge.relation).to_owned(), node(edge.governor), node(edge.dependent)));
     roots.chain(edges).collect()
 }

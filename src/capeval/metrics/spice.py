@@ -242,7 +242,9 @@ def parsed(
         ResourceError: The store is damaged or can't be written.
     """
     different = list(dict.fromkeys(texts))
-    parses = {} if store is None else store.read(model.fingerprint, different)
+    # With the limit, so that what is kept never hides that a sentence is longer.
+    key = f"{model.fingerprint} {longest}"
+    parses = {} if store is None else store.read(key, different)
     # Sentences of one length are parsed side by side.
     missing = sorted((text for text in different if text not in parses), key=lambda text: text.count(" "))
     done = 0
@@ -251,7 +253,7 @@ def parsed(
         with _naming_long_sentences(chunk, longest):
             new = dict(zip(chunk, model.parse(chunk, longest), strict=True))
         if store is not None:
-            store.write(model.fingerprint, new)
+            store.write(key, new)
         parses |= new
         done += len(chunk)
     if missing:

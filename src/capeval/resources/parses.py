@@ -64,7 +64,7 @@ class ParseStore:
         """The parses that the store has of some captions.
 
         Args:
-            model: The fingerprint of the model that parsed them.
+            model: What the parses depend on: the fingerprint of the model, and the limit of sentences.
             texts: The captions.
 
         Raises:
@@ -88,7 +88,7 @@ class ParseStore:
         """Adds parses: all of them or, when that fails, none.
 
         Args:
-            model: The fingerprint of the model that parsed them.
+            model: What the parses depend on: the fingerprint of the model, and the limit of sentences.
             parses: Captions and their parses.
 
         Raises:

@@ -1,0 +1,53 @@
+"""Times SPICE on captions, in one process: from text to tuples, or with a store; prints JSON.
+
+`python -m benchmarks.spice CAPTIONS ROUNDS`: the file has a caption a line, as a JSON string.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from capeval import Spice
+from capeval.benchmarks import coco
+from capeval.resources.parses import ParseStore
+from capeval.resources.spice import spice_model
+from capeval.sampling import hold_out
+from capeval.types import Candidates, References
+
+LONGEST, IMAGES = 120, 500
+
+
+def main() -> None:
+    """Times parsing, then scoring with an empty and with a warm store."""
+    path, rounds = sys.argv[1], int(sys.argv[2])
+    captions = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    model = spice_model()
+    parsing = [_seconds(lambda: model.parse(captions, LONGEST)) for _ in range(rounds)]
+    with tempfile.TemporaryDirectory() as folder:
+        spice = Spice(store=ParseStore(Path(folder) / "parses.sqlite"))
+        references, candidates = _part()
+        empty, warm = (_seconds(lambda: spice.prepare(references).score(candidates)) for _ in range(2))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"parsing": parsing, "empty": empty, "warm": warm, "images": IMAGES, "peak": peak}))
+
+
+def _part() -> tuple[References, Candidates]:
+    captions = coco.captions("val2014")
+    images = list(captions)[:IMAGES]
+    return hold_out(References({image: captions[image] for image in images}), seed=0)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""Builds the wheel `capeval-spice-model`: SPICE's compiled model with the licences that it is under."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import capeval
+from capeval._native import SpiceModel
+from capeval.resources.installed import installed_file
+from capeval.resources.spice import compiled_model
+
+PROJECT = Path(__file__).parent / "spice_model"
+METEOR, WORDNET_LICENCE = "meteor/meteor-1.5.jar", "synonym/COPYING.WORDNET"
+
+
+def build(output: Path) -> Path:
+    """Builds the wheel into a folder; its path."""
+    with tempfile.TemporaryDirectory() as name:
+        project = Path(name) / "project"
+        shutil.copytree(PROJECT, project)
+        _add_model(project)
+        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(output)]
+        subprocess.run([*command, str(project)], check=True)  # noqa: S603
+    return max(output.glob("capeval_spice_model-*.whl"), key=lambda wheel: wheel.stat().st_mtime)
+
+
+def _add_model(project: Path) -> None:
+    package = project / "capeval_spice_model"
+    model = compiled_model(folder=package)
+    for beside in {*package.glob(f"{model.stem}.*")} - {model}:
+        beside.unlink()
+    meteor = installed_file(METEOR, "WordNet's licence and synonyms")
+    with zipfile.ZipFile(meteor) as jar:
+        (project / "COPYING.WORDNET").write_bytes(jar.read(WORDNET_LICENCE))
+    made_of = {
+        "capeval": capeval.__version__,
+        "fingerprint": SpiceModel.open(model).fingerprint,
+        "sha256": {path.name: _sha256(path) for path in (model, meteor)},
+    }
+    (package / "made_of.json").write_text(json.dumps(made_of, indent=2) + "\n", encoding="utf-8")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def main() -> None:
+    """Builds, and prints where the wheel is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path("dist"))
+    print(build(parser.parse_args().output))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""What SPICE's score depends on besides the captions: the order of references, as it is merged one by one."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+import capeval
+from capeval import Spice
+from capeval.errors import CaptionError
+from tests.conformance.spice.test_spice import TOKENS, shared_file
+from tests.spice_model import NEEDS_MODEL
+
+pytestmark = NEEDS_MODEL
+
+# Of these 948 images; pinned, so that the page of the metric stays true.
+IMAGES, CHANGED = 948, 5
+
+
+@pytest.mark.conformance
+def test_the_order_of_references_matters_to_few_images() -> None:
+    with gzip.open(shared_file("scores_dev.json.gz"), "rt", encoding="utf-8") as file:
+        images = json.load(file)["human"]["images"]
+    candidates = {each["id"]: each["test"] for each in images}
+    before, after = (
+        Spice().prepare(references, tokenizer=TOKENS).score(candidates)
+        for references in (
+            {each["id"]: each["refs"] for each in images},
+            {each["id"]: each["refs"][::-1] for each in images},
+        )
+    )
+    changed = (before.statistics != after.statistics).any(axis=1)
+    assert (len(images), int(changed.sum())) == (IMAGES, CHANGED)
+    assert after.corpus["SPICE"] == pytest.approx(before.corpus["SPICE"], abs=1e-4)
+
+
+def test_a_category_without_tuples_has_no_score() -> None:
+    spice = Spice(categories=("All", "Color", "Count"))
+    references = {1: ["a red car"], 2: ["two cars"], 3: [""]}
+    scores = spice.prepare(references, tokenizer=TOKENS).score({1: "a red car", 2: "a car", 3: ""})
+    np.testing.assert_array_equal(scores.per_image["SPICE"], [1, 2 / 3, 0])
+    np.testing.assert_array_equal(scores.per_image["SPICE-Color"], [1, np.nan, np.nan])
+    np.testing.assert_array_equal(scores.per_image["SPICE-Count"], [np.nan, 0, np.nan])
+    # A corpus score is the mean over the images that have one.
+    assert list(scores.corpus.values()) == pytest.approx([5 / 9, 1, 0])
+
+
+@pytest.mark.parametrize("text", ["dog " * 121, "dog " * 100_000], ids=["121 words", "100,000 words"])
+def test_a_sentence_that_is_too_long_is_refused(text: str) -> None:
+    words = len(text.split())
+    with pytest.raises(CaptionError, match=rf"up to 120 tokens \(got one of {words} in the caption 'dog dog"):
+        capeval.evaluate({1: ["a dog"]}, {1: text}, ["SPICE"])
+
+
+def test_a_caption_may_have_any_number_of_sentences() -> None:
+    text = "a dog runs . " * 400
+    scores = Spice(text="raw").prepare({1: ["a dog runs"]}).score({1: text})
+    assert scores.corpus == {"SPICE": 1.0}
+
+
+def test_a_lone_surrogate_is_refused() -> None:
+    for options in ("tokens", "raw"):
+        with pytest.raises(CaptionError, match="a lone surrogate"):
+            Spice(text=options).prepare({1: ["a dog"]}).score({1: "a dog\ud800"})
