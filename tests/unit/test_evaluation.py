@@ -153,13 +153,13 @@ def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:
     made = report()
     broken = Report(
         image_ids=made.image_ids,
-        corpus={"ROUGE-L": float("nan")},
+        corpus={"a lone surrogate, \ud800": 0.5},
         per_image={},
         subsets={},
         signatures={},
         scores=(),
     )
-    with pytest.raises(ValueError, match="JSON"):
+    with pytest.raises(UnicodeEncodeError, match="surrogates"):
         broken.save(path)
     assert path.read_text() == "before"
     with pytest.raises(FileNotFoundError):
