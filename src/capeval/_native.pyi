@@ -410,10 +410,12 @@ class SpiceReferences:
             ResourceError: A parse is damaged.
         """
 
-    def counts(self, images: NDArray[np.int64], parses: list[bytes]) -> NDArray[np.float64]:
-        """Counts of shape (captions, categories, 3): tuples of the candidate, of the references, and matched.
+    def statistics(self, images: NDArray[np.int64], parses: list[bytes]) -> NDArray[np.float64]:
+        """Statistics of shape (captions, categories, 7).
 
-        Categories are all tuples, objects, attributes, relations, colours, sizes, numbers.
+        They are tuples of the candidate, of the references, and matched; F, precision and recall; and 1, or
+        four times 0 where the references have no tuple of the category. Categories are all tuples, objects,
+        attributes, relations, colours, sizes, numbers.
 
         Raises:
             ResourceError: A parse is damaged.

@@ -85,11 +85,6 @@ impl Converter {
         &self.relations
     }
 
-    /// The head finder.
-    pub fn head_finder(&self) -> &HeadFinder {
-        &self.heads
-    }
-
     /// The basic dependencies of a tree, which is rewritten: the root first, then by dependent.
     ///
     /// `lemma` gives the lemma of a word with a tag; it is needed only for some questions. `sentence` is

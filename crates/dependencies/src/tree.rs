@@ -303,13 +303,6 @@ impl Tree {
         self.insert(parent, Some(sister), node);
     }
 
-    /// Moves a node to the right of `sister`, which must have a parent.
-    pub fn insert_after(&mut self, sister: NodeId, node: NodeId) {
-        let parent = self.parent(sister).expect("a sister has a parent");
-        self.detach(node);
-        self.insert(parent, self.next_sibling(sister), node);
-    }
-
     /// Moves a node below `parent`, to the left of `next` or to the end.
     pub fn insert(&mut self, parent: NodeId, next: Option<NodeId>, node: NodeId) {
         debug_assert_ne!(next, Some(node));
@@ -492,7 +485,7 @@ mod tests {
         let [a, b, c, d, e] = ["A", "B", "C", "D", "E"].map(|l| node(&tree, &mut labels, l));
         tree.insert_before(b, e);
         assert_eq!(tree.to_text(&labels), "(S (A a) (E e) (B b) (C (D d)))");
-        tree.insert_after(d, a);
+        tree.append(c, a);
         assert_eq!(tree.to_text(&labels), "(S (E e) (B b) (C (D d) (A a)))");
         tree.excise(c);
         assert_eq!(tree.to_text(&labels), "(S (E e) (B b) (D d) (A a))");

@@ -25,5 +25,5 @@ pub use compile::{Compiled, KIND, compile};
 pub use error::{ModelError, ParseError};
 pub use model::Model;
 pub use parser::{DEFAULT_LIMIT, Parser, Progress};
-pub use source::{BinaryRule, Count, MODEL_ENTRY, MODEL_ENTRY_SHA256, MODELS_JAR_SHA256, Source, UnaryRule};
+pub use source::{BinaryRule, Count, MODEL_ENTRY, MODEL_ENTRY_SHA256, Source, UnaryRule};
 pub use tree::{Node, Parse};

@@ -11,10 +11,7 @@ use crate::unaries;
 
 /// The entry of CoreNLP's models jar that holds the English grammar.
 pub const MODEL_ENTRY: &str = "edu/stanford/nlp/models/lexparser/englishPCFG.ser.gz";
-/// The SHA-256 of the models jar of CoreNLP 3.6.0. Only the entry's is checked when a jar is read,
-/// since the jar has 378 MB and the entry 2 MB.
-pub const MODELS_JAR_SHA256: &str = "d285157bd7887ee3018094b5dbae092e49088b023361ccdb550ee1daf9b2c9bd";
-/// The SHA-256 of [`MODEL_ENTRY`] in CoreNLP 3.6.0.
+/// The SHA-256 of [`MODEL_ENTRY`] in CoreNLP 3.6.0. The jar around it has 378 MB and is not checked.
 pub const MODEL_ENTRY_SHA256: &str = "ed674cce7311f76c018806e61cdb045e219258ee30014da4e3e686b9230ebea9";
 /// Both are checked before anything is unpacked, so these sizes are known.
 const ENTRY_SIZE: u64 = 1_883_795;

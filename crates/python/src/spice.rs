@@ -167,8 +167,8 @@ impl SpiceReferences {
         Ok(Self { model, graphs })
     }
 
-    /// How many tuples a candidate of each image has, how many its references have, and how many match.
-    fn counts<'py>(
+    /// The statistics of candidates: rows of numbers for each category.
+    fn statistics<'py>(
         &self,
         py: Python<'py>,
         images: PyReadonlyArray1<'py, i64>,
@@ -184,10 +184,10 @@ impl SpiceReferences {
             let candidates = graphs(&self.model, &parses, &starts)?;
             let pairs = candidates.par_iter().zip(images);
             let rows = pairs.map(|(graph, &image)| compare(graph, &self.graphs[image as usize]).row());
-            Ok::<_, Damaged>(rows.flat_map_iter(|row| row.map(f64::from)).collect::<Vec<f64>>())
+            Ok::<_, Damaged>(rows.flat_map_iter(|row| row).collect::<Vec<f64>>())
         })?;
         let values = values.map_err(|error| damaged(py, &error))?;
-        values.into_pyarray(py).reshape([images.len(), Category::LIST.len(), 3])
+        values.into_pyarray(py).reshape([images.len(), Category::LIST.len(), Comparison::COLUMNS])
     }
 
     /// The scene graphs of a candidate of an image and of its references.

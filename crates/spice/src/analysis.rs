@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::ops::{ControlFlow, Range};
 
 use capeval_dependencies::processed::{BasicDependency, Graph, Sentence, process};
-use capeval_dependencies::{ConversionError, ConverterScratch, Label, Labels, Tree};
+use capeval_dependencies::{ConversionError, ConverterScratch, Label, Labels, Tree, TreeError};
 use capeval_parser::{Parse, ParseError, Parser};
 use capeval_ptb::{Options, Punctuation, Release, Tokenizer};
 use rayon::prelude::*;
 
-use crate::{Model, ParsedSentence, ReadError, Tuple, rewrite, tuples};
+use crate::{Model, ParsedSentence, ReadError, Tuple, read_tuples, rewrite};
 
 /// What the reference's tokenizer does before it parses.
 const TOKENS: Options = Options { lowercase: false, punctuation: Punctuation::Keep };
@@ -32,6 +32,9 @@ pub enum AnalysisError {
     /// The model is damaged.
     #[error(transparent)]
     Parse(#[from] ParseError),
+    /// A parse is no tree of its words.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
     /// The rules don't fit a tree.
     #[error(transparent)]
     Conversion(#[from] ConversionError),
@@ -196,16 +199,19 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
 
     fn tuples(&mut self, parsed: &Parsed<'_>) -> Result<Vec<Tuple>, AnalysisError> {
         let basic = self.basic(parsed)?;
-        let mut graph = self.processed(parsed, &basic)?;
-        Ok(self.finish(parsed, &mut graph))
+        let lemmas: Vec<&str> = parsed.lemmas.iter().map(String::as_str).collect();
+        let sentence = ParsedSentence { sentence: parsed.sentence(), lemmas: &lemmas };
+        Ok(read_tuples(&sentence, &dependencies(&basic), &self.model.lists)?)
     }
 
     fn stages(&mut self, parsed: &Parsed<'_>) -> Result<Stages, AnalysisError> {
         let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
         let basic = self.basic(parsed)?;
-        let mut graph = self.processed(parsed, &basic)?;
+        let (sentence, lists) = (parsed.sentence(), &self.model.lists);
+        let graph = process(&sentence, &dependencies(&basic), &lists.prepositions);
+        let mut graph = graph.map_err(ReadError::from)?;
         let processed = edges(&graph);
-        self.finish(parsed, &mut graph);
+        rewrite(&mut graph, &sentence, lists);
         let basic = basic.iter().map(|&(relation, governor, dependent)| {
             (relation.to_owned(), (governor as usize, 0), (dependent as usize, 0))
         });
@@ -227,7 +233,7 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
             self.labels.forget();
             self.scratch.forget();
         }
-        let mut tree = self.tree(parsed);
+        let mut tree = self.tree(parsed)?;
         let model = self.model;
         let lemma = |word: &str, tag: &str| model.lemmatizer.lemma(word, tag);
         let number = parsed.number as u32;
@@ -237,44 +243,13 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
         Ok(edges.iter().map(|edge| (names.name(edge.relation), edge.governor, edge.dependent)).collect())
     }
 
-    fn tree(&mut self, parsed: &Parsed<'_>) -> Tree {
-        let nodes = &parsed.parse.nodes;
-        let mut tree = Tree::new(self.grammar_labels[usize::from(nodes[0].label)]);
-        let mut open = vec![(tree.root(), nodes[0].size as usize)];
-        let mut token = 0;
-        for (place, node) in nodes.iter().enumerate().skip(1) {
-            while open.last().is_some_and(|&(_, end)| end <= place) {
-                open.pop();
-            }
-            let made = tree.create(self.grammar_labels[usize::from(node.label)]);
-            if let Some(&(parent, _)) = open.last() {
-                tree.append(parent, made);
-            }
-            open.push((made, place + node.size as usize));
-            if node.size == 1 {
-                let word = self.labels.intern(parsed.words[token]);
-                token += 1;
-                let leaf = tree.create_leaf(word, token as u32);
-                tree.append(made, leaf);
-            }
-        }
-        tree
-    }
-
-    fn processed(&self, parsed: &Parsed<'_>, basic: &[(&str, u32, u32)]) -> Result<Graph, AnalysisError> {
-        let basic = basic.iter().map(|&(relation, governor, dependent)| {
-            let (governor, dependent) = (governor as usize, dependent as usize);
-            BasicDependency { relation, governor, dependent }
-        });
-        let basic: Vec<BasicDependency<'_>> = basic.collect();
-        let processed = process(&parsed.sentence(), &basic, &self.model.lists.prepositions);
-        Ok(processed.map_err(ReadError::from)?)
-    }
-
-    fn finish(&self, parsed: &Parsed<'_>, graph: &mut Graph) -> Vec<Tuple> {
-        rewrite(graph, &parsed.sentence(), &self.model.lists);
-        let lemmas: Vec<&str> = parsed.lemmas.iter().map(String::as_str).collect();
-        tuples(graph, &ParsedSentence { sentence: parsed.sentence(), lemmas: &lemmas })
+    fn tree(&mut self, parsed: &Parsed<'_>) -> Result<Tree, TreeError> {
+        let labels = &self.grammar_labels;
+        let nodes = parsed.parse.nodes.iter();
+        let nodes: Vec<(Label, usize)> =
+            nodes.map(|node| (labels[usize::from(node.label)], node.size as usize)).collect();
+        let words: Vec<Label> = parsed.words.iter().map(|word| self.labels.intern(word)).collect();
+        Tree::from_parse(&nodes, &words)
     }
 }
 
@@ -282,6 +257,14 @@ impl Parsed<'_> {
     fn sentence(&self) -> Sentence<'_> {
         Sentence { number: self.number, words: &self.words, tags: &self.tags }
     }
+}
+
+fn dependencies<'n>(basic: &[(&'n str, u32, u32)]) -> Vec<BasicDependency<'n>> {
+    let basic = basic.iter().map(|&(relation, governor, dependent)| {
+        let (governor, dependent) = (governor as usize, dependent as usize);
+        BasicDependency { relation, governor, dependent }
+    });
+    basic.collect()
 }
 
 /// Roots first, then edges by dependent, governor and relation.

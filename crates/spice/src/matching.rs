@@ -152,13 +152,22 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The counts as one row: candidate's, references' and matched tuples of each category. The
-    /// scores of an image follow from its row; a corpus score is the mean over images.
+    /// How many numbers of a row belong to each category.
+    pub const COLUMNS: usize = 7;
+
+    /// The numbers of an image that add up to those of a corpus. For each category: the tuples of the
+    /// candidate, of the references, and matched; F, precision and recall; and 1, or four times 0 where
+    /// the scores are not a number. The mean score of a corpus is the sum of scores over that of the last.
     #[must_use]
-    pub fn row(&self) -> [u32; 21] {
-        let mut row = [0; 21];
-        for (cells, counts) in row.chunks_exact_mut(3).zip(self.counts) {
-            cells.copy_from_slice(&[counts.candidate, counts.references, counts.matched]);
+    pub fn row(&self) -> [f64; Category::LIST.len() * Self::COLUMNS] {
+        let mut row = [0.0; Category::LIST.len() * Self::COLUMNS];
+        let categories = self.counts.iter().zip(Category::LIST);
+        for (cells, (counts, category)) in row.chunks_exact_mut(Self::COLUMNS).zip(categories) {
+            cells[..3].copy_from_slice(&[counts.candidate, counts.references, counts.matched].map(f64::from));
+            let scores = counts.scores(category);
+            if !scores.f.is_nan() {
+                cells[3..].copy_from_slice(&[scores.f, scores.precision, scores.recall, 1.0]);
+            }
         }
         row
     }

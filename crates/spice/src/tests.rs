@@ -227,10 +227,20 @@ fn tuples_match_part_by_part() {
 }
 
 #[test]
-fn a_row_has_three_counts_a_category() {
+fn a_row_has_counts_and_scores_a_category() {
     let row = compared(&["dog, red"], &["hound, red", "man"]).row();
-    assert_eq!(row[..6], [2, 3, 2, 1, 2, 1]);
-    assert_eq!(row[12..15], [1, 1, 1]);
+    assert_eq!(row[..7], [2.0, 3.0, 2.0, 0.8, 1.0, 2.0 / 3.0, 1.0]);
+    assert_eq!(row[7..10], [1.0, 2.0, 1.0]);
+    assert_eq!(row[28..35], [1.0; 7]);
+    // Neither has a size, of which there is no score.
+    assert_eq!(row[35..42], [0.0; 7]);
+}
+
+#[test]
+fn without_tuples_of_the_references_the_score_is_0_and_counts() {
+    let row = compared(&["dog, red"], &[]).row();
+    assert_eq!(row[..7], [2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(row[28..35], [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from capeval import _native
-from capeval.checks import checked_choice, checked_integer
+from capeval.checks import checked_choice, checked_different, checked_integer
 from capeval.errors import CaptionError, OptionError
 from capeval.messages import shortened
 from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Reads, Resource
@@ -51,9 +52,10 @@ Text = Literal["tokens", "raw"]
 # How many captions are parsed between two reports of progress, each of which the store keeps.
 _CHUNK = 2048
 _LONGEST, _LONGEST_ALLOWED = 120, 400
-_COUNTS = 3
-# The parses of captions, for as long as the captions are there.
-_PARSES: WeakKeyDictionary[TokenizedReferences | TokenizedCandidates, dict[str, bytes]] = WeakKeyDictionary()
+_COLUMNS = ("candidate tuples", "reference tuples", "matched", *MEASURES, "images")
+# The parses of captions by the limit of a sentence, for as long as the captions are there.
+_PARSES: WeakKeyDictionary[TokenizedReferences | TokenizedCandidates, dict[int, dict[str, bytes]]]
+_PARSES = WeakKeyDictionary()
 _MODEL = Resource(
     name="SPICE's model",
     prepare=lambda _: spice_model(),
@@ -112,14 +114,9 @@ class Spice(Metric):
     store: ParseStore | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
 
     def __post_init__(self) -> None:
-        for name, chosen, choices in (
-            ("categories", self.categories, CATEGORIES),
-            ("measures", self.measures, MEASURES),
-        ):
-            if not isinstance(chosen, tuple) or not chosen or len({*chosen}) < len(chosen):
-                raise OptionError(f"{name!r} must be a tuple of different names (got {chosen!r})")
-            for each in chosen:
-                checked_choice(name, each, choices)
+        for name, choices in (("categories", CATEGORIES), ("measures", MEASURES)):
+            check = partial(checked_choice, name, choices=choices)
+            checked_different(name, getattr(self, name), "names", check)
         checked_choice("text", self.text, get_args(Text))
         checked_integer("longest", self.longest, 1, _LONGEST_ALLOWED)
         if self.store is not None and not isinstance(self.store, ParseStore):
@@ -137,8 +134,7 @@ class Spice(Metric):
     @property
     def statistics(self) -> tuple[str, ...]:
         """Of each category: counts of tuples, the measures of the image, and 1 if it has them."""
-        columns = ("candidate tuples", "reference tuples", "matched", *MEASURES, "images")
-        return tuple(f"{category} {column}" for category in self.categories for column in columns)
+        return tuple(f"{category} {column}" for category in self.categories for column in _COLUMNS)
 
     @property
     def reads(self) -> Reads:
@@ -169,8 +165,8 @@ class Spice(Metric):
         def statistics(candidates: TokenizedCandidates) -> FloatArray:
             texts = candidates.texts() if self.text == "tokens" else candidates.captions()
             parses = self._parses(candidates, texts, known)
-            counts = prepared.counts(candidates.positions, [parses[text] for text in texts])
-            return self._rows(counts)
+            rows = prepared.statistics(candidates.positions, [parses[text] for text in texts])
+            return rows[:, self._places].reshape(len(rows), -1)
 
         return statistics
 
@@ -180,24 +176,16 @@ class Spice(Metric):
         Of all tuples, every image counts, as in pycocoevalcap. Of a category, the images count whose
         references have tuples of it, as in the reference's own report.
         """
-        width = _COUNTS + len(MEASURES) + 1
-        columns = [_COUNTS + MEASURES.index(measure) for measure in self.measures]
-        by_category = statistics.reshape(*statistics.shape[:-1], len(self.categories), width)
+        measures = [_COLUMNS.index(measure) for measure in self.measures]
+        by_category = statistics.reshape(*statistics.shape[:-1], len(self.categories), len(_COLUMNS))
         with np.errstate(invalid="ignore"):
-            scores: FloatArray = by_category[..., columns] / by_category[..., -1:]
+            scores: FloatArray = by_category[..., measures] / by_category[..., -1:]
         return scores.reshape(*statistics.shape[:-1], len(self.names))
 
-    def _rows(self, counts: FloatArray) -> FloatArray:
-        """Statistics from counts of candidate, reference and matched tuples, by caption and category."""
-        chosen = [CATEGORIES.index(category) for category in self.categories]
-        counts = counts[:, chosen]
-        ours, theirs, matched = (counts[..., place] for place in range(_COUNTS))
-        precision = _ratio(matched, ours, where=theirs > 0)
-        recall = _ratio(matched, theirs)
-        f = _ratio(2 * precision * recall, precision + recall)
-        images = np.where([category == "All" for category in self.categories], 1.0, theirs > 0)
-        rows: FloatArray = np.stack([ours, theirs, matched, f, precision, recall, images], axis=-1)
-        return rows.reshape(len(counts), -1)
+    @property
+    def _places(self) -> list[int]:
+        """Where its categories are among all."""
+        return [CATEGORIES.index(category) for category in self.categories]
 
     def _texts(self, references: TokenizedReferences) -> list[list[str]]:
         captions = references.references
@@ -212,7 +200,8 @@ class Spice(Metric):
         known: Mapping[str, bytes] = MappingProxyType({}),
     ) -> dict[str, bytes]:
         """The parse of each text, shared by all metrics that parse the same captions."""
-        parses = _PARSES.setdefault(captions, {})
+        # By the limit too, so that another metric's parse does not hide that a sentence is too long.
+        parses = _PARSES.setdefault(captions, {}).setdefault(self.longest, {})
         missing = [text for text in texts if text not in parses]
         parses |= {text: known[text] for text in missing if text in known}
         new = [text for text in missing if text not in parses]
@@ -320,12 +309,6 @@ def _naming_long_sentences(texts: Sequence[str], longest: int) -> Iterator[None]
 
 def _chunks(texts: list[str]) -> Iterator[list[str]]:
     return (texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK))
-
-
-def _ratio(above: FloatArray, below: FloatArray, where: Any = True) -> FloatArray:
-    """One number over another; 0 where that one is 0."""
-    ratio: FloatArray = np.divide(above, below, out=np.zeros_like(above), where=(below != 0) & where)
-    return ratio
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import capeval
-from capeval import Spice
+from capeval import References, Spice
 from capeval.errors import CaptionError
+from capeval.tokenization import TokenizedReferences
 from tests.conformance.spice.test_spice import TOKENS, shared_file
 from tests.spice_model import NEEDS_MODEL
 
@@ -53,6 +54,13 @@ def test_a_sentence_that_is_too_long_is_refused(text: str) -> None:
     words = len(text.split())
     with pytest.raises(CaptionError, match=rf"up to 120 tokens \(got one of {words} in the caption 'dog dog"):
         capeval.evaluate({1: ["a dog"]}, {1: text}, ["SPICE"])
+
+
+def test_another_metrics_parse_does_not_hide_that_a_sentence_is_too_long() -> None:
+    references = TokenizedReferences(References({1: ["a dog runs on the grass"]}))
+    Spice(longest=6).prepare(references)
+    with pytest.raises(CaptionError, match=r"up to 5 tokens \(got one of 6"):
+        Spice(longest=5).prepare(references)
 
 
 def test_a_caption_may_have_any_number_of_sentences() -> None:
