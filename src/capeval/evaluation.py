@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from math import isfinite
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -273,7 +273,7 @@ def _numbers(scores: Mapping[str, float]) -> dict[str, float | None]:
 
 def _number(score: float) -> float | None:
     # JSON has no NaN, which is the score of a category of tuples that no reference has.
-    return score if isfinite(score) else None
+    return None if isnan(score) else score
 
 
 def _plain(signature: Signature) -> dict[str, Any]:
