@@ -112,5 +112,5 @@ def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [0, -1, 10, True, "1", 2.0**30])
 def test_a_limit_that_is_none_is_refused(tmp_path: Path, limit: int) -> None:
-    with pytest.raises(OptionError, match="'limit' must be a number of bytes"):
+    with pytest.raises(OptionError, match="'limit' must be an integer of at least 1048576 "):
         ParseStore(tmp_path / "parses", limit=limit)

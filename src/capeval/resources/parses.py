@@ -12,13 +12,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from capeval.errors import OptionError, ResourceError
+from capeval.checks import checked_integer
+from capeval.errors import ResourceError
 
 __all__ = ["ParseStore"]
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS parses (key BLOB PRIMARY KEY, tuples BLOB NOT NULL, used INTEGER NOT NULL)"
 )
+# In one statement, so that another process that makes the store meanwhile is seen as a whole or not at all.
+_WHAT_IT_IS = """
+    SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
+        (SELECT count(*) FROM sqlite_master)
+"""
 # What tells a store of parses from any other SQLite file, and which form its rows have ("CEp" and a number).
 _APPLICATION, _VERSION = 0x43457001, 1
 _KEY_BYTES = 16
@@ -44,10 +50,8 @@ class ParseStore:
     """
 
     def __init__(self, path: str | Path, *, limit: int = 2**30) -> None:
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < _SMALLEST_LIMIT:
-            raise OptionError(f"'limit' must be a number of bytes from {_SMALLEST_LIMIT:,} (got {limit!r})")
         self.path = Path(path)
-        self.limit = limit
+        self.limit = checked_integer("limit", limit, _SMALLEST_LIMIT)
 
     def __repr__(self) -> str:
         return f"ParseStore({str(self.path)!r}, limit={self.limit})"
@@ -124,11 +128,9 @@ class ParseStore:
             raise self._unusable(error) from None
 
     def _check(self, database: sqlite3.Connection) -> None:
-        (application,) = database.execute("PRAGMA application_id").fetchone()
-        (version,) = database.execute("PRAGMA user_version").fetchone()
+        application, version, tables = database.execute(_WHAT_IT_IS).fetchone()
         if (application, version) == (_APPLICATION, _VERSION):
             return
-        (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if application != _APPLICATION and (application or version or tables):
             raise ResourceError(f"{self.path} must be a store of parses (got another SQLite file)")
         if application == _APPLICATION:
