@@ -42,8 +42,9 @@ lint: $(VENV)/.native ## Format, lints and types
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
+# The same examples in every run, as the tests of Python have them; `make conformance` tries new ones.
 test-rust: ## The tests of the Rust crates
-	cargo test --workspace --exclude capeval-python --quiet
+	PROPTEST_RNG_SEED=1 cargo test --workspace --exclude capeval-python --quiet
 
 test-python: $(VENV)/.native $(VENV)/.spice ## The tests of the Python package, the command line, the server and the documents
 	@sh scripts/install_packages.sh
@@ -52,6 +53,7 @@ test-python: $(VENV)/.native $(VENV)/.spice ## The tests of the Python package, 
 conformance: $(VENV)/.native $(VENV)/.spice ## Compare all of the real data with the reference, and try many examples
 	$(BIN)/pytest -m conformance
 	$(BIN)/pytest tests/properties --hypothesis-profile=thorough
+	PROPTEST_CASES=4096 cargo test --workspace --exclude capeval-python --release --quiet
 
 CAPTIONS := 2000
 SEED := 1
