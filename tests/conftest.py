@@ -23,6 +23,17 @@ settings.load_profile("capeval")
 
 # Variables that change what programs print, or where they look.
 FOREIGN = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PYTHONWARNINGS", "RAYON_NUM_THREADS")
+# Where to find a database server, and who asks another server.
+FOREIGN += (
+    "PGHOST",
+    "PGHOSTADDR",
+    "PGPORT",
+    "PGUSER",
+    "PGPASSWORD",
+    "PGSSLMODE",
+    "PGSERVICE",
+    "CAPEVAL_TOKEN",
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -486,11 +486,12 @@ def _everything(terminal: int) -> bytes:
 
 def test_progress_shows_on_a_terminal_alone(files: Path) -> None:
     code = (
-        "import sys, time; from capeval.cli.console import Steps\n"
+        "import sys, threading; from capeval.cli import console\n"
         "from capeval.progress import report_progress\n"
-        "with Steps(2) as steps:\n"
+        "console._SHOWN_AFTER = 0\n"
+        "with console.Steps(2) as steps:\n"
         "    steps.next('Reading [x]'); {0}; steps.next('Scoring')\n"
-        "    report_progress('Parsing [captions]', 0, 5000); time.sleep(0.1)\n"
+        "    report_progress('Parsing [captions]', 0, 5000)\n"
         "    report_progress('Parsing [captions]', 2500, 5000); {0}\n"
         "    report_progress('Parsing [captions]', 5000, 5000)\n"
     )
@@ -511,8 +512,8 @@ def test_progress_shows_on_a_terminal_alone(files: Path) -> None:
         _everything(ours)
     assert process.returncode == 0
     os.close(ours)
-    # Longer than until it shows on a terminal.
-    command = [sys.executable, "-c", code.format("time.sleep(1.5)")]
+    # Nothing runs that would show it later.
+    command = [sys.executable, "-c", code.format("assert threading.active_count() == 1")]
     silent = subprocess.run(command, capture_output=True, check=True)
     assert (silent.stdout, silent.stderr) == (b"", b"")
 

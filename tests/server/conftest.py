@@ -9,8 +9,15 @@ import pytest
 
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.organising.definition_files import import_challenge
+from tests.server.clock import Clock
 from tests.server.kit import Participant, Someone, write_challenge
 from tests.server.processes import Postgres, Server, running_postgres
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock that stands, by which the server in this process goes."""
+    return Clock(monkeypatch)
 
 
 @pytest.fixture

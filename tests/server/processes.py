@@ -24,6 +24,7 @@ import psycopg
 import pytest
 
 from capeval_server.examples import write_example
+from tests.server.clock import stopped_clock
 from tests.server.kit import METRICS, RESULTS, results
 from tests.waiting import PATIENCE, wait_until
 
@@ -54,6 +55,10 @@ for number in range(10):
     user = User.objects.create(username=f"user{number}")
     make_team(user, Challenge.objects.get())
     print(Token.issue(user.pk, "token", "submit"))
+"""
+LIMIT = """
+from capeval_server.challenges.models import Phase
+Phase.objects.update(quota_total=int(sys.argv[1]))
 """
 
 # What was prepared, by where its database is: in the data folder, or a PostgreSQL server.
@@ -106,6 +111,13 @@ class Server:
             limits=httpx.Limits(max_keepalive_connections=0),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
+
+    def stop_clock(self) -> None:
+        """Has the time stand in all processes from now on: what is counted within a minute stays counted."""
+        folder = self.folder / "clock"
+        folder.mkdir()
+        (folder / "sitecustomize.py").write_text(stopped_clock())
+        self.env["PYTHONPATH"] = f"{folder}{os.pathsep}{self.env['PYTHONPATH']}"
 
     # Commands
 
@@ -162,6 +174,10 @@ class Server:
         if self.database is not None:
             _execute(place, f'CREATE DATABASE {_TEMPLATE} TEMPLATE "{name}"')
         _PREPARED[place] = kept
+
+    def limit_in_all(self, most: int) -> None:
+        """Limits the submissions of each team in all: another day, which may begin any time, allows no more."""
+        self.python(LIMIT, str(most))
 
     def end_leases(self) -> int:
         """Ends the leases of jobs that score, as time would; says how many."""

@@ -4,8 +4,10 @@ import os
 import tempfile
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="capeval-server-tests-")
+# Settings of whoever starts the tests are not those of the tests.
+for _name in [name for name in os.environ if name.startswith("CAPEVAL_SERVER_")]:
+    del os.environ[_name]
 os.environ["CAPEVAL_SERVER_DATA"] = _FOLDER.name
-os.environ.pop("CAPEVAL_SERVER_DATABASE", None)
 os.environ["CAPEVAL_SERVER_UPLOAD_BYTES"] = "1000000"
 os.environ["CAPEVAL_SERVER_UNPACKED_BYTES"] = "2000000"
 os.environ["CAPEVAL_SERVER_BOOTSTRAP_SAMPLES"] = "100"

@@ -28,6 +28,7 @@ from capeval_server.accounts.users import make_user
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Membership, Team
+from tests.server.clock import Clock
 from tests.server.pages import check_page, check_policy
 from tests.server.processes import Server
 from tests.waiting import PATIENCE
@@ -44,7 +45,7 @@ SIGN_UP = {
 
 
 @pytest.fixture(autouse=True)
-def _fast_and_without_limits_of_others(settings: Settings) -> None:
+def _fast_and_without_limits_of_others(settings: Settings, clock: Clock) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     cache.clear()
 
@@ -305,6 +306,7 @@ def test_the_first_member_of_staff_is_made_by_a_command(fresh: Server) -> None:
 
 def test_servers_share_the_limits_which_forged_headers_do_not_evade(fresh: Server) -> None:
     _with_ann(fresh)
+    fresh.stop_clock()
     browsers = []
     for _ in range(2):
         fresh.start()
@@ -323,6 +325,7 @@ def test_servers_share_the_limits_which_forged_headers_do_not_evade(fresh: Serve
 def test_behind_a_proxy_the_address_is_what_the_proxy_says(fresh: Server) -> None:
     fresh.env["CAPEVAL_SERVER_HTTPS"] = "1"
     _with_ann(fresh)
+    fresh.stop_clock()
     fresh.start()
     host = f"127.0.0.1:{fresh.port}"
     browser = _Browser(fresh, {"X-Forwarded-Proto": "https", "Origin": f"https://{host}", "Host": host})

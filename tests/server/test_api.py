@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from capeval_server.submissions import lifecycle, recording, scoring_jobs
 from capeval_server.submissions.models import Submission, SubmissionFile
 from capeval_server.teams.models import Raise, Team
 from tests.server.boards import stand
+from tests.server.clock import Clock
 from tests.server.kit import CAPTIONS, METRICS, RESULTS, Participant, results
 
 pytestmark = pytest.mark.django_db
@@ -288,6 +289,20 @@ def test_phases_open_and_close(ann: Participant) -> None:
     assert (closed.status_code, closed.json()["detail"]) == (403, "phase 'open' is closed")
 
 
+def test_a_quota_of_a_day(ann: Participant, clock: Clock) -> None:
+    Phase.objects.update(quota_per_day=1)
+    clock.now = clock.midnight - timedelta(seconds=30)
+    midnight = clock.midnight
+    assert ann.submit().status_code == 201
+    answer = ann.submit()
+    assert answer.status_code == 429
+    assert datetime.fromisoformat(answer.json()["allowed_from"]) == midnight
+    assert answer.headers["Retry-After"] == "31"
+    clock.now = midnight
+    assert ann.submit().status_code == 201
+    assert ann.submit().status_code == 429
+
+
 def test_a_quota_in_all(ann: Participant) -> None:
     Phase.objects.update(quota_total=1)
     assert ann.submit().status_code == 201
@@ -304,6 +319,7 @@ def test_a_key_used_again(ann: Participant) -> None:
     assert ann.submit(results({**CAPTIONS, 1: "Another."}), key="k").status_code == 409
 
 
+@pytest.mark.usefixtures("clock")
 def test_joining_and_leaving(ann: Participant) -> None:
     team = "/api/challenges/small/team"
     bob, eve = Participant("bob"), Participant("eve")
@@ -346,6 +362,7 @@ def test_what_nobody_foresaw_is_tried_again_and_costs_nothing(
     assert "unforeseen" in Submission.objects.get(pk=submission).log
 
 
+@pytest.mark.usefixtures("clock")
 def test_withdrawing(ann: Participant) -> None:
     submission = str(ann.submitted().pk)
     worker.work_once()
@@ -369,6 +386,7 @@ def test_withdrawn_while_it_is_scored(ann: Participant) -> None:
     assert ann.read(f"/api/submissions/{submission}")["state"] == "withdrawn"
 
 
+@pytest.mark.usefixtures("clock")
 def test_a_team_with_more_quota(ann: Participant) -> None:
     Raise.objects.create(team=Team.objects.get(), phase=Phase.objects.get(), per_day=2)
     assert [ann.submit().status_code for _ in range(8)] == [201] * 7 + [429]

@@ -326,6 +326,7 @@ def test_jobs(phase: Phase) -> None:
     assert [(hour.hour, number) for hour, number in found.by_hour if number] == [(9, 1), (12, 4)]
 
 
+@pytest.mark.usefixtures("clock")
 def test_jobs_by_api(phase: Phase) -> None:
     stand("Secretteam", state="waiting")
     Worker.objects.create(name="secret-host:1")

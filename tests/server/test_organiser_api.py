@@ -69,6 +69,7 @@ def test_a_token_to_organise_has_the_other_scopes(olga: Client) -> None:
     assert olga.get("/api/submissions").status_code == 200
 
 
+@pytest.mark.usefixtures("clock")
 def test_what_they_do(olga: Client) -> None:
     ann = Participant("ann")
     submission = ann.scored(stands=True)

@@ -24,6 +24,7 @@ from capeval_server.submissions.models import ImageScores, Result, Score, Submis
 from capeval_server.submissions.packing import packed_image_scores
 from capeval_server.teams.joining import join, make_team
 from capeval_server.teams.models import Membership, Raise, Team
+from tests.server.clock import Clock
 from tests.server.kit import CAPTIONS, MARKER, MARKUP, RESULTS, Participant, Someone, results, zipped
 
 pytestmark = pytest.mark.django_db
@@ -240,7 +241,7 @@ def test_what_must_be_declared(ann: Participant) -> None:
 
 def test_a_phase_that_is_not_open(ann: Participant) -> None:
     now = timezone.now()
-    Phase.objects.update(opens=now + timedelta(hours=3, minutes=1))
+    Phase.objects.update(opens=now + timedelta(hours=3, minutes=30))
     assert "in 3\xa0hours" in ann.see(SUBMIT)
     assert '<input type="file"' not in ann.see(SUBMIT)
     assert fill_in(ann).status_code == 403
@@ -251,15 +252,15 @@ def test_a_phase_that_is_not_open(ann: Participant) -> None:
     assert not Submission.objects.exists()
 
 
-def test_a_used_up_quota_tells_when_more_comes(ann: Participant) -> None:
+def test_a_used_up_quota_tells_when_more_comes(ann: Participant, clock: Clock) -> None:
     Phase.objects.update(quota_per_day=1)
     page = ann.see(SUBMIT)
     ann.submitted()
     form = {"key": _key(page), "declared-method": "other", "file": SimpleUploadedFile(RESULTS, results())}
     answer = ann.client.post(SUBMIT, {**form, "key": "page-other"})
     assert answer.status_code == 429
-    assert int(answer["Retry-After"]) <= 86_400
-    midnight = (timezone.now() + timedelta(days=1)).strftime("%Y-%m-%d 00:00 UTC")
+    assert int(answer["Retry-After"]) == int((clock.midnight - clock.now).total_seconds()) + 1
+    midnight = clock.midnight.strftime("%Y-%m-%d %H:%M UTC")
     assert midnight in answer.content.decode()
     assert midnight in ann.see(SUBMIT)
     Raise.objects.create(team=ann.team, phase=Phase.objects.get(), per_day=1, total=0)

@@ -321,6 +321,7 @@ def test_citing(phase: Phase) -> None:
     assert "This leaderboard has changed since" in page(cited)
 
 
+@pytest.mark.usefixtures("clock")
 def test_jobs(phase: Phase) -> None:
     html = page("/jobs/")
     assert "No worker was seen within the last minute" in html

@@ -88,8 +88,8 @@ def worker(server: Server, disks: dict[str, Disk], token: str) -> Iterator[subpr
     process.wait()
 
 
-def left_today(server: Server, token: str) -> object:
-    return server.see(token, "/challenges/small/phases/open/quota")["left_today"]
+def left(server: Server, token: str) -> object:
+    return server.see(token, "/challenges/small/phases/open/quota")["left"]
 
 
 def test_an_upload_to_a_full_disk_is_refused_and_leaves_nothing(
@@ -101,7 +101,7 @@ def test_an_upload_to_a_full_disk_is_refused_and_leaves_nothing(
         answer = server.submit(token)
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "60")
         assert answer.json()["detail"] == "files can't be stored at the moment"
-        assert left_today(server, token) == 5
+        assert left(server, token) == 20
     finally:
         disks["files"].free()
     assert sorted(disks["files"].folder.rglob("*")) == before
@@ -125,7 +125,7 @@ def test_a_worker_on_a_full_disk_tries_again(server: Server, disks: dict[str, Di
     disks["worker"].free()
     server.end_pause()
     server.wait_for_state(token, submission, "scored")
-    assert left_today(server, token) == 3
+    assert left(server, token) == 18
 
 
 @pytest.mark.usefixtures("worker")
@@ -141,7 +141,7 @@ def test_a_worker_whose_disk_stays_full_gives_up_and_costs_nothing(
     finally:
         disks["worker"].free()
     assert found["reason"] == "the system failed 3 times"
-    assert left_today(server, token) == 4
+    assert left(server, token) == 19
 
 
 def test_a_database_on_a_full_disk_loses_nothing(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_database_on_a_full_disk_loses_nothing(tmp_path: Path) -> None:
         disk.free()
         server.wait_for_state(token, accepted, "scored")
         assert worker.poll() is None
-        assert left_today(server, token) == 4
+        assert left(server, token) == 19
         # Of what was accepted, and of the human baseline.
         assert len(list((disk.folder / "files" / "submissions").iterdir())) == 2
     finally:

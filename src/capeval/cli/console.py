@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Steps", "check_outputs", "deliver", "examples", "render", "system_names"]
 
+# Work that takes less, in seconds, shows no progress.
+_SHOWN_AFTER = 1.0
 _ENDINGS = (".gz", ".zip", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
 
 
@@ -138,7 +140,7 @@ class Steps:
         self._bar: tuple[Progress, TaskID] | None = None
         self._work: dict[str, _Work] = {}
         self._listening: AbstractContextManager[None] = progress_to(self._told)
-        self._timer = threading.Timer(1.0, self._show)
+        self._timer = threading.Timer(_SHOWN_AFTER, self._show)
         self._timer.daemon = True
 
     def __enter__(self) -> Steps:

@@ -1,0 +1,41 @@
+"""A clock that a test sets: limits and quotas count by it, however long the test takes."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core.cache.backends import db as cached
+from django.utils import timezone
+
+__all__ = ["Clock", "stopped_clock"]
+
+# Python runs this first in each process of a server: its time stands.
+_STOPPED = """
+import time
+from django.utils import timezone
+moment = {moment!r}
+time.time = lambda: moment
+timezone.now = lambda: timezone.datetime.fromtimestamp(moment, timezone.timezone.utc)
+"""
+
+
+class Clock:
+    """The time as the server in this process reads it. It stands until it is set or moved."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = datetime.now(UTC)
+        monkeypatch.setattr(timezone, "now", lambda: self.now)
+        monkeypatch.setattr(cached, "tz_now", lambda: self.now)
+        monkeypatch.setattr(time, "time", lambda: self.now.timestamp())
+
+    @property
+    def midnight(self) -> datetime:
+        """The next midnight, UTC."""
+        return self.now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+
+
+def stopped_clock() -> str:
+    """A `sitecustomize.py` by which the time of a server's processes stands at now."""
+    return _STOPPED.format(moment=time.time())
