@@ -10,14 +10,50 @@ from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-__all__ = ["data_folder", "database", "flag", "mail", "number", "secret_key", "text", "words"]
+__all__ = ["address", "data_folder", "database", "flag", "mail", "number", "secret_key", "text", "words"]
 
 PREFIX = "CAPEVAL_SERVER_"
 
 
 def data_folder() -> Path:
-    """The folder of everything that the server keeps: `CAPEVAL_SERVER_DATA`."""
-    return Path(os.environ.get(f"{PREFIX}DATA", "capeval-server")).absolute()
+    """The folder of everything that the server keeps: `CAPEVAL_SERVER_DATA`. Only its own user can open it.
+
+    Raises:
+        ImproperlyConfigured: Others can open it, and it belongs to another user.
+    """
+    folder = Path(os.environ.get(f"{PREFIX}DATA", "capeval-server")).absolute()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.stat().st_mode & 0o077:
+        try:
+            folder.chmod(0o700)
+        except PermissionError:
+            raise ImproperlyConfigured(
+                f"{PREFIX}DATA must be a folder that only its user can open: chmod 700 {folder}"
+            ) from None
+    return folder
+
+
+def address(hosts: list[str], *, https: bool) -> str:
+    """Where users find the site: `CAPEVAL_SERVER_ADDRESS`; by default the first host name of the server.
+
+    Raises:
+        ImproperlyConfigured: It is not the address of a site.
+    """
+    given = os.environ.get(f"{PREFIX}ADDRESS")
+    if given is None:
+        # `*` is any host, and `.example.org` also those below it.
+        name = next((host.lstrip(".") for host in hosts if host != "*"), "localhost")
+        return f"https://{name}" if https else f"http://{name}:8000"
+    try:
+        parts = urlsplit(given.rstrip("/"))
+        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        right = False
+    if not right or given.rstrip("/") != f"{parts.scheme}://{parts.netloc}" or "@" in parts.netloc:
+        raise ImproperlyConfigured(
+            f"{PREFIX}ADDRESS must be http://HOST:PORT or https://HOST, without a path (got {given!r})"
+        )
+    return given.rstrip("/")
 
 
 def flag(name: str) -> bool:
@@ -61,7 +97,6 @@ def secret_key(folder: Path) -> str:
         return given
     path = folder / "secret-key"
     if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
         made = folder / f".secret-key.{secrets.token_hex(8)}"
         descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:

@@ -9,6 +9,10 @@ DATA = environment.data_folder()
 SECRET_KEY = environment.secret_key(DATA)
 DEBUG = False
 ALLOWED_HOSTS = environment.words("HOSTS", "localhost,127.0.0.1,[::1]")
+# Behind a proxy that speaks HTTPS and sets the header; nothing else may reach the server then.
+HTTPS = environment.flag("HTTPS")
+# Where users find the site. Links in mail have it, whatever host a request names.
+ADDRESS = environment.address(ALLOWED_HOSTS, https=HTTPS)
 DATABASES = {"default": environment.database(DATA)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -83,13 +87,16 @@ WHITENOISE_USE_FINDERS = True
 STORAGES = {
     "default": {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": DATA / "files", "file_permissions_mode": 0o600, "base_url": None},
+        "OPTIONS": {
+            "location": DATA / "files",
+            "file_permissions_mode": 0o600,
+            "directory_permissions_mode": 0o700,
+            "base_url": None,
+        },
     },
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
-# Behind a proxy that speaks HTTPS and sets the header; nothing else may reach the server then.
-HTTPS = environment.flag("HTTPS")
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_REFERRER_POLICY = "same-origin"

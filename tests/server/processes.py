@@ -176,7 +176,7 @@ class Server:
         _PREPARED[place] = kept
 
     def limit_in_all(self, most: int) -> None:
-        """Limits the submissions of each team in all: another day, which may begin any time, allows no more."""
+        """Limits the submissions of each team in all: midnight does not change it."""
         self.python(LIMIT, str(most))
 
     def end_leases(self) -> int:

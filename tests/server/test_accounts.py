@@ -69,7 +69,7 @@ def signed_in(client: Client, ann: User) -> Client:
 
 def link(mail: EmailMessage) -> str:
     """The path of the link in a mail."""
-    found = re.search(r"http://testserver(/\S+)", str(mail.body))
+    found = re.search(r"https?://[^/\s]+(/\S+)", str(mail.body))
     assert found is not None, mail.body
     return found[1]
 
@@ -145,6 +145,28 @@ def test_resetting_a_password(client: Client, ann: User, mailoutbox: list[EmailM
     assert "already been used" in again.content.decode()
 
 
+def test_mail_has_the_address_of_the_site_whatever_host_is_asked(
+    ann: User, settings: Settings, mailoutbox: list[EmailMessage]
+) -> None:
+    settings.ADDRESS, settings.ALLOWED_HOSTS = "https://captions.example.org:8443", ["*"]
+    client = Client(headers={"host": "elsewhere.example"})
+    client.post("/accounts/signup/", {**SIGN_UP, "username": "bob", "email": "bob@example.org"})
+    client.post("/accounts/signup/", {**SIGN_UP, "username": "eve"})
+    for email in ("ann@example.org", "nobody@example.org"):
+        client.post("/accounts/password/reset/", {"email": email})
+    assert sign_in(client, password=PASSWORD) == "/"
+    client.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    new = {"password1": "another-horse-9", "password2": "another-horse-9"}
+    client.post("/accounts/password/change/", {"oldpassword": PASSWORD, **new})
+    texts = [f"{mail.subject} {mail.body}" for mail in mailoutbox]
+    assert len(texts) == 5
+    assert "elsewhere" not in "".join(texts)
+    links = [re.findall(r"https?://[^/\s]+", text) for text in texts]
+    assert links[:4] == [["https://captions.example.org:8443"]] * 4, links
+    assert all("captions.example.org" in text for text in texts)
+    assert Client().get(link(mailoutbox[0])).status_code == 200
+
+
 def test_mail_that_cannot_be_sent_is_said(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: EmailMessage, fail_silently: bool = False) -> int:
         raise ConnectionRefusedError
@@ -181,6 +203,22 @@ def test_the_session_ends_at_logout(signed_in: Client) -> None:
     assert is_signed_in(signed_in), "a link signed the user out"
     signed_in.post("/accounts/logout/")
     assert not is_signed_in(stolen)
+
+
+def test_requests_of_nobody_make_no_session(ann: User) -> None:
+    for path in _plain_paths(get_resolver().url_patterns):
+        Client().get(path)
+    forms: list[tuple[str, dict[str, str]]] = [
+        ("/accounts/login/", {"login": "ann", "password": "wrong"}),
+        ("/accounts/signup/", {"username": "bob"}),
+        ("/accounts/logout/", {}),
+        ("/accounts/password/reset/", {"email": "ann@example.org"}),
+        ("/accounts/password/reset/", {"email": "nobody@example.org"}),
+        ("/tokens/", {"name": "x"}),
+    ]
+    for path, form in forms:
+        Client().post(path, form)
+    assert not Session.objects.exists()
 
 
 @pytest.mark.parametrize(

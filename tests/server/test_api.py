@@ -21,8 +21,9 @@ from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.errors import StandingError
 from capeval_server.jobs import leases, worker
 from capeval_server.organising.definition_files import import_challenge
-from capeval_server.submissions import lifecycle, recording, scoring_jobs
+from capeval_server.submissions import intake, lifecycle, recording, scoring_jobs
 from capeval_server.submissions.models import Submission, SubmissionFile
+from capeval_server.submissions.uploads import read_upload
 from capeval_server.teams.models import Raise, Team
 from tests.server.boards import stand
 from tests.server.clock import Clock
@@ -287,6 +288,53 @@ def test_phases_open_and_close(ann: Participant) -> None:
     Phase.objects.update(opens=timezone.now() - timedelta(days=2), closes=timezone.now())
     closed = ann.submit()
     assert (closed.status_code, closed.json()["detail"]) == (403, "phase 'open' is closed")
+
+
+def test_the_deadline_is_that_of_the_arrival(
+    ann: Participant, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrived, closes = clock.now, clock.now + timedelta(seconds=1)
+    Phase.objects.update(closes=closes)
+
+    def take_long(*upload: Any) -> Any:
+        clock.now = closes + timedelta(minutes=1)
+        return read_upload(*upload)
+
+    monkeypatch.setattr(intake, "read_upload", take_long)
+    assert ann.submit().status_code == 201
+    assert Submission.objects.get().created == arrived
+    assert ann.submit().status_code == 403
+
+
+def test_a_phase_that_ends_while_an_upload_is_checked(
+    ann: Participant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end_phase(*upload: Any) -> Any:
+        Phase.objects.update(closes=timezone.now() - timedelta(days=1))
+        return read_upload(*upload)
+
+    monkeypatch.setattr(intake, "read_upload", end_phase)
+    answer = ann.submit()
+    assert (answer.status_code, answer.json()["detail"]) == (403, "phase 'open' is closed")
+    assert not Submission.objects.exists()
+
+
+def test_what_arrives_after_midnight_is_of_the_next_day(
+    ann: Participant, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Phase.objects.update(quota_per_day=1)
+    before, after = clock.midnight - timedelta(seconds=1), clock.midnight + timedelta(seconds=1)
+
+    def take_long(*upload: Any) -> Any:
+        monkeypatch.undo()
+        Clock(monkeypatch).now = after
+        assert ann.submit().status_code == 201
+        return read_upload(*upload)
+
+    clock.now = before
+    monkeypatch.setattr(intake, "read_upload", take_long)
+    assert ann.submit().status_code == 201
+    assert list(Submission.objects.order_by("created").values_list("created", flat=True)) == [before, after]
 
 
 def test_a_quota_of_a_day(ann: Participant, clock: Clock) -> None:

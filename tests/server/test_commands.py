@@ -85,6 +85,22 @@ def test_users_and_tokens(fresh: Server) -> None:
     assert (fresh.folder / "data" / "secret-key").stat().st_mode & 0o777 == 0o600
 
 
+def test_what_commands_write_belongs_to_their_user(fresh: Server) -> None:
+    fresh.env["CAPEVAL_SERVER_DATA"] = str(fresh.folder / "data")
+    (fresh.folder / "data").mkdir(mode=0o755)
+    fresh.run("migrate")
+    fresh.run("example", "small", str(fresh.folder / "small"))
+    fresh.run("import", str(fresh.folder / "small" / "challenge.toml"))
+    fresh.run("export", "small", str(fresh.folder / "all.zip"))
+    written = [
+        fresh.folder / "all.zip",
+        *(fresh.folder / "data").rglob("*"),
+        *(fresh.folder / "small").iterdir(),
+    ]
+    assert {path.name for path in written} >= {"capeval.sqlite3", "secret-key", "references", "human.json"}
+    assert [path for path in (fresh.folder / "data", *written) if path.stat().st_mode & 0o077] == []
+
+
 HISTORY = """
 from capeval_server.organising.models import Action
 for action in Action.objects.order_by("pk"):

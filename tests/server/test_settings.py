@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -67,6 +68,51 @@ def test_other_addresses_are_refused(monkeypatch: pytest.MonkeyPatch, address: s
     with pytest.raises(ImproperlyConfigured, match="CAPEVAL_SERVER_EMAIL must be smtp://") as caught:
         environment.mail()
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "hosts", "https", "address"),
+    [
+        (None, ["localhost", "127.0.0.1"], False, "http://localhost:8000"),
+        (None, ["*", ".example.org"], True, "https://example.org"),
+        ("https://captions.example.org/", ["a"], True, "https://captions.example.org"),
+        ("http://127.0.0.1:8001", [], False, "http://127.0.0.1:8001"),
+    ],
+)
+def test_the_address_of_the_site(
+    monkeypatch: pytest.MonkeyPatch, given: str | None, hosts: list[str], https: bool, address: str
+) -> None:
+    if given is not None:
+        monkeypatch.setenv("CAPEVAL_SERVER_ADDRESS", given)
+    assert environment.address(hosts, https=https) == address
+
+
+@pytest.mark.parametrize(
+    "given", ["", "example.org", "ftp://example.org", "https://", "https://h:x", "https://u@h", "https://h/a"]
+)
+def test_other_addresses_of_the_site_are_refused(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("CAPEVAL_SERVER_ADDRESS", given)
+    with pytest.raises(ImproperlyConfigured, match="CAPEVAL_SERVER_ADDRESS must be http://HOST:PORT"):
+        environment.address(["localhost"], https=True)
+
+
+def test_the_data_folder_is_closed_to_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for folder in (tmp_path / "new", tmp_path / "open"):
+        monkeypatch.setenv("CAPEVAL_SERVER_DATA", str(folder))
+        (tmp_path / "open").mkdir(mode=0o755, exist_ok=True)
+        assert environment.data_folder() == folder
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_data_folder_of_another_user_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    (tmp_path / "open").mkdir(mode=0o755)
+    monkeypatch.setenv("CAPEVAL_SERVER_DATA", str(tmp_path / "open"))
+    monkeypatch.setattr(Path, "chmod", refuse)
+    with pytest.raises(ImproperlyConfigured, match=r"only its user can open: chmod 700 /\S+/open$"):
+        environment.data_folder()
 
 
 def test_every_variable_is_documented() -> None:

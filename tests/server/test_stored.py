@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 import capeval
@@ -233,6 +234,14 @@ def test_what_is_prepared_is_scored_with_first(
             written = submission.results.order_by("pk").values_list("reference_version", flat=True)
             assert list(written) == [c2] * 4 + [c1] * 4
     assert prepared == [(c2, False), (c1, False), (c1, True), (c2, False)]
+
+
+def test_expired_sessions_are_tidied() -> None:
+    for name, days in (("expired", -1), ("valid", 1)):
+        expires = timezone.now() + timedelta(days=days)
+        Session.objects.create(session_key=name, session_data="", expire_date=expires)
+    tidy()
+    assert Session.objects.get().pk == "valid"
 
 
 def test_rows_of_workers_that_are_gone_are_tidied() -> None:

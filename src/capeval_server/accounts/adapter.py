@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context
 from allauth.core.exceptions import ImmediateHttpResponse
+from django.conf import settings
 from django.http import HttpRequest
 from django.shortcuts import render
 
@@ -17,7 +20,10 @@ _log = logging.getLogger(__name__)
 
 
 class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
-    """Answers 503 when mail can't be sent; counts failed logins by user, not by host."""
+    """Writes the site's address in mail; answers 503 when mail can't be sent; counts failed logins by user.
+
+    allauth itself writes the host that the request names, and counts failed logins by it.
+    """
 
     def send_mail(self, template_prefix: str, email: str, context_: dict[str, Any]) -> None:
         """Sends mail.
@@ -26,13 +32,31 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
             ImmediateHttpResponse: The mail server doesn't take it.
         """
         try:
-            super().send_mail(template_prefix, email, context_)
+            super().send_mail(template_prefix, email, {"current_site": _site(), **_of_site(context_)})
         except OSError as error:
             _log.exception("mail can't be sent")
             answer = render(context.request, "503.html", status=503)
             raise ImmediateHttpResponse(answer) from error
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        # allauth's own key begins with the request's host and port, which a client can vary at will.
+        # A client can vary the host and port that it names at will.
         login: str = credentials.get("email") or credentials.get("username") or ""
         return login.lower()
+
+
+def _site() -> SimpleNamespace:
+    name = urlsplit(settings.ADDRESS).netloc
+    return SimpleNamespace(name=name, domain=name)
+
+
+def _of_site(context_: dict[str, Any]) -> dict[str, Any]:
+    """The variables of a mail, in which addresses of the host that the request names are the site's."""
+    host = context.request.get_host()
+    return {name: _moved(value, host) for name, value in context_.items()}
+
+
+def _moved(value: Any, host: str) -> Any:
+    parts = urlsplit(value) if isinstance(value, str) and value.startswith(("http://", "https://")) else None
+    if parts is None or parts.netloc != host:
+        return value
+    return settings.ADDRESS + parts._replace(scheme="", netloc="").geturl()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import typer
@@ -16,6 +17,14 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+
+@app.callback()
+def private() -> None:
+    """Has all that a command writes belong to its user alone."""
+    os.umask(0o077)
+
+
 _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("migrate", running.migrate),
     ("start", running.start),

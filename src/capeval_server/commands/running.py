@@ -23,10 +23,8 @@ Threads = Annotated[int, typer.Option(help="How many requests to answer at once.
 def migrate() -> None:
     """Creates the database, or upgrades it to this version of the server."""
     set_up()
-    from django.conf import settings
     from django.core.management import call_command
 
-    settings.DATA.mkdir(parents=True, exist_ok=True)
     call_command("migrate", verbosity=0)
     call_command("createcachetable", verbosity=0)
     print("The database is up to date")
@@ -34,9 +32,18 @@ def migrate() -> None:
 
 def start(host: Host = "127.0.0.1", port: Port = 8000, threads: Threads = 8) -> None:
     """Starts the server. Submissions are scored by `capeval server worker`."""
+    _find_address(host, port)
     set_up()
     _check_database()
     _serve(host, port, threads)
+
+
+def _find_address(host: str, port: int) -> None:
+    """Without a setting or a proxy, users find the site where the server listens."""
+    everywhere = host in ("0.0.0.0", "::")  # noqa: S104 - it is compared, not listened on.
+    name = "localhost" if everywhere else f"[{host}]" if ":" in host else host
+    if os.environ.get("CAPEVAL_SERVER_HTTPS", "0") == "0" and "CAPEVAL_SERVER_HOSTS" not in os.environ:
+        os.environ.setdefault("CAPEVAL_SERVER_ADDRESS", f"http://{name}:{port}")
 
 
 def _check_database() -> None:
@@ -102,6 +109,7 @@ def demo(
     """Starts a server and a worker to try, with the COCO challenge, simple methods and an account."""
     os.environ["CAPEVAL_SERVER_DATA"] = str(folder.absolute())
     os.environ.pop("CAPEVAL_SERVER_DATABASE", None)
+    _find_address(host, port)
     migrate()
     import logging
     import subprocess

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
@@ -55,7 +56,9 @@ def submit(
         QuotaError: The quota is used up.
         RepeatedKeyError: The key was used for another upload.
     """
-    team = _entrant(user, phase)
+    # The deadline and the day's quota count by when an upload arrives, however long its checks take.
+    arrived = timezone.now()
+    team = _entrant(user, phase, arrived)
     _check_declared(phase, declared)
     splits = list(phase.splits.order_by("name"))
     upload = read_upload(name, file, splits)
@@ -63,6 +66,7 @@ def submit(
         team=team,
         user=user,
         phase=phase,
+        created=arrived,
         declared=dict(declared),
         algorithm=upload.algorithm,
         sha256=_digest(phase, upload, declared),
@@ -81,11 +85,15 @@ def submit(
             raise RepeatedKeyError(_REPEATED) from None
 
 
-def _entrant(user: User, phase: Phase) -> Team:
-    """The team that a user submits for now."""
-    if (when := phase.when(timezone.now())) != "open":
+def _check_open(phase: Phase, arrived: datetime) -> None:
+    if (when := phase.when(arrived)) != "open":
         state = f"opens at {phase.opens.isoformat()}" if when == "upcoming" else "is closed"
         raise PhaseError(f"phase {phase.name!r} {state}")
+
+
+def _entrant(user: User, phase: Phase, arrived: datetime) -> Team:
+    """The team that a user submits for."""
+    _check_open(phase, arrived)
     team = team_of(user, phase.challenge)
     if team is None:
         raise TeamError(f"to submit, join the challenge {phase.challenge.slug!r} first, alone or in a team")
@@ -106,8 +114,9 @@ def _add_once(
         known = Submission.objects.filter(user=user, idempotency_key=key).first() if key else None
         if known is not None:
             return _same(known, submission.sha256), False
-        # One time for both, also at midnight: it counts for the day whose quota it was taken from.
-        submission.created = timezone.now()
+        # As it is now: an organiser may have changed it while the upload was checked.
+        phase = Phase.objects.select_related("challenge").get(pk=phase.pk)
+        _check_open(phase, submission.created)
         spend(team, phase, submission.created)
         lifecycle.add(submission)
         for row, content in files:

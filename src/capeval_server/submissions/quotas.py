@@ -56,6 +56,11 @@ def _midnight(now: datetime) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
+def _on_the_day_of(now: datetime) -> Q:
+    # What arrived after midnight may be counted before what arrived before it.
+    return Q(created__gte=_midnight(now), created__lt=_midnight(now) + timedelta(days=1))
+
+
 def uses(teams: Iterable[Team], phases: Iterable[Phase], now: datetime) -> dict[int, list[Use]]:
     """The use of the quota of each phase by each team, by the teams' keys, in two queries."""
     keys, phases = [team.pk for team in teams], list(phases)
@@ -63,7 +68,7 @@ def uses(teams: Iterable[Team], phases: Iterable[Phase], now: datetime) -> dict[
         Submission.objects.filter(team__in=keys, phase__in=phases, counts_for_quota=True)
         .order_by()
         .values_list("team_id", "phase_id")
-        .annotate(used=Count("pk"), today=Count("pk", filter=Q(created__gte=_midnight(now))))
+        .annotate(used=Count("pk"), today=Count("pk", filter=_on_the_day_of(now)))
     )
     used = {(team, phase): (total, today) for team, phase, total, today in counted}
     rows = Raise.objects.filter(team__in=keys, phase__in=phases)

@@ -1,4 +1,4 @@
-"""Deletes what is not used any more: files, scratch folders, rows of workers that are gone."""
+"""Deletes what is not used any more: files, scratch folders, rows of sessions and workers that are gone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
+from django.contrib.sessions.backends.db import SessionStore
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
@@ -45,7 +46,7 @@ def tidy(renew: Callable[[], None] = lambda: None) -> int:
 
     These are: stored files of uploads and imports that ended before the file's row was written, drafts that
     nobody confirmed, folders on this machine of workers that were killed, and the rows of workers that were
-    not seen since.
+    not seen since. Expired sessions are deleted too.
 
     Args:
         renew: Called before each file.
@@ -57,6 +58,7 @@ def tidy(renew: Callable[[], None] = lambda: None) -> int:
         OSError: A file can't be deleted.
     """
     Worker.objects.filter(seen__lt=timezone.now() - _AGE).delete()
+    SessionStore.clear_expired()
     named = {str(name) for name in SubmissionFile.objects.values_list("file", flat=True)}
     named |= {str(name) for name in ReferenceVersion.objects.values_list("file", flat=True)}
     deleted = _delete_scratch()

@@ -118,13 +118,18 @@ def address(question: Question, *, pinned: bool = False, view: str = "leaderboar
 
 
 def safe_link(text: str) -> str:
-    """A text if it is an address of a page that can be linked to; nothing if not."""
+    """A text if it is an address of a page that can be linked to; nothing if not.
+
+    Browsers read a backslash as a slash, and what comes before an @ as a name to sign in with: the host that
+    people read there may not be where the link leads.
+    """
     try:
         parts = urlsplit(text)
     except ValueError:
         return ""
-    shown = text.isprintable() and not any(character.isspace() for character in text)
-    return text if parts.scheme in ("http", "https") and parts.hostname and shown else ""
+    plain = text.isprintable() and not any(character.isspace() or character == "\\" for character in text)
+    web = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+    return text if web and plain else ""
 
 
 def table(board: Leaderboard) -> Table:
