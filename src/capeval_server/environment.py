@@ -114,29 +114,42 @@ def secret_key(folder: Path) -> str:
 def database(folder: Path) -> dict[str, Any]:
     """Django's settings of the database at `CAPEVAL_SERVER_DATABASE`; SQLite in the data folder by default.
 
+    The address may end in options of PostgreSQL's clients, such as `?sslmode=verify-full`.
+
     Raises:
-        ImproperlyConfigured: The address is not of PostgreSQL.
+        ImproperlyConfigured: The address is not of PostgreSQL, or has an option that its clients don't know.
     """
     address = os.environ.get(f"{PREFIX}DATABASE")
     if address is None:
         return _sqlite(folder / "capeval.sqlite3")
-    parts = urlsplit(address)
-    name = unquote(parts.path.removeprefix("/"))
-    if parts.scheme not in ("postgresql", "postgres") or not name:
+    parts = _postgresql(address)
+    if not parts.get("dbname"):
         # The address may hold a password, which has no place in a message.
         raise ImproperlyConfigured(
-            f"{PREFIX}DATABASE must be postgresql://USER:PASSWORD@HOST:PORT/NAME (got another form)"
+            f"{PREFIX}DATABASE must be postgresql://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE, with options"
+            " that PostgreSQL's clients know, such as sslmode (got another form)"
         )
+    names = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
     return {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": name,
-        "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
-        "HOST": unquote(parts.hostname or ""),
-        "PORT": str(parts.port or ""),
+        **{setting: parts.pop(name, "") for name, setting in names.items()},
+        "OPTIONS": parts,
         "CONN_HEALTH_CHECKS": True,
         "CONN_MAX_AGE": 60,
     }
+
+
+def _postgresql(address: str) -> dict[str, Any]:
+    """The parts of the address of a PostgreSQL database; none of another address."""
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    if not address.startswith(("postgresql://", "postgres://")):
+        return {}
+    try:
+        return dict(conninfo_to_dict(address))
+    except ProgrammingError:
+        return {}
 
 
 def mail() -> dict[str, Any]:

@@ -106,6 +106,19 @@ print("".join(wrong))
 sys.exit(bool(wrong) or min(done[each.__name__] for each in crowd) < OFTEN)
 """
 OFTEN = 15
+# Workers whose clocks differ take the same job.
+SKEWED = """
+from datetime import timedelta
+from django.utils import timezone
+from capeval_server.jobs import leases
+from capeval_server.jobs.models import Job
+right = timezone.now
+for hours in (-2, 2):
+    leases.enqueue(Job(kind="greeting", subject=f"{hours}"))
+    for off in (hours, 0, -hours):
+        timezone.now = lambda: right() + timedelta(hours=off)
+        print(leases.claim(["greeting"], f"{off} hours off"))
+"""
 
 
 @pytest.fixture
@@ -113,6 +126,10 @@ def prepared(postgres: Postgres, tmp_path: Path) -> Server:
     made = Server(tmp_path, postgres.new_database())
     made.prepare()
     return made
+
+
+def test_leases_go_by_the_clock_of_the_database(prepared: Server) -> None:
+    assert prepared.python(SKEWED).splitlines() == ["-2", "None", "None", "2", "None", "None"]
 
 
 def test_nobody_waits_for_each_other(prepared: Server) -> None:

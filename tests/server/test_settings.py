@@ -115,6 +115,51 @@ def test_a_data_folder_of_another_user_is_refused(monkeypatch: pytest.MonkeyPatc
         environment.data_folder()
 
 
+@pytest.mark.parametrize(
+    ("address", "expected", "options"),
+    [
+        ("postgresql://db.example/name", ("name", "", "", "db.example", ""), {}),
+        (
+            "postgres://ann:p%40ss@db.example:6432/my%20name?sslmode=verify-full&sslrootcert=/ca.pem",
+            ("my name", "ann", "p@ss", "db.example", "6432"),
+            {"sslmode": "verify-full", "sslrootcert": "/ca.pem"},
+        ),
+        ("postgresql:///name?host=/run/postgresql", ("name", "", "", "/run/postgresql", ""), {}),
+    ],
+)
+def test_addresses_of_databases(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    address: str,
+    expected: tuple[str, ...],
+    options: dict[str, str],
+) -> None:
+    monkeypatch.setenv("CAPEVAL_SERVER_DATABASE", address)
+    found = environment.database(tmp_path)
+    assert tuple(found[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")) == expected
+    assert found["OPTIONS"] == options
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "mysql://u:secret@h/name",
+        "postgresql://u:secret@h",
+        "postgresql://u:secret@h/name?colour=red",
+        "postgresql://u:secret@h/name?sslmode",
+        "dbname=name password=secret",
+    ],
+)
+def test_other_addresses_of_databases_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str
+) -> None:
+    monkeypatch.setenv("CAPEVAL_SERVER_DATABASE", address)
+    with pytest.raises(ImproperlyConfigured, match="CAPEVAL_SERVER_DATABASE must be postgresql://") as caught:
+        environment.database(tmp_path)
+    assert "secret" not in str(caught.value)
+
+
 def test_every_variable_is_documented() -> None:
     package = PROJECT / "src" / "capeval_server"
     asked = re.findall(r'environment\.\w+\("(\w+)"', (package / "settings.py").read_text())

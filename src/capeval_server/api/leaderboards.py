@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 from ninja import Query, Router
 
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
 from capeval_server.api.addresses import Slug, found_phase
+from capeval_server.jobs.leases import database_time
 from capeval_server.leaderboards.exports import to_csv
 from capeval_server.leaderboards.questions import ask, may_see
 from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
@@ -76,6 +76,6 @@ def _board(board: Leaderboard) -> dict[str, Any]:
 @router.get("/jobs", response=schemas.JobsAnswer)
 def show_jobs(request: HttpRequest) -> Any:
     """The queue and the workers."""
-    found = jobs(timezone.now())
+    found = jobs(database_time())
     by_hour = [{"begins": hour, "scored": scored} for hour, scored in found.by_hour]
     return {**found.__dict__, "workers": [worker.__dict__ for worker in found.workers], "by_hour": by_hour}

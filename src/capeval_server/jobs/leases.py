@@ -1,7 +1,8 @@
 """Leases of jobs, by which no job is lost and none is done twice.
 
-Leases are rows of the database. A worker may be killed at any point: its lease runs out, and another takes
-the job. A worker that comes back late no longer holds the lease, and writes nothing.
+Leases are rows of the database. They go by its clock, as those of the workers' machines may differ. A worker may
+be killed at any point: its lease runs out, and another takes the job. A worker that comes back late no longer
+holds the lease, and writes nothing.
 
 A job's row is locked after the rows that the job changes. So `wait` and `give_up` of a handler come first,
 and are undone if the lease turns out to be lost.
@@ -12,11 +13,11 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -27,6 +28,7 @@ __all__ = [
     "LostLeaseError",
     "cancel",
     "claim",
+    "database_time",
     "enqueue",
     "finish",
     "give_back",
@@ -40,6 +42,17 @@ __all__ = [
 
 class LostLeaseError(Exception):
     """The worker no longer holds the job: another one has it, or it was cancelled."""
+
+
+def database_time() -> datetime:
+    """The time by the database's clock, which all workers share. SQLite has no clock of its own."""
+    if connection.vendor != "postgresql":
+        return timezone.now()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        now: datetime
+        ((now,),) = cursor.fetchall()
+    return now
 
 
 def enqueue(*jobs: Job) -> None:
@@ -58,7 +71,7 @@ def cancel(kind: str, subject: str) -> None:
 
 
 def _available(kinds: Iterable[str]) -> QuerySet[Job]:
-    now = timezone.now()
+    now = database_time()
     free = Job.objects.filter(Q(available_from=None) | Q(available_from__lte=now), kind__in=list(kinds))
     return free.order_by("priority", "created", "pk")
 
@@ -78,7 +91,7 @@ def claim(kinds: Iterable[str], owner: str) -> Job | None:
             return None
         job.attempt += 1
         job.lease, job.owner = uuid.uuid4(), owner
-        job.available_from = timezone.now() + timedelta(seconds=settings.LEASE_SECONDS)
+        job.available_from = database_time() + timedelta(seconds=settings.LEASE_SECONDS)
         job.save(update_fields=["attempt", "lease", "owner", "available_from"])
     return job
 
@@ -105,7 +118,7 @@ def renewal(job: Job, beat: Callable[[], None]) -> Callable[[], None]:
         beat()
         if time.monotonic() < renewed + interval:
             return
-        _change(job, available_from=timezone.now() + timedelta(seconds=settings.LEASE_SECONDS))
+        _change(job, available_from=database_time() + timedelta(seconds=settings.LEASE_SECONDS))
         renewed = time.monotonic()
 
     return renew
@@ -139,7 +152,7 @@ def restart(job: Job, *, after: timedelta = timedelta()) -> None:
     Raises:
         LostLeaseError: The worker no longer holds it.
     """
-    available_from = timezone.now() + after if after else None
+    available_from = database_time() + after if after else None
     _change(job, attempt=0, lease=None, owner="", available_from=available_from)
 
 
@@ -160,7 +173,7 @@ def postpone(job: Job, handler: Handler, log: str) -> None:
     with transaction.atomic():
         handler.wait(job, log)
         pause = timedelta(seconds=settings.RETRY_SECONDS * job.attempt)
-        _change(job, lease=None, owner="", available_from=timezone.now() + pause)
+        _change(job, lease=None, owner="", available_from=database_time() + pause)
 
 
 def give_up(job: Job, handler: Handler, reason: str, log: str = "") -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
-from django.utils import timezone
 
 from capeval_server.jobs import leases
 from capeval_server.jobs.handlers import Handler, handlers, recurring
@@ -56,7 +55,7 @@ class Heartbeat:
         if self._stopped:
             raise StoppedError
         if time.monotonic() >= self._next:
-            Worker.objects.update_or_create(name=self.name, defaults={"seen": timezone.now()})
+            Worker.objects.update_or_create(name=self.name, defaults={"seen": leases.database_time()})
             self._next = time.monotonic() + _BEAT_SECONDS
 
     def end(self) -> None:
@@ -110,7 +109,7 @@ def _plan(opened: Mapping[str, Handler]) -> None:
     """Adds the recurring jobs that are not there yet."""
     for kind, handler in opened.items():
         if handler.every is not None:
-            first = {"priority": _LAST, "available_from": timezone.now() + handler.every}
+            first = {"priority": _LAST, "available_from": leases.database_time() + handler.every}
             Job.objects.get_or_create(kind=kind, subject="server", defaults=first)
 
 

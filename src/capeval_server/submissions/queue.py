@@ -57,7 +57,7 @@ class Jobs:
 
 
 def jobs(now: datetime) -> Jobs:
-    """The queue and the workers at a time."""
+    """The queue and the workers at a time, by the database's clock."""
     scored = Q(state=Submission.State.SCORED)
     counts = Submission.objects.aggregate(
         waiting=Count("pk", filter=_WAITING),

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from capeval_server.challenges.models import ALGORITHM, Challenge, Phase
 from capeval_server.errors import NotFoundError, StandingError
+from capeval_server.jobs.leases import database_time
 from capeval_server.pages import texts
 from capeval_server.pages.participant.common import TEMPLATES, member, no_such_submission
 from capeval_server.pages.participant.placings import placings
@@ -99,7 +100,7 @@ def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
         "files": files if own else [],
         "unfinished": submission.state in UNFINISHED,
         "ahead": ahead,
-        "wait": texts.wait(expected_wait(ahead, timezone.now())) if ahead else "",
+        "wait": texts.wait(expected_wait(ahead, database_time())) if ahead else "",
         "seen": f"{submission.state}-{ahead}",
         "everybody_sees": phase.shows_leaderboard(timezone.now()) if phase else True,
     }

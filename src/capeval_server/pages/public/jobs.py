@@ -7,9 +7,9 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
+from capeval_server.jobs.leases import database_time
 from capeval_server.pages import texts
 from capeval_server.submissions.queue import jobs
 
@@ -18,7 +18,7 @@ __all__ = ["show_jobs"]
 
 def show_jobs(request: HttpRequest) -> HttpResponse:
     """The queue and the workers."""
-    now = timezone.now()
+    now = database_time()
     found = jobs(now)
     most = max(scored for _, scored in found.by_hour)
     bars = [_bar(place, hour, scored, most) for place, (hour, scored) in enumerate(found.by_hour)]
