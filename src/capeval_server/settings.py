@@ -166,6 +166,8 @@ MEBIBYTE = 2**20
 # The most bytes of an upload, and of all that is packed in it.
 UPLOAD_BYTES = environment.number("UPLOAD_BYTES", 64 * MEBIBYTE)
 UNPACKED_BYTES = environment.number("UNPACKED_BYTES", 128 * MEBIBYTE)
+# The longest caption: longer ones could ask of private references which of very many words they have.
+CAPTION_CHARACTERS = environment.number("CAPTION_CHARACTERS", 1000)
 # How long a worker has a submission to itself before another may take it over, unless it renews that.
 LEASE_SECONDS = environment.number("LEASE_SECONDS", 60)
 # How often scoring a submission is tried when the system fails.

@@ -17,7 +17,7 @@ from django.test import Client
 from django.utils import timezone
 
 from capeval_server.accounts.models import Token
-from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.errors import StandingError
 from capeval_server.jobs import leases, worker
 from capeval_server.organising.definition_files import import_challenge
@@ -60,6 +60,8 @@ def test_scores_are_those_of_the_library(ann: Participant, definition: Path) -> 
 
     submission = str(ann.submitted().pk)
     worker.work_once()
+    # All digits are shown.
+    ReferenceSet.objects.update(public=True)
     found = ann.read(f"/api/submissions/{submission}")
     for name in ("c1", "c2"):
         references = capeval.load_references(definition.parent / f"references_{name}.json")
@@ -173,6 +175,7 @@ def test_sorting_by_another_score(challenge: Challenge) -> None:
 
 
 def test_csv_has_full_numbers_and_no_formulas(challenge: Challenge) -> None:
+    ReferenceSet.objects.update(public=True)
     stand("@ann", 1 / 3, algorithm="-1+1")
     stand("bob", None)
     text = Client().get(f"{BOARD}&format=csv").content.decode()

@@ -12,6 +12,7 @@ from ninja import Query, Router
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
 from capeval_server.api.addresses import Slug, found_phase
+from capeval_server.challenges.access import organises
 from capeval_server.jobs.leases import database_time
 from capeval_server.leaderboards.exports import to_csv
 from capeval_server.leaderboards.questions import ask, may_see
@@ -32,13 +33,14 @@ def show_leaderboard(
 ) -> Any:
     """The leaderboard of a phase by a reference set of a split, for all images or a subset.
 
-    All rows, or a page of 50. Only organisers can see hidden leaderboards.
+    All rows, or a page of 50. Only organisers can see hidden leaderboards. Scores by private references are
+    rounded to three digits, but for organisers.
     """
-    found = found_phase(slug, phase)
-    if not may_see(_asker(request), found):
+    found, asker = found_phase(slug, phase), _asker(request)
+    if not may_see(asker, found):
         raise PermissionDenied(f"the leaderboard of phase {found.name!r} is hidden")
     question = ask(found, **asked.model_dump(exclude={"page", "form"}))
-    board = leaderboard(question, page=asked.page)
+    board = leaderboard(question, page=asked.page, full=organises(asker, found.challenge))
     if asked.form == "csv":
         answer = HttpResponse(to_csv(board), content_type="text/csv; charset=utf-8")
         answer["Content-Disposition"] = f'attachment; filename="{slug}-{phase}.csv"'
@@ -69,7 +71,7 @@ def _board(board: Leaderboard) -> dict[str, Any]:
         "sort_by": question.sort_by,
         "order": "best" if question.best_first else "worst",
         **{name: getattr(board, name) for name in ("columns", "total", "page", "pages", "rescoring")},
-        "rows": [{**row.__dict__, "differs_from_next": row.differs_from_next} for row in board.rows],
+        "rows": [row.__dict__ for row in board.rows],
     }
 
 

@@ -18,6 +18,7 @@ from capeval_server.errors import NotFoundError
 from capeval_server.submissions import access, image_browser, intake
 from capeval_server.submissions.lifecycle import withdraw
 from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.submissions.precision import shown
 from capeval_server.submissions.standing import set_standing
 
 __all__ = ["router"]
@@ -153,5 +154,10 @@ def _result(result: Result) -> dict[str, Any]:
         "metric": result.metric,
         "signature": result.signature,
         "failure": result.failure,
-        "scores": list(result.scores.all()),
+        "scores": [_score(score, full=references.public) for score in result.scores.all()],
     }
+
+
+def _score(score: Score, *, full: bool) -> dict[str, Any]:
+    numbers = {name: shown(getattr(score, name), full=full) for name in ("value", "low", "high")}
+    return {"subset": score.subset, "name": score.name, **numbers}

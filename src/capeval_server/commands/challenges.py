@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,10 +29,17 @@ def import_files(
     """Creates a challenge from its files, or updates it."""
     set_up()
     from capeval_server.organising.definition_files import import_challenge
+    from capeval_server.organising.probing import LEAST_IMAGES, small_groups
 
     challenge = import_challenge(path)
     splits, phases = challenge.splits.count(), challenge.phases.count()
     print(f"{challenge.slug}: imported; splits: {splits}, phases: {phases}")
+    for name, images in small_groups(challenge):
+        print(
+            f"capeval: note: {name} has {images} images, fewer than {LEAST_IMAGES}: its scores can tell what"
+            " private references of single images say",
+            file=sys.stderr,
+        )
 
 
 def example(

@@ -1,8 +1,8 @@
 """Leases of jobs, by which no job is lost and none is done twice.
 
-Leases are rows of the database. They go by its clock, as those of the workers' machines may differ. A worker may
-be killed at any point: its lease runs out, and another takes the job. A worker that comes back late no longer
-holds the lease, and writes nothing.
+Leases are rows of the database, and go by its clock, as those of the workers' machines may differ. A worker
+may be killed at any point: its lease runs out, and another takes the job. A worker that comes back late no
+longer holds the lease, and writes nothing.
 
 A job's row is locked after the rows that the job changes. So `wait` and `give_up` of a handler come first,
 and are undone if the lease turns out to be lost.

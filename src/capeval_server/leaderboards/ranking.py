@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -19,6 +19,7 @@ from capeval_server.leaderboards.neighbours import LEVEL, differences
 from capeval_server.leaderboards.questions import Question, score_names
 from capeval_server.submissions.models import UNFINISHED, Result, Score, Submission
 from capeval_server.submissions.packing import finite
+from capeval_server.submissions.precision import shown, shown_p
 
 __all__ = ["PAGE", "Leaderboard", "Place", "Row", "leaderboard", "places"]
 
@@ -45,6 +46,7 @@ class Row:
         scores: Each score by its name; None where there is none.
         intervals: The ends of each score's 95% bootstrap interval; None where there is none.
         p_value: The p-value of the difference to the next row, in the score that the rows are sorted by.
+        differs_from_next: Whether the next row can be told apart from this one; None where that is not known.
     """
 
     rank: int | None
@@ -60,11 +62,7 @@ class Row:
     scores: Mapping[str, float | None]
     intervals: Mapping[str, tuple[float, float] | None]
     p_value: float | None
-
-    @property
-    def differs_from_next(self) -> bool | None:
-        """Whether the next row can be told apart from this one; None where that is not known."""
-        return None if self.p_value is None else self.p_value < LEVEL
+    differs_from_next: bool | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +98,9 @@ class Place:
     score: float | None
 
 
-def leaderboard(question: Question, *, page: int | None = None, compared: bool = True) -> Leaderboard:
+def leaderboard(
+    question: Question, *, page: int | None = None, compared: bool = True, full: bool = False
+) -> Leaderboard:
     """The submissions that stand in a phase, and the human baselines of the references.
 
     A submission without the score to sort by comes last, whichever way they are sorted. The number of
@@ -110,6 +110,8 @@ def leaderboard(question: Question, *, page: int | None = None, compared: bool =
         question: What is asked for.
         page: The page to give, from 1; all rows by default. Beyond the last there are no rows.
         compared: Whether to compare each row with the next.
+        full: Whether to show all digits of scores by private references too, as to organisers. The order of
+            the rows goes by all digits in any case.
     """
     standing = _standing(question)
     places = _places(question, standing)
@@ -117,7 +119,9 @@ def leaderboard(question: Question, *, page: int | None = None, compared: bool =
     return Leaderboard(
         question=question,
         columns=score_names(question.split),
-        rows=_rows(question, places, start, stop, compared),
+        rows=_rows(
+            question, places, start, stop, compared=compared, full=full or question.reference_set.public
+        ),
         total=len(places),
         page=page,
         pages=max(1, math.ceil(len(places) / PAGE)),
@@ -127,7 +131,9 @@ def leaderboard(question: Question, *, page: int | None = None, compared: bool =
 
 def places(question: Question) -> list[Place]:
     """The rows of `leaderboard` in the same order, each with only the score that they are sorted by."""
-    return _places(question, _standing(question))
+    full = question.reference_set.public
+    found = _places(question, _standing(question))
+    return [replace(place, score=shown(place.score, full=full)) for place in found]
 
 
 def _standing(question: Question) -> QuerySet[Submission]:
@@ -172,18 +178,21 @@ def _ranks(places: Sequence[Place]) -> dict[float, int]:
     return ranks
 
 
-def _rows(question: Question, places: Sequence[Place], start: int, stop: int, compared: bool) -> list[Row]:
-    shown = places[start:stop]
-    submissions = {found.pk: found for found in _of(Submission.objects, "pk", shown).select_related("team")}
-    scores = _scores(question, shown)
-    failures = _failures(question, shown)
+def _rows(
+    question: Question, places: Sequence[Place], start: int, stop: int, *, compared: bool, full: bool
+) -> list[Row]:
+    listed = places[start:stop]
+    submissions = {found.pk: found for found in _of(Submission.objects, "pk", listed).select_related("team")}
+    scores = _scores(question, listed, full)
+    failures = _failures(question, listed)
     # The first row of the next page too: the last one of this page has a neighbour there.
     near = [place.submission for place in places[start : stop + 1]]
     tests = differences(question, near) if compared else [None] * len(near)
     ranks = _ranks(places)
     names = score_names(question.split)
     rows = []
-    for place, test in zip(shown, tests, strict=False):
+    for place, test in zip(listed, tests, strict=False):
+        p_value = None if place.score is None else test
         found, own = submissions[place.submission], scores.get(place.submission, {})
         seen = place.submission in failures
         rows.append(
@@ -200,7 +209,8 @@ def _rows(question: Question, places: Sequence[Place], start: int, stop: int, co
                 failed=failures.get(place.submission, []),
                 scores={name: own[name][0] if name in own else None for name in names},
                 intervals={name: own[name][1] if name in own else None for name in names},
-                p_value=test if place.score is not None else None,
+                p_value=shown_p(p_value, full=full),
+                differs_from_next=None if p_value is None else p_value < LEVEL,
             )
         )
     return rows
@@ -211,7 +221,7 @@ def _of(manager: Any, field: str, places: Sequence[Place]) -> Any:
 
 
 def _scores(
-    question: Question, places: Sequence[Place]
+    question: Question, places: Sequence[Place], full: bool
 ) -> dict[UUID, dict[str, tuple[float | None, tuple[float, float] | None]]]:
     """Each score of each submission, with its interval."""
     found: dict[UUID, dict[str, tuple[float | None, tuple[float, float] | None]]] = {}
@@ -221,9 +231,9 @@ def _scores(
     for key, name, value, low, high in rows.values_list(
         "result__submission_id", "name", "value", "low", "high"
     ):
-        low, high = finite(low), finite(high)
+        low, high = shown(low, full=full), shown(high, full=full)
         interval = None if low is None or high is None else (low, high)
-        found.setdefault(key, {})[name] = finite(value), interval
+        found.setdefault(key, {})[name] = shown(value, full=full), interval
     return found
 
 

@@ -11,7 +11,7 @@ from django.db.models import Q
 from capeval.metrics import METRICS
 from capeval_server.challenges.models import ReferenceVersion, Split
 from capeval_server.submissions.models import Result, Score, Submission
-from capeval_server.submissions.packing import finite
+from capeval_server.submissions.precision import shown
 
 __all__ = [
     "Cell",
@@ -48,7 +48,7 @@ class ScoreRow:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreTable:
-    """All scores by one version of a split's references.
+    """All scores by one version of a split's references, rounded if these are private.
 
     Attributes:
         split: The split.
@@ -97,16 +97,16 @@ def score_tables(submission: Submission) -> list[ScoreTable]:
 
 
 def _table(version: Any, results: Iterable[Result], scores: dict[int, list[Score]]) -> ScoreTable:
-    split = version.reference_set.split
+    split, public = version.reference_set.split, version.reference_set.public
     order = {metric: place for place, metric in enumerate(split.metrics)}
     ordered = sorted(results, key=lambda result: (order.get(result.metric, len(order)), result.metric))
     subsets = sorted({score.subset for result in ordered for score in scores.get(result.pk, ())})
     groups = subsets or [""]
-    rows = [row for result in ordered for row in _rows(result, scores.get(result.pk, []), groups)]
+    rows = [row for result in ordered for row in _rows(result, scores.get(result.pk, []), groups, public)]
     return ScoreTable(
         split=split,
         references=version.reference_set.name,
-        public=version.reference_set.public,
+        public=public,
         version=version.number,
         current=version.reference_set.version,
         groups=groups,
@@ -116,12 +116,13 @@ def _table(version: Any, results: Iterable[Result], scores: dict[int, list[Score
     )
 
 
-def _rows(result: Result, scores: list[Score], groups: list[str]) -> list[ScoreRow]:
+def _rows(result: Result, scores: list[Score], groups: list[str], public: bool) -> list[ScoreRow]:
     if result.failure:
         return [ScoreRow(name=result.metric, failure=result.failure)]
     found: dict[str, dict[str, Cell]] = {}
     for score in scores:
-        cell = Cell(value=finite(score.value), low=finite(score.low), high=finite(score.high))
+        value, low, high = (shown(number, full=public) for number in (score.value, score.low, score.high))
+        cell = Cell(value=value, low=low, high=high)
         found.setdefault(score.name, {})[score.subset] = cell
     known = list(METRICS[result.metric]().names) if result.metric in METRICS else []
     names = sorted(found, key=lambda name: known.index(name) if name in known else len(known))
@@ -131,19 +132,23 @@ def _rows(result: Result, scores: list[Score], groups: list[str]) -> list[ScoreR
 def headline(
     submissions: Iterable[Submission], splits: Iterable[Split]
 ) -> dict[Any, dict[int, float | None]]:
-    """Of each submission, the score that leaderboards sort by: by reference set, of all its images."""
+    """Of each submission, the score that leaderboards sort by: by reference set, of all its images.
+
+    Scores by private references are rounded.
+    """
     wanted = Q(pk__in=[])
     for split in splits:
         wanted |= Q(result__reference_version__reference_set__split=split, name=split.sort_by)
     found: dict[Any, dict[int, float | None]] = {}
     scores = Score.objects.filter(wanted, result__submission__in=[one.pk for one in submissions], subset="")
-    for submission, references, number, current, value in scores.values_list(
+    for submission, references, public, number, current, value in scores.values_list(
         "result__submission_id",
         "result__reference_version__reference_set_id",
+        "result__reference_version__reference_set__public",
         "result__reference_version__number",
         "result__reference_version__reference_set__version",
         "value",
     ):
         if number == current:
-            found.setdefault(submission, {})[references] = finite(value)
+            found.setdefault(submission, {})[references] = shown(value, full=public)
     return found

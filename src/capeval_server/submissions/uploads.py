@@ -120,3 +120,11 @@ def check_results(entry: str, data: bytes, split: str, images: Sequence[ImageId]
     problem = images_problem(candidates, images, f"split {split!r}", "a caption")
     if problem:
         raise UploadError(problem, entry=entry)
+    limit = settings.CAPTION_CHARACTERS
+    for image, captions in candidates.items():
+        longest = max(map(len, captions))
+        if longest > limit:
+            raise UploadError(
+                f"a caption must have at most {limit:,} characters (that of image {image!r} has {longest:,})",
+                entry=entry,
+            )

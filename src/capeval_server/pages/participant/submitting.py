@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -106,6 +107,7 @@ def _submit_page(
             }
             for split in splits
         ],
+        "longest_caption": settings.CAPTION_CHARACTERS,
         "server": request.build_absolute_uri("/").rstrip("/"),
     }
     answer = render(request, f"{TEMPLATES}/submit.html", context, status=status)

@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.http import parse_etags
 
+from capeval_server.challenges.access import organises
 from capeval_server.challenges.models import Phase
 from capeval_server.errors import NotFoundError, QuestionError
 from capeval_server.leaderboards.citing import bibtex, fingerprint
@@ -60,7 +61,8 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
     if not may_see(request.user, phase):
         return _hidden(request, phase)
     question, page = _question(request, phase), _page(request)
-    board = leaderboard(question, page=page)
+    full = organises(request.user, phase.challenge)
+    board = leaderboard(question, page=page, full=full)
     if page > board.pages:
         raise NotFoundError
     context = {
@@ -69,6 +71,7 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
         "question": question,
         "board": board,
         "table": table(board),
+        "rounded": not (full or question.reference_set.public),
         "public": phase.shows_leaderboard(timezone.now()),
         "cited": _cited(request, question),
         "state": phase.when(timezone.now()),
@@ -114,7 +117,8 @@ def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     if not may_see(request.user, phase):
         return _hidden(request, phase)
     question = replace(_question(request, phase), best_first=True)
-    drawn = plot(leaderboard(question, page=1, compared=False), _theme(request))
+    full = organises(request.user, phase.challenge)
+    drawn = plot(leaderboard(question, page=1, compared=False, full=full), _theme(request))
     tag = drawn.etag
     asked = parse_etags(request.headers.get("If-None-Match", ""))
     answer = (
