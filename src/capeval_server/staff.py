@@ -7,12 +7,12 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-__all__ = ["Seen", "Shown"]
+__all__ = ["ReadOnly", "ReadOnlyInline"]
 
 admin.site.site_header = admin.site.site_title = "capeval administration"
 
 
-class Seen(admin.ModelAdmin):  # type: ignore[type-arg]
+class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]
     """Rows that nobody adds, edits or deletes. Users with the permission to change have the actions."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -28,7 +28,7 @@ class Seen(admin.ModelAdmin):  # type: ignore[type-arg]
         return False
 
 
-class Shown(admin.TabularInline):  # type: ignore[type-arg]
+class ReadOnlyInline(admin.TabularInline):  # type: ignore[type-arg]
     """Rows that are shown with what they belong to, and not changed there."""
 
     extra = 0

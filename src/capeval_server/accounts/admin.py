@@ -11,13 +11,13 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from capeval_server.accounts.models import Token
-from capeval_server.staff import Seen
+from capeval_server.staff import ReadOnly
 
 __all__ = ["FactorAdmin", "TokenAdmin"]
 
 
 @admin.register(Token)
-class TokenAdmin(Seen):
+class TokenAdmin(ReadOnly):
     """Tokens, which can be revoked. Neither a token nor its digest is shown."""
 
     list_display = ("name", "user", "scope", "created", "expires", "revoked")
@@ -47,7 +47,7 @@ admin.site.unregister(Authenticator)
 
 
 @admin.register(Authenticator)
-class FactorAdmin(Seen):
+class FactorAdmin(ReadOnly):
     """Second factors: who has which; deleted for somebody who lost theirs."""
 
     list_display = ("user", "type", "created_at", "last_used_at")

@@ -1,14 +1,22 @@
-"""Making users without the sign-up page."""
+"""Users: who asks, and making users without the sign-up page."""
 
 from __future__ import annotations
+
+from typing import cast
 
 from allauth.account.models import EmailAddress
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.http import HttpRequest
 
-__all__ = ["make_user"]
+__all__ = ["make_user", "user_of"]
+
+
+def user_of(request: HttpRequest) -> User:
+    """The user who asks. The views that call this answer only users who have signed in."""
+    return cast(User, request.user)
 
 
 def make_user(name: str, *, email: str = "", password: str | None = None, staff: bool = False) -> User:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
 from django.contrib.auth import logout
@@ -19,13 +17,9 @@ from django.views.decorators.http import require_POST
 
 from capeval_server.accounts.forms import DeletionForm, TokenForm
 from capeval_server.accounts.models import Token
+from capeval_server.accounts.users import user_of
 
 __all__ = ["urlpatterns"]
-
-
-def _user(request: HttpRequest) -> User:
-    """The user of the request. The views here only answer users who are logged in."""
-    return cast(User, request.user)
 
 
 @login_required
@@ -48,12 +42,12 @@ def tokens(request: HttpRequest) -> HttpResponse:
         given = form.cleaned_data
         try:
             with transaction.atomic():
-                made = Token.issue(_user(request).pk, given["name"], given["scope"], days=given["days"])
+                made = Token.issue(user_of(request).pk, given["name"], given["scope"], days=given["days"])
         except IntegrityError:
             form.add_error("name", "You already have a token with this name.")
         else:
             form = TokenForm()
-    shown = _user(request).tokens.filter(revoked=None).order_by("-created", "-pk")
+    shown = user_of(request).tokens.filter(revoked=None).order_by("-created", "-pk")
     context = {"form": form, "made": made, "tokens": shown, "now": timezone.now()}
     return render(request, "account/tokens.html", context)
 
@@ -62,7 +56,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @require_POST
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     """Revokes one of the user's tokens."""
-    token = get_object_or_404(_user(request).tokens, pk=pk, revoked=None)
+    token = get_object_or_404(user_of(request).tokens, pk=pk, revoked=None)
     token.revoke()
     messages.success(request, f"Token {token.name} is revoked.")
     return redirect("accounts_tokens")
@@ -71,7 +65,7 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def delete(request: HttpRequest) -> HttpResponse:
     """Deletes the user's account; what belongs to teams stays."""
-    user = _user(request)
+    user = user_of(request)
     form = DeletionForm(user, request.POST or None)
     if not form.is_valid():
         return render(request, "account/delete.html", {"form": form})

@@ -11,8 +11,9 @@ from ninja import Router, Status
 
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
-from capeval_server.api.addresses import Slug, found_phase
+from capeval_server.api.addresses import Slug
 from capeval_server.api.tokens import READ, SUBMIT, token_of
+from capeval_server.challenges.access import phase_named
 from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.errors import NotFoundError
 from capeval_server.submissions import quotas
@@ -71,7 +72,7 @@ def _phase(phase: Phase) -> dict[str, Any]:
 )
 def quota(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
     """How much your team may still submit to a phase."""
-    found = found_phase(slug, phase)
+    found = phase_named(slug, phase)
     return quotas.quota(_team(request, found.challenge), found, timezone.now()).__dict__
 
 

@@ -11,8 +11,8 @@ from ninja import Query, Router
 
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
-from capeval_server.api.addresses import Slug, found_phase
-from capeval_server.challenges.access import organises
+from capeval_server.api.addresses import Slug
+from capeval_server.challenges.access import organises, phase_named
 from capeval_server.jobs.leases import database_time
 from capeval_server.leaderboards.exports import to_csv
 from capeval_server.leaderboards.questions import ask, may_see
@@ -36,7 +36,7 @@ def show_leaderboard(
     All rows, or a page of 50. Only organisers can see hidden leaderboards. Scores by private references are
     rounded to three digits, but for organisers.
     """
-    found, asker = found_phase(slug, phase), _asker(request)
+    found, asker = phase_named(slug, phase), _asker(request)
     if not may_see(asker, found):
         raise PermissionDenied(f"the leaderboard of phase {found.name!r} is hidden")
     question = ask(found, **asked.model_dump(exclude={"page", "form"}))

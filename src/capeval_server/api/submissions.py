@@ -12,8 +12,9 @@ from ninja import File, Header, Query, Router, Status, UploadedFile
 
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
-from capeval_server.api.addresses import Slug, found_phase
+from capeval_server.api.addresses import Slug
 from capeval_server.api.tokens import READ, SUBMIT, token_of
+from capeval_server.challenges.access import phase_named
 from capeval_server.errors import NotFoundError
 from capeval_server.submissions import access, image_browser, intake
 from capeval_server.submissions.lifecycle import withdraw
@@ -50,7 +51,7 @@ def submit(
     declared = {name: request.POST[name] for name in request.POST}
     submission, new = intake.submit(
         token_of(request).user,
-        found_phase(slug, phase),
+        phase_named(slug, phase),
         file.name or "",
         file.chunks(),
         declared=declared,

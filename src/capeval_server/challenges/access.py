@@ -1,14 +1,26 @@
-"""Who organises which challenge."""
+"""Phases by their names, and who organises which challenge."""
 
 from __future__ import annotations
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.db.models import QuerySet
 
-from capeval_server.challenges.models import Challenge
+from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.errors import NotFoundError
 
-__all__ = ["makes_challenges", "organised", "organised_by", "organises"]
+__all__ = ["makes_challenges", "organised", "organised_by", "organises", "phase_named"]
+
+
+def phase_named(slug: str, name: str) -> Phase:
+    """The phase of a challenge with a name.
+
+    Raises:
+        NotFoundError: There is none.
+    """
+    phase = Phase.objects.select_related("challenge").filter(challenge__slug=slug, name=name).first()
+    if phase is None:
+        raise NotFoundError
+    return phase
 
 
 def organised_by(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Challenge]:

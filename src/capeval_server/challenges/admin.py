@@ -11,12 +11,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
-from capeval_server.staff import Shown
+from capeval_server.staff import ReadOnlyInline
 
 __all__ = ["ChallengeAdmin"]
 
 
-class _Phases(Shown):
+class _Phases(ReadOnlyInline):
     model = Phase
     fields = ("name", "opens", "closes", "quota_per_day", "quota_total", "leaderboard")
 

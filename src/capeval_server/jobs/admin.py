@@ -5,13 +5,13 @@ from __future__ import annotations
 from django.contrib import admin
 
 from capeval_server.jobs.models import Job, Worker
-from capeval_server.staff import Seen
+from capeval_server.staff import ReadOnly
 
 __all__ = ["JobAdmin", "WorkerAdmin"]
 
 
 @admin.register(Job)
-class JobAdmin(Seen):
+class JobAdmin(ReadOnly):
     """Jobs that wait or are being done: how often they were begun, and which worker has them."""
 
     list_display = fields = readonly_fields = (
@@ -23,7 +23,7 @@ class JobAdmin(Seen):
 
 
 @admin.register(Worker)
-class WorkerAdmin(Seen):
+class WorkerAdmin(ReadOnly):
     """Workers, and when they were last seen."""
 
     list_display = fields = readonly_fields = ("name", "started", "seen")

@@ -93,7 +93,7 @@ def _work(opened: Mapping[str, Handler], heartbeat: Heartbeat, *, until_empty: b
                 _plan(opened)
                 planned = True
             worked = work_once(opened, heartbeat.beat)
-            if until_empty and not worked and not Job.objects.exclude(kind__in=recurring()).exists():
+            if until_empty and not worked and not _unfinished(opened):
                 return
         except (DatabaseError, InterfaceError):
             # The database restarts, or can't be reached: when the lease ends, the job is taken again.
@@ -103,6 +103,11 @@ def _work(opened: Mapping[str, Handler], heartbeat: Heartbeat, *, until_empty: b
         if not worked:
             close_old_connections()
             time.sleep(_POLL_SECONDS)
+
+
+def _unfinished(opened: Mapping[str, Handler]) -> bool:
+    """Whether jobs wait or are being done, other than recurring ones and those that no handler is for."""
+    return Job.objects.filter(kind__in=set(opened) - set(recurring())).exists()
 
 
 def _plan(opened: Mapping[str, Handler]) -> None:

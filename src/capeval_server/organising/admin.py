@@ -15,14 +15,14 @@ from django.http import HttpRequest
 from capeval_server.errors import StandingError
 from capeval_server.organising import moderation
 from capeval_server.organising.models import Action
-from capeval_server.staff import Seen, Shown
+from capeval_server.staff import ReadOnly, ReadOnlyInline
 from capeval_server.submissions.models import Result, Submission
 
 __all__ = ["ActionAdmin", "SubmissionAdmin"]
 
 
 @admin.register(Action)
-class ActionAdmin(Seen):
+class ActionAdmin(ReadOnly):
     """Who did what, and when."""
 
     list_display = ("time", "who", "what", "challenge")
@@ -32,7 +32,7 @@ class ActionAdmin(Seen):
     fields = readonly_fields = ("time", "who", "what", "challenge", "submission", "team")
 
 
-class _Results(Shown):
+class _Results(ReadOnlyInline):
     model = Result
     fields = ("reference", "metric", "signature", "failure")
     readonly_fields = ("reference",)
@@ -45,7 +45,7 @@ class _Results(Shown):
 
 
 @admin.register(Submission)
-class SubmissionAdmin(Seen):
+class SubmissionAdmin(ReadOnly):
     """A submission and its results."""
 
     list_display = ("id", "entrant", "phase_name", "state", "marked", "stands", "created")

@@ -210,7 +210,7 @@ def check_references(entry: ReferenceSet, name: str, data: bytes) -> Publication
     )
 
 
-def ending(name: str) -> str:
+def _ending(name: str) -> str:
     """The endings of a file's name that can say what the file is, such as `.jsonl` or `.json.gz`."""
     found = "".join(PurePosixPath(name).suffixes[-2:]).lower()
     return found if re.fullmatch(r"(\.[a-z0-9]{1,10}){1,2}", found) else ""
@@ -247,7 +247,7 @@ def publish_references(user: User, entry: ReferenceSet, name: str, data: bytes, 
         found = check_references(now, name, data)
         if found.same:
             raise ChallengeError(f"{name}: the references are those of version {now.version} already")
-        publish(now, f"references{ending(name)}", data)
+        publish(now, f"references{_ending(name)}", data)
         what = f"published version {now.version} of references {now.name} of split {now.split.name}"
         record(user, challenge, f"{what} (sha256 {found.sha256[:12]})")
     return seen + 1

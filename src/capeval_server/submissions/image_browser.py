@@ -27,6 +27,7 @@ __all__ = [
     "ImageTable",
     "Shown",
     "examples",
+    "image_answer",
     "image_table",
     "methods",
     "ordered",

@@ -7,18 +7,18 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from capeval_server.staff import Shown
+from capeval_server.staff import ReadOnlyInline
 from capeval_server.teams.models import Membership, Raise, Team
 
 __all__ = ["TeamAdmin"]
 
 
-class _Members(Shown):
+class _Members(ReadOnlyInline):
     model = Membership
     fields = ("user", "joined")
 
 
-class _Raises(Shown):
+class _Raises(ReadOnlyInline):
     model = Raise
     fields = ("phase", "per_day", "total")
 

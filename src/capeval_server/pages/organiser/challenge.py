@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
+from capeval_server.accounts.users import user_of
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.errors import ConflictError
 from capeval_server.organising import drafts, settings
@@ -24,7 +25,6 @@ from capeval_server.pages.organiser.common import (
     form_status,
     show,
     tell,
-    user_of,
 )
 from capeval_server.statuses import STATUSES
 

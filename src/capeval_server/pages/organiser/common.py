@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -33,7 +32,6 @@ __all__ = [
     "paged",
     "show",
     "tell",
-    "user_of",
 ]
 
 PAGE = 50
@@ -65,11 +63,6 @@ def for_makers(view: View) -> View:
         return view(request)
 
     return answer
-
-
-def user_of(request: HttpRequest) -> User:
-    """Who asks: someone who has logged in, or no view is reached."""
-    return cast(User, request.user)
 
 
 def show(

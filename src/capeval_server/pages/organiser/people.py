@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
+from capeval_server.accounts.users import user_of
 from capeval_server.challenges.models import Challenge
 from capeval_server.organising import moderation, overview
 from capeval_server.pages.organiser import forms
@@ -21,7 +22,6 @@ from capeval_server.pages.organiser.common import (
     paged,
     show,
     tell,
-    user_of,
 )
 from capeval_server.submissions.quotas import Use
 

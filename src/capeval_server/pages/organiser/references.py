@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
+from capeval_server.accounts.users import user_of
 from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
 from capeval_server.organising import drafts, settings
 from capeval_server.pages.organiser import forms
@@ -18,7 +19,6 @@ from capeval_server.pages.organiser.common import (
     form_status,
     show,
     tell,
-    user_of,
 )
 
 __all__ = ["publish_references", "references", "send_references"]

@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
+from capeval_server.accounts.users import user_of
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.organising import moderation
 from capeval_server.pages.organiser import forms
@@ -24,7 +25,6 @@ from capeval_server.pages.organiser.common import (
     paged,
     show,
     tell,
-    user_of,
 )
 from capeval_server.pages.texts import label
 from capeval_server.submissions.models import Result, Score, Submission

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from capeval_server.accounts.users import user_of
 from capeval_server.challenges.models import Challenge
 from capeval_server.teams import joining
 from capeval_server.teams.models import Team
 
-__all__ = ["TEMPLATES", "member", "no_such_submission", "user_of"]
+__all__ = ["TEMPLATES", "member", "no_such_submission"]
 
 TEMPLATES = "pages/participant"
-
-
-def user_of(request: HttpRequest) -> User:
-    """The user who asks. The views that call this answer only users who are logged in."""
-    return cast(User, request.user)
 
 
 def member(request: HttpRequest, challenge: Challenge) -> Team | HttpResponse:

@@ -6,14 +6,16 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
 from capeval_server import errors
+from capeval_server.accounts.users import user_of
+from capeval_server.challenges.access import phase_named
 from capeval_server.challenges.models import Phase
 from capeval_server.pages import texts
-from capeval_server.pages.participant.common import TEMPLATES, member, user_of
+from capeval_server.pages.participant.common import TEMPLATES, member
 from capeval_server.pages.participant.forms import SubmitForm
 from capeval_server.statuses import STATUSES, passing_text
 from capeval_server.submissions import intake, quotas
@@ -26,7 +28,7 @@ __all__ = ["submit"]
 @never_cache
 def submit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Shows what to submit and what the quota allows, and takes a submission in."""
-    phase = get_object_or_404(Phase.objects.select_related("challenge"), challenge__slug=slug, name=name)
+    phase = phase_named(slug, name)
     team = member(request, phase.challenge)
     if isinstance(team, HttpResponse):
         return team

@@ -13,10 +13,11 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from capeval_server.accounts.users import user_of
 from capeval_server.challenges.models import Challenge
 from capeval_server.errors import NotFoundError, TeamError
 from capeval_server.pages.markdown import to_html
-from capeval_server.pages.participant.common import TEMPLATES, member, user_of
+from capeval_server.pages.participant.common import TEMPLATES, member
 from capeval_server.pages.participant.forms import JoinForm
 from capeval_server.submissions import quotas
 from capeval_server.teams import joining

@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.utils import timezone
 from django.utils.http import parse_etags
 
-from capeval_server.challenges.access import organises
+from capeval_server.challenges.access import organises, phase_named
 from capeval_server.challenges.models import Phase
 from capeval_server.errors import NotFoundError, QuestionError
 from capeval_server.leaderboards.citing import bibtex, fingerprint
@@ -21,10 +21,6 @@ from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.pages.public.tables import address, table
 
 __all__ = ["cite", "show_leaderboard", "show_plot"]
-
-
-def _phase(slug: str, name: str) -> Phase:
-    return get_object_or_404(Phase.objects.select_related("challenge"), challenge__slug=slug, name=name)
 
 
 def _question(request: HttpRequest, phase: Phase) -> Question:
@@ -57,7 +53,7 @@ def _hidden(request: HttpRequest, phase: Phase) -> HttpResponse:
 
 def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """The leaderboard of a phase."""
-    phase = _phase(slug, name)
+    phase = phase_named(slug, name)
     if not may_see(request.user, phase):
         return _hidden(request, phase)
     question, page = _question(request, phase), _page(request)
@@ -89,7 +85,7 @@ def _cited(request: HttpRequest, question: Question) -> str:
 
 def cite(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """How to cite a leaderboard as it is now."""
-    phase = _phase(slug, name)
+    phase = phase_named(slug, name)
     if not may_see(request.user, phase):
         return _hidden(request, phase)
     question = _question(request, phase)
@@ -113,7 +109,7 @@ def cite(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 
 def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """The best rows of a leaderboard as a plot."""
-    phase = _phase(slug, name)
+    phase = phase_named(slug, name)
     if not may_see(request.user, phase):
         return _hidden(request, phase)
     question = replace(_question(request, phase), best_first=True)
