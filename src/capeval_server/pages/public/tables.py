@@ -137,7 +137,7 @@ def table(board: Leaderboard) -> Table:
     question = board.question
     challenge, phase = question.phase.challenge, question.phase
     api = reverse("api:show_leaderboard", args=(challenge.slug, phase.name))
-    asked = query(question, pinned=False)
+    asked = query(question)
     return Table(
         columns=[_column(question, name) for name in _columns(board)],
         lines=_lines(board),
@@ -161,11 +161,8 @@ def _column(question: Question, name: str) -> Column:
     chosen = name == question.sort_by
     sort = ("descending" if question.best_first else "ascending") if chosen else ""
     best_first = not (chosen and question.best_first)
-    return Column(name=name, address=address(_changed(question, name, best_first)), sort=sort)
-
-
-def _changed(question: Question, sort_by: str, best_first: bool) -> Question:
-    return replace(question, sort_by=sort_by, best_first=best_first)
+    link = address(replace(question, sort_by=name, best_first=best_first))
+    return Column(name=name, address=link, sort=sort)
 
 
 def _choices(question: Question) -> list[tuple[str, list[Link]]]:
