@@ -21,18 +21,10 @@ settings.register_profile(
 )
 settings.load_profile("capeval")
 
-# Variables that change what programs print, or where they look.
-FOREIGN = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PYTHONWARNINGS", "RAYON_NUM_THREADS")
-# Where to find a database server, and who asks another server.
-FOREIGN += (
-    "PGHOST",
-    "PGHOSTADDR",
-    "PGPORT",
-    "PGUSER",
-    "PGPASSWORD",
-    "PGSSLMODE",
-    "PGSERVICE",
-    "CAPEVAL_TOKEN",
+# Variables that change what programs print or where they look: for a database server too, and as whom they ask.
+FOREIGN = (
+    *("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PYTHONWARNINGS", "RAYON_NUM_THREADS"),
+    *("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGPASSWORD", "PGSSLMODE", "PGSERVICE", "CAPEVAL_TOKEN"),
 )
 
 
