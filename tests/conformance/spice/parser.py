@@ -1,4 +1,4 @@
-"""Runs the Rust test that compares the parser with CoreNLP, on SPICE's model: a part of `make conformance`."""
+"""Runs the Rust test that compares the parser with CoreNLP, with SPICE's model, in `make conformance`."""
 
 import os
 import subprocess
