@@ -1,4 +1,4 @@
-"""SPICE of captions that are empty, endless or no text: a score or a clear error, wherever it is asked for."""
+"""SPICE of captions that are empty, endless or no text: a score or a clear error, wherever it is asked."""
 
 from __future__ import annotations
 
