@@ -1,5 +1,6 @@
 //! Rows of words as numbers.
 
+use capeval_ptb::is_python_space;
 use hashbrown::HashMap;
 use rayon::prelude::*;
 use rustc_hash::FxBuildHasher;
@@ -13,14 +14,9 @@ pub(crate) const CHUNK: usize = 8192;
 /// The fewest captions of one parallel task: fewer cost more to start than they save.
 const SMALL_CHUNK: usize = 128;
 
-/// White space as Python's `str.split()` knows it: what BLEU and CIDEr-D of the reference split on.
-pub fn is_space(c: char) -> bool {
-    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
-}
-
 /// Rows of words in one block of memory.
 ///
-/// The reference splits a tokenised caption on any white space for BLEU and CIDEr-D, and on single
+/// The reference splits a tokenised caption on Python's white space for BLEU and CIDEr-D, and on single
 /// spaces for ROUGE-L. The two agree unless a token holds other white space ("25 1/2" with a
 /// no-break space) or is empty, so only rows that differ are kept twice.
 #[derive(Clone)]
@@ -91,14 +87,14 @@ impl TokenRows {
         split(&mut |token| {
             tokens += 1;
             let plain = !token.is_empty() && token.bytes().all(|b| b > b' ' && b < 0x80);
-            if plain || !(token.is_empty() || token.contains(is_space)) {
+            if plain || !(token.is_empty() || token.contains(is_python_space)) {
                 let word = id(token);
                 self.words.push(word);
                 scratch.push(word);
             } else {
                 differs = true;
                 scratch.push(id(token));
-                let parts = token.split(is_space).filter(|part| !part.is_empty());
+                let parts = token.split(is_python_space).filter(|part| !part.is_empty());
                 self.words.extend(parts.map(&mut id));
             }
         });
