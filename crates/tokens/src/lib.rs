@@ -10,5 +10,5 @@ mod vocabulary;
 
 pub use captions::{Candidates, References, Replaced};
 pub use rows::TokenRows;
-pub use tokenization::{Split, Splitter, Tokenization, Tokenized, tokenize_all, tokenize_lines};
+pub use tokenization::{Tokenization, tokenize_all, tokenize_lines};
 pub use vocabulary::Vocabulary;

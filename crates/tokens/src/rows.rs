@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use rayon::prelude::*;
 use rustc_hash::FxBuildHasher;
 
-use crate::tokenization::Split;
+use crate::tokenization::Tokenization;
 use crate::vocabulary::Vocabulary;
 
 /// The most captions of one parallel task: enough that merging vocabularies costs little, and few
@@ -111,8 +111,8 @@ impl TokenRows {
         let (rows, words) = (self.ends.len() as u32, self.words.len());
         self.words.extend(other.words.iter().map(|&word| id(word)));
         self.ends.extend(other.ends.iter().map(|end| end + words));
-        let moved =
-            other.spaced.iter().map(|(row, kept)| (row + rows, kept.iter().map(|&word| id(word)).collect()));
+        let spaced = other.spaced.iter();
+        let moved = spaced.map(|(row, words)| (row + rows, words.iter().map(|&word| id(word)).collect()));
         self.spaced.extend(moved);
     }
 
@@ -123,7 +123,7 @@ impl TokenRows {
             spaced: self
                 .spaced
                 .iter()
-                .map(|(row, kept)| (*row, kept.iter().map(|&word| id(word)).collect()))
+                .map(|(row, words)| (*row, words.iter().map(|&word| id(word)).collect()))
                 .collect(),
         }
     }
@@ -131,10 +131,10 @@ impl TokenRows {
 
 /// Tokenises captions in parallel. Words that `known` has keep its numbers; the others are numbered
 /// on from its length, in the order of the captions, whatever the number of threads.
-pub(crate) fn tokenize<S: Split>(
+pub(crate) fn tokenize(
     captions: &[&str],
     known: &Vocabulary,
-    splitter: impl Fn() -> S + Sync,
+    tokenization: Tokenization,
 ) -> (TokenRows, Vocabulary) {
     let base = known.len() as u32;
     let size = captions.len().div_ceil(rayon::current_num_threads()).clamp(SMALL_CHUNK, CHUNK);
@@ -144,7 +144,7 @@ pub(crate) fn tokenize<S: Split>(
         .map(|(number, chunk)| {
             let mut rows = TokenRows::with_capacity(chunk.len());
             let mut new = Vocabulary::default();
-            let mut split = splitter();
+            let mut splitter = tokenization.splitter();
             let mut scratch = Vec::new();
             for (i, caption) in chunk.iter().enumerate() {
                 let following = &captions[number * size + i + 1..];
@@ -152,7 +152,7 @@ pub(crate) fn tokenize<S: Split>(
                     0 => new.intern(word),
                     _ => known.id(word).unwrap_or_else(|| base + new.intern(word)),
                 };
-                rows.push(|sink| split.split(caption, following, sink), &mut scratch, id);
+                rows.push(|sink| splitter.split(caption, following, sink), &mut scratch, id);
             }
             (rows, new)
         })
