@@ -196,7 +196,7 @@ def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, 
     """
     if not splits or seed < 0:
         raise OptionError("a dataset must have at least one split, and a seed of at least 0")
-    captions = captions if isinstance(captions, References) else References(captions)
+    captions = References(captions)
     _require_apart(splits)
     built, unused = {}, {}
     for name, plan in splits.items():

@@ -197,8 +197,7 @@ def score_ratings(
     """
     checked_choice("frequencies", frequencies, get_args(Frequencies))
     resolved = resolve(metrics)
-    if not isinstance(references, References):
-        references = References(references)
+    references = References(references)
     rows: dict[ImageId, list[int]] = {}
     for row, image in enumerate(ratings.image_ids):
         rows.setdefault(image, []).append(row)
