@@ -12,7 +12,6 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._native import __version__
 from capeval.checks import checked_choice, checked_integer
 from capeval.errors import MismatchError, OptionError
 from capeval.formats.judgements import Pair
@@ -83,8 +82,7 @@ class ConsensusOptions:
     def checkpoint(self, path: Path | None, pairs: Sequence[Pair]) -> Checkpoint:
         """The checkpoint of a study of these pairs with these options."""
         digest = hashlib.sha256(repr(pairs).encode("utf-8", "surrogatepass")).hexdigest()
-        key = f"capeval {__version__}; {self.words}; ties {self.ties}; seed {self.seed}; {digest}"
-        return Checkpoint(path, key)
+        return Checkpoint(path, f"{self.words}; ties {self.ties}; seed {self.seed}; {digest}")
 
 
 @dataclass(frozen=True, kw_only=True)
