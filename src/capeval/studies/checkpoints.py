@@ -46,7 +46,7 @@ class Checkpoint:
             ) from None
         if key != self._key:
             raise FormatError(
-                "a checkpoint must be of the same data, metrics, options, seed and version (got one of others)",
+                "a checkpoint must be of the same data, metrics, options, seed and version (got another)",
                 kind=FormatErrorKind.OTHER_CHECKPOINT,
                 path=path,
             )

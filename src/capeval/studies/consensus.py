@@ -71,6 +71,7 @@ class ConsensusOptions:
         checked_choice("words", self.words, get_args(Words))
         checked_choice("ties", self.ties, get_args(Ties))
         checked_integer("draws", self.draws, 1)
+        checked_integer("seed", self.seed, 0)
 
     def scorer(self, pairs: Sequence[Pair]) -> PairScorer:
         """The pairs with these words."""
