@@ -19,7 +19,7 @@ from capeval.sampling import halves
 from capeval.studies.abstract50s import classified
 from capeval.studies.accuracy import Accuracy, Drawn, Ties, accuracy, by_class, drawn
 from capeval.studies.checkpoints import Checkpoint
-from capeval.studies.correlation import pearson_of_table
+from capeval.studies.coefficients import pearson_of_table
 from capeval.studies.pair_scores import PAPER_CONTENDERS, PAPER_TOKENIZER, PairScorer
 from capeval.studies.protocol import krippendorff_alpha, winners
 from capeval.tokenization import Tokenizer
