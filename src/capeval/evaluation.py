@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError
 from capeval.files import written_whole
+from capeval.formats.json import without_nan
 from capeval.messages import first_few, one_candidate
 from capeval.metrics.base import Metric, Prepared, make_scores
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
@@ -69,7 +69,8 @@ class Report:
         report["signatures"] = {name: _plain(signature) for name, signature in self.signatures.items()}
         if per_image:
             columns = {
-                name: [_number(each) for each in values.tolist()] for name, values in self.per_image.items()
+                name: [without_nan(each) for each in values.tolist()]
+                for name, values in self.per_image.items()
             }
             report["per_image"] = [
                 {"image_id": image, **{name: values[row] for name, values in columns.items()}}
@@ -274,12 +275,7 @@ def _subset(scores: Sequence[tuple[Metric, Scores]], rows: list[int]) -> dict[st
 
 
 def _numbers(scores: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: _number(score) for name, score in scores.items()}
-
-
-def _number(score: float) -> float | None:
-    # JSON has no NaN, which is the score of a category of tuples that no reference has.
-    return None if isnan(score) else score
+    return {name: without_nan(score) for name, score in scores.items()}
 
 
 def _plain(signature: Signature) -> dict[str, Any]:
