@@ -18,7 +18,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_native", "types"),
     ("tokenization", "formats", "resources", "sampling"),
     ("metrics",),
-    ("evaluation", "significance"),
+    ("evaluation", "scene_graphs", "significance"),
     ("studies", "benchmarks"),
     ("report", "compat"),
     ("cli",),
