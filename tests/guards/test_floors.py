@@ -157,7 +157,7 @@ CRATES = {
     "meteor": {"capeval-tables", "capeval-tokens"},
     "parser": {"capeval-ptb", "capeval-tables"},
     "dependencies": {"capeval-ptb"},
-    "lemmas": {"capeval-tables"},
+    "lemmas": {"capeval-ptb", "capeval-tables"},
     "spice": {
         "capeval-dependencies",
         "capeval-lemmas",

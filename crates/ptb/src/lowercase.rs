@@ -155,3 +155,27 @@ fn is_cased(character: char) -> bool {
         _ => character.is_lowercase() || character.is_uppercase(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::lowercase;
+
+    /// As Java 17 gives them.
+    #[test]
+    fn a_sigma_at_the_end_of_a_word_has_its_own_form() {
+        let cases = [
+            ("ΑΣ", "ας"),
+            ("ΑΣ's", "ασ's"),
+            ("Σ", "σ"),
+            ("Α4Σ:", "α4ς:"),
+            ("I`Σ", "i`σ"),
+            ("P.Σ", "p.ς"),
+            ("ΟΔΟΣ-A", "οδοσ-a"),
+            (".a\u{200d}Σ@", ".a\u{200d}ς@"),
+            ("\"ªΣ::", "\"ªσ::"),
+        ];
+        for (text, lower) in cases {
+            assert_eq!(lowercase(text), lower, "{text}");
+        }
+    }
+}
