@@ -154,7 +154,7 @@ CRATES = {
     "tables": set(),
     "tokens": {"capeval-ptb"},
     "metrics": {"capeval-tokens"},
-    "meteor": {"capeval-tables", "capeval-tokens"},
+    "meteor": {"capeval-ptb", "capeval-tables", "capeval-tokens"},
     "parser": {"capeval-ptb", "capeval-tables"},
     "dependencies": {"capeval-ptb"},
     "lemmas": {"capeval-ptb", "capeval-tables"},
