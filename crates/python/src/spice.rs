@@ -1,8 +1,10 @@
 //! SPICE: its model, parsed captions and prepared references.
 
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use capeval_classfiles::{Jars, ModelCompileError, compile_model};
 use capeval_spice::{
@@ -19,7 +21,7 @@ use rayon::prelude::*;
 
 use crate::errors::{internal, resource_error};
 use crate::mapping::map_file;
-use crate::threads::detached;
+use crate::threads::{detached, interruptible};
 
 create_exception!(
     capeval._native,
@@ -37,6 +39,11 @@ fn analysis_error(py: Python<'_>, error: &AnalysisError) -> PyErr {
 
 fn damaged(py: Python<'_>, error: &impl ToString) -> PyErr {
     resource_error(py, &error.to_string())
+}
+
+/// Goes on until the caller wants to stop.
+fn until(stop: &AtomicBool) -> impl Fn(usize) -> ControlFlow<()> + Sync {
+    |_| if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 fn borrowed(texts: &[String]) -> Vec<&str> {
@@ -73,7 +80,7 @@ impl SpiceModel {
         texts: Vec<String>,
         longest: usize,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let parsed = detached(py, || self.0.tuples(&borrowed(&texts), longest))?;
+        let parsed = interruptible(py, |stop| self.0.tuples(&borrowed(&texts), longest, &until(stop)))?;
         let parsed = parsed.map_err(|error| analysis_error(py, &error))?;
         Ok(parsed.iter().map(|tuples| PyBytes::new(py, &Tuple::pack(tuples))).collect())
     }
@@ -85,7 +92,7 @@ impl SpiceModel {
         texts: Vec<String>,
         longest: usize,
     ) -> PyResult<Vec<Vec<SentenceStages>>> {
-        let stages = detached(py, || self.0.stages(&borrowed(&texts), longest))?;
+        let stages = interruptible(py, |stop| self.0.stages(&borrowed(&texts), longest, &until(stop)))?;
         let stages = stages.map_err(|error| analysis_error(py, &error))?;
         Ok(stages.into_iter().map(|texts| texts.into_iter().map(SentenceStages::from).collect()).collect())
     }
@@ -184,7 +191,7 @@ impl SpiceReferences {
             let candidates = graphs(&self.model, &parses, &starts)?;
             let pairs = candidates.par_iter().zip(images);
             let rows = pairs.map(|(graph, &image)| compare(graph, &self.graphs[image as usize]).row());
-            Ok::<_, Damaged>(rows.flat_map_iter(|row| row).collect::<Vec<f64>>())
+            Ok::<_, String>(rows.flat_map_iter(|row| row).collect::<Vec<f64>>())
         })?;
         let values = values.map_err(|error| damaged(py, &error))?;
         values.into_pyarray(py).reshape([images.len(), Category::LIST.len(), Comparison::COLUMNS])
@@ -201,20 +208,12 @@ impl SpiceReferences {
     }
 }
 
-#[derive(Debug)]
-struct Damaged(String);
-
-impl std::fmt::Display for Damaged {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-fn graphs(model: &Model<Mmap>, parses: &[Vec<u8>], starts: &[usize]) -> Result<Vec<GraphTuples>, Damaged> {
+/// The scene graph of each group of parses, or what is damaged.
+fn graphs(model: &Model<Mmap>, parses: &[Vec<u8>], starts: &[usize]) -> Result<Vec<GraphTuples>, String> {
     let tuples = parses.par_iter().with_min_len(256).map(|parse| Tuple::unpack(parse));
-    let tuples = tuples.collect::<Result<Vec<_>, _>>().map_err(|error| Damaged(error.to_string()))?;
+    let tuples = tuples.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
     let graphs = image_graphs(&tuples, starts, model.synonyms(), model.lists());
-    graphs.map_err(|error| Damaged(error.to_string()))
+    graphs.map_err(|error| error.to_string())
 }
 
 fn drawn(graph: &GraphTuples, matched: &[bool]) -> Drawn {
