@@ -13,7 +13,7 @@ import numpy as np
 
 from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError
 from capeval.files import written_whole
-from capeval.messages import first_few, one_candidate
+from capeval.messages import SWAPPED, first_few, one_candidate
 from capeval.metrics.base import Metric, Prepared, make_scores
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
 from capeval.tokenization import TokenizedReferences, Tokenizer, unknown_images
@@ -248,7 +248,8 @@ def problems(references: References, candidates: Candidates) -> list[str]:
     several = np.flatnonzero(candidates.counts > 1)
     if several.size:
         image = candidates.image_ids[several[0]]
-        messages.append(one_candidate(image, len(candidates[image])))
+        swapped = f"; {SWAPPED}" if references.counts.max() == 1 else ""
+        messages.append(one_candidate(image, len(candidates[image])) + swapped)
     unknown = np.flatnonzero(candidates.native.positions_in(references.native) < 0)
     if unknown.size:
         messages.append(unknown_images(candidates, references, unknown.tolist()))

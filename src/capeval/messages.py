@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["first_few", "id_types", "images_problem", "listed", "one_candidate", "shortened"]
+__all__ = [
+    "RESULTS_AS_REFERENCES",
+    "SWAPPED",
+    "first_few",
+    "id_types",
+    "images_problem",
+    "listed",
+    "one_candidate",
+    "shortened",
+]
+
+SWAPPED = "the references have one caption an image: were references and results swapped?"
+"""The hint where images have several candidates, and one reference."""
+
+RESULTS_AS_REFERENCES = "the file has the form of results: were references and results swapped?"
+"""The hint where the file of references can be read as results."""
 
 _LONGEST = 80
 _IMAGES = 5

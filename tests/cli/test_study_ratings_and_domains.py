@@ -67,7 +67,7 @@ def test_correlation_on_flickr8k(tmp_path: Path) -> None:
     votes = ("0\t0\t3", "1\t3\t0")
     crowd.write_text("".join(f"{i}.jpg\t{i * 2 % 30}.jpg#0\t{votes[i % 2]}\n" for i in images))
     for ratings in (experts, crowd):
-        arguments = [
+        arguments: list[str | Path] = [
             "study",
             "correlation",
             captions,

@@ -261,7 +261,7 @@ def test_subsets_by_name_and_by_domain(write: Callable[..., Path]) -> None:
         (b'{"a": [1', "the file ends inside a[1] (truncated?)"),
         (b"\xff", "not UTF-8"),
         (b"", "the file is empty; expected JSON"),
-        (b" \n", "the file is empty; expected JSON"),
+        (b" \n", "the file has only white space; expected JSON"),
         (b'\xef\xbb\xbf{"a": [1]}', "byte order mark; expected plain UTF-8"),
         ('{"a": [1]}'.encode("utf-16"), "looks like UTF-16"),
         ('{"a": [1]}'.encode("utf-32-be"), "looks like UTF-16 or UTF-32"),

@@ -8,7 +8,7 @@
 
 /// Possible matches of a candidate with one reference at most: 2048 times the same word on both sides.
 pub(crate) const MAX_MATCHES: usize = 1 << 22;
-/// What the distances of these matches may sum to: METEOR adds them up in 32 bits, with a sign.
+/// What the distances of an alignment may sum to: METEOR adds them up in 32 bits, with a sign.
 pub(crate) const MAX_DISTANCE: u64 = i32::MAX as u64;
 
 /// One possible match; positions are in words.
