@@ -89,7 +89,8 @@ def compiled_tables(
             f"{path} can't be written ({error.strerror}): METEOR's word tables are in {instead} until the"
             f" process ends; to keep them, name another folder in {CACHE}",
             CapevalWarning,
-            stacklevel=2,
+            # Of this line, whoever calls: so it is said once.
+            stacklevel=1,
         )
         return compiled_file(instead / _NAME, _native.MeteorTables.open, compiled)
 
