@@ -12,7 +12,8 @@ def public_names() -> list[str]:
     """Each module's classes, functions and constants, and each class's methods and attributes."""
     spec = find_spec("pycocoevalcap")
     assert spec is not None
-    (folder,) = spec.submodule_search_locations or ()
+    assert spec.submodule_search_locations is not None
+    (folder,) = spec.submodule_search_locations
     names = []
     for path in sorted(Path(folder).rglob("*.py")):
         module = ".".join(path.relative_to(folder).with_suffix("").parts)

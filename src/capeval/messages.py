@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isnan
 
 __all__ = [
     "RESULTS_AS_REFERENCES",
@@ -13,6 +14,7 @@ __all__ = [
     "listed",
     "one_candidate",
     "shortened",
+    "shown_score",
 ]
 
 SWAPPED = "the references have one caption an image: were references and results swapped?"
@@ -71,6 +73,11 @@ def listed(names: Sequence[str]) -> str:
     """`'a', 'b', 'c' and 4 more`."""
     more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
     return ", ".join(map(repr, names[:_NAMES])) + more
+
+
+def shown_score(score: float) -> str:
+    """A score with three decimals; a dash where it is not a number."""
+    return "-" if isnan(score) else f"{score:.3f}"
 
 
 def shortened(value: object) -> str:

@@ -280,11 +280,8 @@ def test_swapped_files_are_asked_about(tmp_path: Path) -> None:
             ("results", f"{SWAPPED}\n"),
             ("mapping", f"{RESULTS_AS_REFERENCES}\n"),
         ):
-            for command in (
-                ["score", files[results], files[name]],
-                ["check", files[name], "-r", files[results]],
-            ):
-                assert refusal(*command).endswith(question)
+            assert refusal("score", files[results], files[name]).endswith(question)
+            assert refusal("check", files[name], "-r", files[results]).endswith(question)
     # Without a question where nothing is swapped.
     assert "swapped" not in refusal("score", files["lists"], files["annotations"])
 

@@ -92,8 +92,9 @@ def test_wrong_options_are_named(files: Path) -> None:
     corpus = files / "corpus.json"
     message = refusal("score", *paths, "-m", "BLEU-1", "--frequencies", corpus)
     assert "--frequencies is for metrics such as CIDEr-D (got BLEU-1)" in message
-    for options in ([], ["--frequencies", corpus]):
-        message = refusal("score", *paths, "-m", "CIDEr-D", "--frequencies-images", "5", *options)
+    options: list[str | Path] = ["-m", "CIDEr-D", "--frequencies-images", "5"]
+    for given in (options, [*options, "--frequencies", corpus]):
+        message = refusal("score", *paths, *given)
         assert "--frequencies-images is for a pickle" in message
     missing = files / "missing.npz"
     assert f"{missing}: No such file" in refusal("score", *paths, "-m", "CIDEr-D", "--frequencies", missing)

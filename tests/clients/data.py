@@ -30,7 +30,7 @@ def coco_files(folder: Path) -> tuple[Path, Path]:
         for image, texts in references.items()
         for number, text in enumerate(texts)
     ]
-    dataset = {"info": {}, "licenses": [], "images": [{"id": image} for image in references]}
+    dataset: dict[str, Any] = {"info": {}, "licenses": [], "images": [{"id": image} for image in references]}
     results = [{"image_id": image, "caption": text} for image, text in candidates.items()]
     paths = folder / "annotations.json", folder / "results.json"
     for path, content in zip(paths, ({**dataset, "annotations": annotations}, results), strict=True):

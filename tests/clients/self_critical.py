@@ -32,7 +32,7 @@ write(
         "cider": cider,
         "added": [bleu_scorer.compute_score(option="closest", verbose=0), cider_scorer.compute_score()],
         "options": [bleu_scorer.copy().compute_score(option=each) for each in ("shortest", "average")],
-        "one": [one.compute_score(), one.ratio("closest"), one.testlen("closest"), one.reflen("closest")],
+        "one": [one.compute_score(), one.testlen("closest"), BleuScorer(res[0][0], gts[0]).reflen("closest")],
         "sizes": [bleu_scorer.size(), cider_scorer.size(), len(bleu_scorer.crefs)],
         "again": bleu_scorer.rescore([text for (text,) in reversed(res.values())]),
     }

@@ -82,12 +82,9 @@ class BleuScorer(Pairs):
 
     def reflen(self, option: Option | None = None) -> float:
         """The sum of the reference lengths that the brevity penalty uses."""
-        return float(self._lengths(option)[1])
-
-    def ratio(self, option: Option | None = None) -> float:
-        """`testlen` by `reflen`, with the small numbers that pycocoevalcap adds to both."""
-        test, reference = self._lengths(option)
-        return (test + 1e-15) / (reference + 1e-9)
+        length = self._lengths(option)[1]
+        # An average need not be a whole number.
+        return int(length) if length.is_integer() else length
 
     def _lengths(self, option: Option | None) -> tuple[float, float]:
         ((_, scores),) = self._scored(option).scores
