@@ -30,10 +30,11 @@ def coco_files(folder: Path) -> tuple[Path, Path]:
         for image, texts in references.items()
         for number, text in enumerate(texts)
     ]
-    dataset: dict[str, Any] = {"info": {}, "licenses": [], "images": [{"id": image} for image in references]}
+    images = [{"id": image} for image in references]
+    dataset = {"info": {}, "licenses": [], "images": images, "annotations": annotations}
     results = [{"image_id": image, "caption": text} for image, text in candidates.items()]
     paths = folder / "annotations.json", folder / "results.json"
-    for path, content in zip(paths, ({**dataset, "annotations": annotations}, results), strict=True):
+    for path, content in zip(paths, (dataset, results), strict=True):
         path.write_text(json.dumps(content))
     return paths
 
