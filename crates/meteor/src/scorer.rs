@@ -186,9 +186,7 @@ impl Scorer<'_> {
             }
             scratch.ordered.sort_unstable_by_key(|&(order, _)| order);
             scratch.matches.extend(scratch.ordered.iter().map(|&(_, found)| found));
-            // An alignment takes one match at most of those that start at a word.
-            let farthest = scratch.ordered.iter().map(|(_, found)| found.distance()).max();
-            distance += u64::from(farthest.unwrap_or_default());
+            distance += scratch.ordered.iter().map(|(_, found)| u64::from(found.distance())).sum::<u64>();
             if scratch.matches.len() > MAX_MATCHES || distance > MAX_DISTANCE {
                 return false;
             }

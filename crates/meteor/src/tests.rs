@@ -442,7 +442,6 @@ proptest! {
 
 #[test]
 fn too_many_matches_are_refused() {
-    let tables = small();
     let (many, few) = (["dog"; 3000].join(" "), ["dog"; 300].join(" "));
     let images = [vec!["dog"], vec!["cat", many.as_str()], vec!["a man rides a bike"]];
     let error = scored(&images, &["dog", many.as_str(), "a man"]).unwrap_err();
@@ -452,21 +451,8 @@ fn too_many_matches_are_refused() {
 }
 
 #[test]
-fn matches_that_are_too_far_apart_are_refused() {
-    let turned = |words: usize| {
-        let mut words: Vec<String> = (0..words).map(|number| format!("w{number}x")).collect();
-        let caption = words.join(" ");
-        words.reverse();
-        align(&small(), &meteor_1_5(), &caption, &words.join(" "))
-    };
-    // Half of the square of their number is the sum of the distances of turned words.
-    assert_eq!(turned(1_000).unwrap().chunks, 1_000);
-    assert!(matches!(turned(70_000), Err(MeteorError::TooManyMatches { .. })));
-}
-
-#[test]
 fn a_long_candidate_of_one_word_is_compared_with_a_short_reference() {
-    // 200,000 matches, but an alignment takes two of them.
+    // The distances of 200,000 matches sum to more than 32 bits hold.
     let alignment = align(&small(), &meteor_1_5(), &["dog"; 100_000].join(" "), "a dog and a dog").unwrap();
     assert_eq!((alignment.matches.len(), alignment.chunks), (2, 2));
 }

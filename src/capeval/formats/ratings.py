@@ -50,7 +50,10 @@ class Ratings:
         wrong = np.flatnonzero(np.isinf(self.values).any(axis=1) | np.isnan(self.values).all(axis=1))
         if wrong.size:
             row = int(wrong[0])
-            raise CaptionError(f"row {row} must have a finite rating (got {self.values[row].tolist()})")
+            image = self.image_ids[row]
+            raise CaptionError(
+                f"row {row}, of image {image!r}, must have a finite rating (got {self.values[row].tolist()})"
+            )
 
 
 def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
