@@ -283,7 +283,7 @@ def test_swapped_files_are_asked_about(tmp_path: Path) -> None:
             assert refusal("score", files[results], files[name]).endswith(question)
             assert refusal("check", files[name], "-r", files[results]).endswith(question)
     # Without a question where nothing is swapped.
-    assert "swapped" not in refusal("score", files["lists"], files["annotations"])
+    assert "results swapped?" not in refusal("score", files["lists"], files["annotations"])
 
 
 def test_devices_are_written_to_and_stay(files: Path) -> None:
