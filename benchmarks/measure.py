@@ -21,16 +21,14 @@ class Run:
     output: str
 
 
-def run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Run:
+def run(command: Sequence[str]) -> Run:
     """Runs a command to its end.
 
     Raises:
         subprocess.CalledProcessError: It failed.
     """
     start = time.perf_counter()
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
-    )
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)

@@ -20,7 +20,7 @@ from capeval.resources.spice import spice_model
 from capeval.sampling import hold_out
 from capeval.types import Candidates, References
 
-LONGEST, IMAGES = 120, 500
+IMAGES = 500
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
     path, rounds = sys.argv[1], int(sys.argv[2])
     captions = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
     model = spice_model()
-    parsing = [_seconds(lambda: model.parse(captions, LONGEST)) for _ in range(rounds)]
+    parsing = [_seconds(lambda: model.parse(captions, Spice.longest)) for _ in range(rounds)]
     with tempfile.TemporaryDirectory() as folder:
         spice = Spice(store=ParseStore(Path(folder) / "parses.sqlite"))
         references, candidates = _part()

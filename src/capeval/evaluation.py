@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError
 from capeval.files import written_whole
+from capeval.formats.json import without_nan
 from capeval.messages import SWAPPED, first_few, listed, one_candidate, shown_score
 from capeval.metrics.base import Metric, Prepared, make_scores
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
@@ -141,11 +141,12 @@ class Report:
         if self.subsets:
             report["subsets"] = {name: _numbers(scores) for name, scores in self.subsets.items()}
         if self.intervals:
-            report["intervals"] = {name: asdict(interval) for name, interval in self.intervals.items()}
+            report["intervals"] = {name: _numbers(asdict(each)) for name, each in self.intervals.items()}
         report["signatures"] = {name: _plain(signature) for name, signature in self.signatures.items()}
         if per_image:
             columns = {
-                name: [_number(each) for each in values.tolist()] for name, values in self.per_image.items()
+                name: [without_nan(each) for each in values.tolist()]
+                for name, values in self.per_image.items()
             }
             report["per_image"] = [
                 {"image_id": image, **{name: values[row] for name, values in columns.items()}}
@@ -224,10 +225,8 @@ class Evaluator:
         tokenizer: Tokenizer | None = None,
     ) -> None:
         resolved = resolve(metrics)
-        if not isinstance(references, References):
-            references = References(references)
-        self.references = references
-        self._tokens = TokenizedReferences(references, tokenizer)
+        self.references = References(references)
+        self._tokens = TokenizedReferences(self.references, tokenizer)
         self._prepared = tuple(Prepared(metric, self._tokens) for metric in resolved)
 
     def evaluate(
@@ -249,14 +248,16 @@ class Evaluator:
                 candidates, or a subset has an image without references.
             OptionError: `subsets` is not a mapping of names to image ids, or a subset has no image.
         """
-        if not isinstance(candidates, Candidates):
-            candidates = Candidates(candidates)
+        candidates = Candidates(candidates)
         if subsets is not None and not isinstance(subsets, Mapping):
             raise OptionError(
                 f"'subsets' must be a mapping of names to image ids (got {type(subsets).__name__})"
             )
         # Before anything is scored, so that the error of a wrong subset comes at once.
-        rows = {name: self._rows(name, images) for name, images in (subsets or {}).items()}
+        rows = {
+            name: rows_of(self.references.image_ids, images, f"subset {name!r}")
+            for name, images in (subsets or {}).items()
+        }
         tokens = self._tokens.candidates(matched(self.references, candidates))
         scores = tuple(
             (prepared.metric, make_scores(prepared, prepared.statistics(tokens), tokens.image_ids))
@@ -273,17 +274,6 @@ class Evaluator:
             },
             scores=scores,
         )
-
-    def _rows(self, name: str, images: Iterable[ImageId]) -> list[int]:
-        """The rows of a subset's images."""
-        wanted = _checked_ids(name, images)
-        rows = [row for row, image in enumerate(self.references.image_ids) if image in wanted]
-        if not wanted:
-            raise OptionError(f"subset {name!r} must have at least one image (got none)")
-        if len(rows) < len(wanted):
-            unknown = sorted(wanted - set(self.references.image_ids), key=str)
-            raise MismatchError(f"subset {name!r}: {first_few(unknown)} not among the references")
-        return rows
 
 
 def evaluate(
@@ -317,17 +307,34 @@ def evaluate(
     return Evaluator(references, metrics, tokenizer=tokenizer).evaluate(candidates, subsets=subsets)
 
 
-def _checked_ids(name: str, images: object) -> set[ImageId]:
+def rows_of(image_ids: Sequence[ImageId], images: object, name: str) -> list[int]:
+    """The rows of some images, in the order of `image_ids`.
+
+    Args:
+        image_ids: The image of each row.
+        images: The ids of some of them.
+        name: What to call these in messages.
+
+    Raises:
+        CaptionError: There is something else than image ids.
+        MismatchError: An image has no row.
+        OptionError: It is not a list, or there is no image.
+    """
     if isinstance(images, str | bytes) or not isinstance(images, Iterable):
-        raise OptionError(f"subset {name!r} must be a list of image ids (got {type(images).__name__})")
-    ids = list(images)
-    for image in ids:
+        raise OptionError(f"{name} must be a list of image ids (got {type(images).__name__})")
+    wanted = list(images)
+    for image in wanted:
         if not is_image_id(image):
             raise CaptionError(
-                f"subset {name!r}: an image id must be an integer or a string"
-                f" (got {image!r}, {type(image).__name__})"
+                f"{name}: an image id must be an integer or a string (got {image!r}, {type(image).__name__})"
             )
-    return set(ids)
+    if not wanted:
+        raise OptionError(f"{name} must have at least one image (got none)")
+    different = set(wanted)
+    unknown = sorted(different.difference(image_ids), key=str)
+    if unknown:
+        raise MismatchError(f"{name}: {first_few(unknown)} not among the references")
+    return [row for row, image in enumerate(image_ids) if image in different]
 
 
 def matched(references: References, candidates: Candidates) -> Candidates:
@@ -372,12 +379,7 @@ def _subset(scores: Sequence[tuple[Metric, Scores]], rows: list[int]) -> dict[st
 
 
 def _numbers(scores: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: _number(score) for name, score in scores.items()}
-
-
-def _number(score: float) -> float | None:
-    # JSON has no NaN, which is the score of a category of tuples that no reference has.
-    return None if isnan(score) else score
+    return {name: without_nan(score) for name, score in scores.items()}
 
 
 def _plain(signature: Signature) -> dict[str, Any]:

@@ -35,8 +35,12 @@ _Item = TypeVar("_Item")
 
 
 def generator(seed: int, *numbers: int) -> np.random.Generator:
-    """A numpy generator for a seed and further numbers, such as the number of a draw."""
-    return np.random.default_rng([seed, *numbers])
+    """A numpy generator for a seed and further numbers, such as the number of a draw.
+
+    Raises:
+        OptionError: The seed is not an integer of at least 0.
+    """
+    return np.random.default_rng([checked_integer("seed", seed, 0), *numbers])
 
 
 def named_generator(seed: int, name: str) -> np.random.Generator:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval.checks import checked_choice, checked_integer, checked_level
-from capeval.errors import MismatchError, OptionError
-from capeval.evaluation import Report
-from capeval.messages import first_few, shown_score
+from capeval.errors import MismatchError
+from capeval.evaluation import Report, rows_of
+from capeval.messages import shown_score
 from capeval.metrics.base import Metric
 from capeval.notebooks import html_table
 from capeval.sampling import generator, resample_counts
@@ -175,6 +175,7 @@ def resample(
         Each corpus score with its values, by name, in the order of the report.
 
     Raises:
+        CaptionError: `images` has something else than image ids.
         MismatchError: The report has no scores of one of the images.
         OptionError: An option has a value that is not allowed.
     """
@@ -209,8 +210,9 @@ class Resampler:
             images: The images to draw from, such as those of a subset; all by default.
 
         Raises:
+            CaptionError: `images` has something else than image ids.
             MismatchError: The report has no scores of one of the images.
-            OptionError: There is no image.
+            OptionError: `images` is not a list, or there is no image.
         """
         return _resampled(report, images, self.seed, self._resamples)
 
@@ -251,6 +253,7 @@ def bootstrap(
         The interval of each corpus score, by name, in the order of the report.
 
     Raises:
+        CaptionError: `images` has something else than image ids.
         MismatchError: The report has no scores of one of the images.
         OptionError: An option has a value that is not allowed.
     """
@@ -374,7 +377,7 @@ def _resampled(
     statistics = [scores.statistics for _, scores in report.scores]
     count = len(report.image_ids)
     if images is not None:
-        rows = _rows(report, images)
+        rows = rows_of(report.image_ids, images, "'images'")
         statistics, count = [each[rows] for each in statistics], len(rows)
     resampled = {}
     for metric, own, values in zip(
@@ -384,18 +387,6 @@ def _resampled(
         for i, name in enumerate(metric.names):
             resampled[name] = Resampled(name=name, score=float(scores[i]), values=values[:, i], seed=seed)
     return resampled
-
-
-def _rows(report: Report, images: Iterable[ImageId]) -> list[int]:
-    """The rows of some images, in the order of the report."""
-    wanted = set(images)
-    rows = [row for row, image in enumerate(report.image_ids) if image in wanted]
-    if not wanted:
-        raise OptionError("'images' must be at least one image (got none)")
-    if len(rows) < len(wanted):
-        unknown = sorted(wanted - set(report.image_ids), key=str)
-        raise MismatchError(f"{first_few(unknown)} not among the images of the report")
-    return rows
 
 
 def _paired(a: Report, b: Report) -> tuple[list[Metric], list[FloatArray], list[FloatArray]]:
@@ -427,20 +418,22 @@ def _paired(a: Report, b: Report) -> tuple[list[Metric], list[FloatArray], list[
 def _resamples(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
     """How often each image is in each resample, a few rows at a time."""
     rng = generator(seed, 0)
-    for size in _chunks(images, samples):
-        weights = np.empty((size, images))
-        for row in weights:
-            row[:] = resample_counts(images, rng)
-        yield weights
+    return _weights(images, samples, lambda: resample_counts(images, rng))
 
 
 def _swaps(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
     """Which images change sides in each resample (1 or 0), a few rows at a time."""
     rng = generator(seed, 1)
+    return _weights(images, samples, lambda: rng.integers(0, 2, images, dtype=bool))
+
+
+def _weights(
+    images: int, samples: int, draw: Callable[[], NDArray[np.integer | np.bool_]]
+) -> Iterator[FloatArray]:
     for size in _chunks(images, samples):
         weights = np.empty((size, images))
         for row in weights:
-            row[:] = rng.integers(0, 2, images, dtype=bool)
+            row[:] = draw()
         yield weights
 
 
@@ -479,9 +472,13 @@ def _swapped(
     ]
 
 
+def _defined(values: FloatArray) -> FloatArray:
+    """The values that are numbers: a resample without tuples of a category of SPICE has no score."""
+    return values[~np.isnan(values)]
+
+
 def _interval(values: FloatArray, level: float) -> tuple[float, float]:
-    # A resample may have no image with tuples of a category, and so no score: the others tell.
-    values = values[~np.isnan(values)]
+    values = _defined(values)
     if not values.size:
         return np.nan, np.nan
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
@@ -489,7 +486,7 @@ def _interval(values: FloatArray, level: float) -> tuple[float, float]:
 
 
 def _bootstrap_p(differences: FloatArray, rounding: float) -> float:
-    differences = differences[~np.isnan(differences)]
+    differences = _defined(differences)
     if not differences.size:
         return np.nan
     beyond = min(int((differences <= rounding).sum()), int((differences >= -rounding).sum()))
@@ -497,7 +494,7 @@ def _bootstrap_p(differences: FloatArray, rounding: float) -> float:
 
 
 def _randomization_p(differences: FloatArray, observed: Comparison) -> float:
-    differences = differences[~np.isnan(differences)]
+    differences = _defined(differences)
     if not differences.size:
         return np.nan
     rounding = _ROUNDING * (abs(observed.a) + abs(observed.b))

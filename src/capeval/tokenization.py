@@ -103,9 +103,7 @@ def tokenized(
         OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenised references.
     """
     if not isinstance(references, TokenizedReferences):
-        if not isinstance(references, References):
-            references = References(references)
-        return TokenizedReferences(references, tokenizer)
+        return TokenizedReferences(References(references), tokenizer)
     if tokenizer is not None and _checked(tokenizer) != references.tokenizer:
         raise OptionError(
             f"'tokenizer' must be the one the references were tokenised with, {references.tokenizer}"

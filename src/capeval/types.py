@@ -50,12 +50,15 @@ class _Captions(Mapping[ImageId, list[str]]):
     """Captions by image, in a fixed order of images, kept outside of Python's heap.
 
     Image ids are all integers or all strings. Two sets are equal when they have the same images with
-    the same captions.
+    the same captions. Captions made from captions share their memory: they never change.
     """
 
     _kind = "captions"
 
     def __init__(self, captions: _Groups | _Singles) -> None:
+        if isinstance(captions, _Captions):
+            self._native = captions.native
+            return
         if not isinstance(captions, Mapping):
             raise CaptionError(
                 f"{self._kind} must be a mapping of image ids to captions (got {type(captions).__name__})"

@@ -98,7 +98,7 @@ def test_abstract_is_judged_and_goes_on_after_a_stop(abstract: Path) -> None:
     assert (row["Class"], row["References"]) == ("HC", "1")
     assert [float(row[key]) for key in ("CIDEr", "CIDEr low", "CIDEr high")] == [75.0, 50.0, 100.0]
     # What was made with another seed is refused.
-    with pytest.raises(FormatError, match="of the same data, metrics, options and seed"):
+    with pytest.raises(FormatError, match="of the same data, metrics, options, seed and version"):
         study(*command, "--seed", 1)
 
 

@@ -67,7 +67,7 @@ def _as_ruff_sorts(name: str) -> tuple[int, str]:
 
 # Modules that share helpers with their neighbours on purpose, and do not export them.
 SHARED = {
-    "capeval.evaluation": {"matched"},
+    "capeval.evaluation": {"matched", "rows_of"},
     "capeval.tokenization": {"unknown_images"},
     "capeval.metrics.base": {"make_scores"},
 }

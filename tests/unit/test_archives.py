@@ -1,4 +1,4 @@
-"""Zips of several files, and whether files have the images that they must have."""
+"""Zips of several files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from capeval.errors import FormatError
 from capeval.formats.archives import MOST_FILES, read_zip
-from capeval.messages import images_problem
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
@@ -40,12 +39,3 @@ def test_what_is_refused(files: dict[str, bytes], entry: str | None, message: st
     with pytest.raises(FormatError, match=message) as raised:
         read_zip(zipped(files), limit=9)
     assert raised.value.entry == entry
-
-
-def test_images_that_differ() -> None:
-    expected = [1, 2, 3]
-    assert images_problem({3: "", 1: "", 2: ""}, expected, "split 'a'", "a caption") == ""
-    assert images_problem([1, 2, 3, 9], expected, "split 'a'", "a caption") == "image 9 is not of split 'a'"
-    assert images_problem([1], expected, "split 'a'", "a caption") == "2 images (2, 3) are without a caption"
-    problem = images_problem(["1"], expected, "split 'a'", "a caption")
-    assert problem == "image '1' is not of split 'a'; image ids must be integers (got strings)"

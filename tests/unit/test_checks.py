@@ -69,3 +69,18 @@ def test_types_of_ids_are_told_apart() -> None:
     assert messages.id_types(1, 2) == messages.id_types("a", "b") == ""
     assert messages.id_types("1", 2) == "; image ids must be integers (got strings)"
     assert messages.id_types(1, "2") == "; image ids must be strings (got integers)"
+
+
+def test_images_that_differ() -> None:
+    expected = [1, 2, 3]
+    assert messages.images_problem({3: "", 1: "", 2: ""}, expected, "split 'a'", "a caption") == ""
+    assert (
+        messages.images_problem([1, 2, 3, 9], expected, "split 'a'", "a caption")
+        == "image 9 is not of split 'a'"
+    )
+    assert (
+        messages.images_problem([1], expected, "split 'a'", "a caption")
+        == "2 images (2, 3) are without a caption"
+    )
+    problem = messages.images_problem(["1"], expected, "split 'a'", "a caption")
+    assert problem == "image '1' is not of split 'a'; image ids must be integers (got strings)"

@@ -33,6 +33,8 @@ def test_generators_are_those_of_their_seed_and_name() -> None:
     assert named_generator(7, "many/test").random() == expected.random()
     assert python_random(7).random() == random.Random(7).random()
     assert python_random(7, "HC").random() == random.Random("7/HC").random()
+    with pytest.raises(OptionError, match=r"'seed' must be an integer of at least 0 \(got -1\)"):
+        generator(-1)
 
 
 def test_one_caption_is_held_out_by_the_seed() -> None:

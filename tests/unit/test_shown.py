@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from math import nan
 
@@ -76,6 +77,10 @@ def test_a_report_with_intervals_shows_them(report: capeval.Report) -> None:
     assert ["ROUGE-L", f"0.808 [{low:.3f}, {high:.3f}]"] == Table(found._repr_html_()).rows[5][:2]
     assert found.to_dict()["intervals"]["ROUGE-L"]["samples"] == 50
     assert "intervals" not in report.to_dict()
+    rouge = replace(found.intervals["ROUGE-L"], score=nan, low=nan, high=nan)
+    without = replace(found, corpus={**found.corpus, "ROUGE-L": nan}, intervals={"ROUGE-L": rouge})
+    assert without.to_dict()["intervals"]["ROUGE-L"]["low"] is None
+    assert " ROUGE-L - [-, -]\n" in repr(without)
 
 
 def test_a_report_is_a_table_in_a_notebook(report: capeval.Report) -> None:

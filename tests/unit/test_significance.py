@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from capeval import Cider, RougeL, Tokenizer
-from capeval.errors import MismatchError, OptionError
+from capeval.errors import CaptionError, MismatchError, OptionError
 from capeval.evaluation import Report, evaluate
 from capeval.metrics import Metric
 from capeval.significance import (
@@ -286,10 +286,14 @@ def test_resamples_that_do_not_pair_are_refused() -> None:
 
 def test_images_to_draw_from_are_checked() -> None:
     report = hits([True, False])
-    with pytest.raises(OptionError, match=r"'images' must be at least one image \(got none\)"):
+    with pytest.raises(OptionError, match=r"'images' must have at least one image \(got none\)"):
         resample(report, images=[])
-    with pytest.raises(MismatchError, match="image 7 is not among the images of the report"):
+    with pytest.raises(MismatchError, match="'images': image 7 is not among the references"):
         bootstrap(report, images=[0, 7])
+    with pytest.raises(OptionError, match=r"'images' must be a list of image ids \(got str\)"):
+        resample(report, images="01")
+    with pytest.raises(CaptionError, match="'images': an image id must be an integer or a string"):
+        bootstrap(report, images=[False])  # type: ignore[list-item]
 
 
 def test_the_method_is_checked() -> None:

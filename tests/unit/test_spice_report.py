@@ -16,10 +16,11 @@ from capeval import Candidates, References, Tokenizer, evaluate
 from capeval.errors import MismatchError, OptionError
 from capeval.formats.judgements import Pair
 from capeval.formats.ratings import Ratings
-from capeval.metrics.spice import SceneAttribute, SceneGraph, SceneObject, SceneRelation, Spice
+from capeval.metrics.spice import Spice
 from capeval.report import System, per_image, scores, to_csv, to_html, to_json, to_latex, to_markdown
 from capeval.report.scene_graphs import drawn
 from capeval.report.texts import comparison_to_json
+from capeval.scene_graphs import SceneAttribute, SceneGraph, SceneObject, SceneRelation
 from capeval.significance import bootstrap, compare
 from capeval.studies.correlation import score_ratings, study_correlation
 from capeval.studies.domains import DomainEvaluator

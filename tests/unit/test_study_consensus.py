@@ -17,6 +17,7 @@ from capeval.studies.abstract50s import classified
 from capeval.studies.accuracy import accuracy, by_class, drawn
 from capeval.studies.checkpoints import Checkpoint
 from capeval.studies.consensus import (
+    ConsensusOptions,
     accuracy_by_references,
     fraction_of_wins,
     judged_twice,
@@ -344,14 +345,13 @@ def test_intervals_over_pairs_and_spread_over_draws_are_two_things() -> None:
 def test_curves_are_of_each_class_and_go_on_after_a_stop(tmp_path: Path) -> None:
     scorer = PairScorer(PAIRS, [Contender(metric=RougeN(n=1), stem=True)])
     truth = np.array([1, -1])
+    options = ConsensusOptions(counts=(1, 2), draws=2, seed=3)
     said: list[str] = []
 
     def curves(kept: Checkpoint | None = None) -> object:
-        return accuracy_by_references(
-            scorer, truth, [1, 2], draws=2, seed=3, checkpoint=kept, progress=said.append
-        )
+        return accuracy_by_references(scorer, truth, options, checkpoint=kept, progress=said.append)
 
-    made = accuracy_by_references(scorer, truth, [1, 2], draws=2, seed=3)
+    made = accuracy_by_references(scorer, truth, options)
     assert list(made) == ["HC", "HI", "all"]
     for place, count in enumerate((1, 2)):
         for kind, rows in {"HC": [1], "HI": [0], "all": [0, 1]}.items():
@@ -366,22 +366,25 @@ def test_curves_are_of_each_class_and_go_on_after_a_stop(tmp_path: Path) -> None
     (tmp_path / "kept.json").write_text(json.dumps(content), encoding="utf-8")
     assert curves(Checkpoint(tmp_path / "kept.json", "key")) == made
     assert said[3] == "2 references, draw 2 of 2"
-    with pytest.raises(OptionError, match="one number of references and one draw"):
-        accuracy_by_references(scorer, truth, [])
+    assert accuracy_by_references(scorer, truth, ConsensusOptions()) == {}
+    with pytest.raises(OptionError, match=r"'draws' must be an integer of at least 1 \(got 0\)"):
+        ConsensusOptions(draws=0)
     with pytest.raises(MismatchError, match="from 1 to 2"):
-        accuracy_by_references(scorer, truth, [3])
+        accuracy_by_references(scorer, truth, ConsensusOptions(counts=(3,)))
     with pytest.raises(MismatchError, match="a class for each"):
-        accuracy_by_references(scorer, truth[:1], [1])
+        accuracy_by_references(scorer, truth[:1], options)
 
 
 def test_curves_have_a_panel_a_class() -> None:
     from capeval.report.studies.consensus import accuracy_curves
 
     scorer = PairScorer(PAIRS, [Contender(metric=RougeN(n=1), stem=True)])
-    figure = accuracy_curves(accuracy_by_references(scorer, np.array([1, -1]), [2, 1]), [2, 1])
+    curves = accuracy_by_references(scorer, np.array([1, -1]), ConsensusOptions(counts=(2, 1)))
+    figure = accuracy_curves(curves, [2, 1])
     titles = [panel.get_title(loc="left") for panel in figure.axes]
     assert titles[:3] == ["HC (1 pairs)", "HI (1 pairs)", "All (2 pairs)"]
-    accuracy_curves(accuracy_by_references(scorer, np.array([1, -1]), [2]), [2])
+    one = accuracy_by_references(scorer, np.array([1, -1]), ConsensusOptions(counts=(2,)))
+    accuracy_curves(one, [2])
 
 
 def test_scorer_says_what_is_wrong() -> None:

@@ -16,13 +16,8 @@ from capeval import CiderD
 from capeval.errors import CaptionError, FormatError, MismatchError, OptionError
 from capeval.formats.ratings import Ratings, load_ratings
 from capeval.report.studies.correlation import correlation_table, difference_table, dots
-from capeval.studies.correlation import (
-    COEFFICIENTS,
-    RatedScores,
-    coefficients,
-    correlate,
-    score_ratings,
-)
+from capeval.studies.coefficients import COEFFICIENTS, coefficients
+from capeval.studies.correlation import RatedScores, correlate, score_ratings
 
 REFERENCES = {
     "a": ["a dog runs on the grass", "the dog is running outside"],

@@ -260,6 +260,8 @@ def test_all_scores_and_bars() -> None:
     figure = bars({"a": found, "b": found}, "CIDEr-D", NOCAPS_HUMAN.values["val"])
     assert len(figure.axes[0].patches) == 2 * 3
     assert len(figure.axes[0].lines) == 3
+    partly = bars({"a": found}, "CIDEr-D", {name: {"CIDEr-D": 0.8} for name in (*DOMAINS, OVERALL)[1:]})
+    assert [line.get_label() == "people (paper)" for line in partly.axes[0].lines] == [True, False]
 
 
 def test_statistics_are_of_each_domain() -> None:

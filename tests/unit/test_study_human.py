@@ -12,6 +12,7 @@ from capeval import Candidates, Evaluator, References, RougeL, Tokenizer
 from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.formats.judgements import Pair
 from capeval.metrics.base import Reads
+from capeval.studies import checkpoints
 from capeval.studies.gaming import game
 from capeval.studies.human import human_performance, leave_one_out
 from capeval.studies.pair_scores import PairScorer
@@ -113,11 +114,15 @@ def test_a_study_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert np.array_equal(resumed.draws[1:], whole.draws[1:])
 
 
-def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "checkpoint.json"
     human_performance(CAPTIONS, ["ROUGE-L"], checkpoint=path)
-    with pytest.raises(FormatError, match="of the same data, metrics, options and seed"):
+    with pytest.raises(FormatError, match="of the same data, metrics, options, seed and version"):
         human_performance(CAPTIONS, ["ROUGE-L"], seed=1, checkpoint=path)
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "__version__", "0.0.9")
+        with pytest.raises(FormatError, match="version"):
+            human_performance(CAPTIONS, ["ROUGE-L"], checkpoint=path)
     path.write_text("[]")
     with pytest.raises(FormatError, match="must be an object with 'key' and 'parts'"):
         human_performance(CAPTIONS, ["ROUGE-L"], checkpoint=path)

@@ -45,9 +45,9 @@ def test_each_reference_is_scored_against_the_rest() -> None:
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ranking.rank_references(REFERENCES, CONTENDERS)
     monkeypatch.setattr(ranking, "BATCH", 2)
-    seen: list[int] = []
+    seen: list[str] = []
     parts = ranking.rank_references(REFERENCES, CONTENDERS, progress=seen.append)
-    assert seen == [1, 2, 3]
+    assert seen == ["1 images ranked", "2 images ranked", "3 images ranked"]
     for name, scores in whole.scores.items():
         for one, other in zip(scores, parts.scores[name], strict=True):
             assert one.tolist() == other.tolist()

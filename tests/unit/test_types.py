@@ -28,6 +28,12 @@ def test_references_are_a_mapping_in_the_order_given() -> None:
     assert repr(references) == "<References: 5 captions of 3 images>"
 
 
+def test_captions_made_from_captions_share_their_memory() -> None:
+    references = References(CAPTIONS)
+    assert References(references).native is references.native
+    assert Candidates(references) == references
+
+
 def test_candidates_may_be_strings_or_lists() -> None:
     assert Candidates({"a.jpg": "a dog", "b.jpg": "a cat"})["a.jpg"] == ["a dog"]
     assert Candidates({1: ["a", "b"], 2: ["c"]}).counts.tolist() == [2, 1]

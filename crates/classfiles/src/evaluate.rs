@@ -7,7 +7,9 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::bytes::Bytes;
-use crate::class::{Class, Constant, Member, Method};
+use crate::class::{Class, Member, Method};
+use crate::frame::{Frame, constant_value};
+use crate::instruction as code;
 use crate::library;
 use crate::value::{Call, Content, Value};
 use crate::{Error, Jar};
@@ -18,16 +20,6 @@ pub(crate) enum End {
     Return(Option<Value>),
     /// At a branch that depends on a recorded call, or at a jump back.
     Branch,
-}
-
-/// Where an evaluation is, and what it works on.
-struct Frame {
-    class: Rc<Class>,
-    method: String,
-    locals: Vec<Value>,
-    stack: Vec<Value>,
-    /// Where the current instruction begins.
-    position: usize,
 }
 
 /// A long loop is no initialiser of a list.
@@ -200,13 +192,13 @@ impl Evaluator {
                 return Err(frame.unknown("it runs longer than an initialiser should"));
             }
             frame.position = bytes.position();
-            let code = bytes.u8()?;
-            match code {
-                0x99..=0xA7 | 0xC6 | 0xC7 => {
+            let instruction = bytes.u8()?;
+            match instruction {
+                code::IFEQ..=code::GOTO | code::IFNULL | code::IFNONNULL => {
                     let offset = bytes.i16()?;
                     let target = frame.position.checked_add_signed(isize::from(offset));
                     let target = target.ok_or_else(|| frame.unknown("a jump out of the method"))?;
-                    match frame.is_taken(code)? {
+                    match frame.is_taken(instruction)? {
                         None => return Ok(End::Branch),
                         // While an action is traced, a jump back leads to the next token.
                         Some(true) if self.trace.is_some() && offset < 0 => return Ok(End::Branch),
@@ -214,10 +206,12 @@ impl Evaluator {
                         Some(false) => {}
                     }
                 }
-                0xAC | 0xB0 => return Ok(End::Return(Some(frame.pop()?))),
-                0xB1 => return Ok(End::Return(None)),
-                0xB2..=0xBA => self.member_instruction(frame, code, &mut bytes)?,
-                _ => frame.plain_instruction(code, &mut bytes)?,
+                code::IRETURN | code::ARETURN => return Ok(End::Return(Some(frame.pop()?))),
+                code::RETURN => return Ok(End::Return(None)),
+                code::GETSTATIC..=code::INVOKEDYNAMIC => {
+                    self.member_instruction(frame, instruction, &mut bytes)?
+                }
+                _ => frame.plain_instruction(instruction, &mut bytes)?,
             }
         }
     }
@@ -225,32 +219,32 @@ impl Evaluator {
     fn member_instruction(
         &mut self,
         frame: &mut Frame,
-        code: u8,
+        instruction: u8,
         bytes: &mut Bytes<'_>,
     ) -> Result<(), Error> {
         let member = frame.class.member(bytes.u16()?)?;
-        match code {
-            0xB2 => {
+        match instruction {
+            code::GETSTATIC => {
                 let value = self.get_static(&member)?;
                 frame.stack.push(value);
             }
-            0xB3 => {
+            code::PUTSTATIC => {
                 let value = frame.pop()?;
                 self.statics.insert((member.class, member.name), value);
             }
-            0xB4 => {
+            code::GETFIELD => {
                 let object = frame.pop()?;
                 frame.stack.push(get_field(&object, &member, frame)?);
             }
-            0xB5 => {
+            code::PUTFIELD => {
                 let (value, object) = (frame.pop()?, frame.pop()?);
                 self.put_field(&object, &member, value, frame)?;
             }
             _ => {
-                if code >= 0xB9 {
+                if instruction >= code::INVOKEINTERFACE {
                     bytes.u16()?;
                 }
-                self.invoke(frame, code, &member)?;
+                self.invoke(frame, instruction, &member)?;
             }
         }
         Ok(())
@@ -296,13 +290,17 @@ impl Evaluator {
         }
     }
 
-    fn invoke(&mut self, frame: &mut Frame, code: u8, member: &Member) -> Result<(), Error> {
+    fn invoke(&mut self, frame: &mut Frame, instruction: u8, member: &Member) -> Result<(), Error> {
         let (count, has_result) = signature(&member.descriptor);
         let first = frame.stack.len().checked_sub(count);
         let first = first.ok_or_else(|| frame.unknown("too few values on the stack"))?;
         let arguments = frame.stack.split_off(first);
-        let receiver = if code == 0xB8 || code == 0xBA { None } else { Some(frame.pop()?) };
-        let result = self.call(frame, code, member, receiver, arguments)?;
+        let receiver = if instruction == code::INVOKESTATIC || instruction == code::INVOKEDYNAMIC {
+            None
+        } else {
+            Some(frame.pop()?)
+        };
+        let result = self.call(frame, instruction, member, receiver, arguments)?;
         match (has_result, result) {
             (true, Some(value)) => frame.stack.push(value),
             (false, None) => {}
@@ -319,13 +317,13 @@ impl Evaluator {
     fn call(
         &mut self,
         frame: &Frame,
-        code: u8,
+        instruction: u8,
         member: &Member,
         receiver: Option<Value>,
         arguments: Vec<Value>,
     ) -> Result<Option<Value>, Error> {
         match receiver {
-            None if code == 0xB8 && self.opened.contains(&member.class) => {
+            None if instruction == code::INVOKESTATIC && self.opened.contains(&member.class) => {
                 self.run(&member.class, &member.name, &member.descriptor, arguments)
             }
             None => {
@@ -341,7 +339,7 @@ impl Evaluator {
                 Ok(None)
             }
             Some(receiver) if library::has_fields(&receiver) => {
-                self.call_own(code, member, receiver, arguments)
+                self.call_own(instruction, member, receiver, arguments)
             }
             Some(receiver) => self.call_on_value(frame, member, receiver, arguments),
         }
@@ -350,17 +348,16 @@ impl Evaluator {
     /// A method of an object whose own code is run.
     fn call_own(
         &mut self,
-        code: u8,
+        instruction: u8,
         member: &Member,
         receiver: Value,
         arguments: Vec<Value>,
     ) -> Result<Option<Value>, Error> {
-        const NOT_VIRTUAL: u8 = 0xB7;
         if member.class == "java/lang/Object" && member.name == "<init>" {
             return Ok(None);
         }
         let class = match &receiver {
-            Value::Object(object) if code != NOT_VIRTUAL => object.class.clone(),
+            Value::Object(object) if instruction != code::INVOKESPECIAL => object.class.clone(),
             _ => member.class.clone(),
         };
         let mut locals = vec![receiver];
@@ -396,203 +393,6 @@ impl Evaluator {
     }
 }
 
-impl Frame {
-    fn unknown(&self, problem: &str) -> Error {
-        Error::Unknown {
-            class: self.class.name.clone(),
-            method: self.method.clone(),
-            position: self.position,
-            problem: problem.to_owned(),
-        }
-    }
-
-    fn pop(&mut self) -> Result<Value, Error> {
-        self.stack.pop().ok_or_else(|| self.unknown("too few values on the stack"))
-    }
-
-    fn pop_int(&mut self) -> Result<i32, Error> {
-        let value = self.pop()?;
-        match value {
-            Value::Int(number) => Ok(number),
-            other => Err(self.unknown(&format!("expected a number, found {}", other.short()))),
-        }
-    }
-
-    fn local(&mut self, index: usize) -> Result<&mut Value, Error> {
-        let error = self.unknown("there is no such local variable");
-        self.locals.get_mut(index).ok_or(error)
-    }
-
-    fn load(&mut self, index: usize) -> Result<(), Error> {
-        let value = self.local(index)?.clone();
-        self.stack.push(value);
-        Ok(())
-    }
-
-    fn store(&mut self, index: usize) -> Result<(), Error> {
-        let value = self.pop()?;
-        *self.local(index)? = value;
-        Ok(())
-    }
-
-    /// Whether a jump is taken; None when that depends on a recorded call.
-    fn is_taken(&mut self, code: u8) -> Result<Option<bool>, Error> {
-        if code == 0xA7 {
-            return Ok(Some(true));
-        }
-        let two_values = (0x9F..=0xA6).contains(&code);
-        let second = if two_values { self.pop()? } else { Value::Int(0) };
-        let first = self.pop()?;
-        Ok(match (code, &first, &second) {
-            (0x99..=0xA4, Value::Int(first), Value::Int(second)) => {
-                let order = (code - 0x99) % 6;
-                Some(
-                    [
-                        first == second,
-                        first != second,
-                        first < second,
-                        first >= second,
-                        first > second,
-                        first <= second,
-                    ][usize::from(order)],
-                )
-            }
-            (0xC6, Value::Null, _) => Some(true),
-            (0xC7, Value::Null, _) => Some(false),
-            (0xC6, Value::Object(_) | Value::Text(_), _) => Some(false),
-            (0xC7, Value::Object(_) | Value::Text(_), _) => Some(true),
-            _ => None,
-        })
-    }
-
-    /// Instructions that touch only this frame.
-    fn plain_instruction(&mut self, code: u8, bytes: &mut Bytes<'_>) -> Result<(), Error> {
-        match code {
-            0x00 => {}
-            0x01 => self.stack.push(Value::Null),
-            0x02..=0x08 => self.stack.push(Value::Int(i32::from(code) - 3)),
-            0x10 => self.stack.push(Value::Int(i32::from(bytes.i8()?))),
-            0x11 => self.stack.push(Value::Int(i32::from(bytes.i16()?))),
-            0x12 | 0x13 => {
-                let index = if code == 0x12 { u16::from(bytes.u8()?) } else { bytes.u16()? };
-                let value = constant_value(&self.class, index)?;
-                self.stack.push(value);
-            }
-            0x15 | 0x19 => {
-                let index = usize::from(bytes.u8()?);
-                self.load(index)?;
-            }
-            0x1A..=0x1D | 0x2A..=0x2D => self.load(usize::from((code - 0x1A) % 4))?,
-            0x36 | 0x3A => {
-                let index = usize::from(bytes.u8()?);
-                self.store(index)?;
-            }
-            0x3B..=0x3E | 0x4B..=0x4E => self.store(usize::from((code - 0x3B) % 4))?,
-            0x84 => {
-                let (index, step) = (usize::from(bytes.u8()?), i32::from(bytes.i8()?));
-                let value = self.local(index)?.to_int("a counter")?;
-                *self.local(index)? = Value::Int(value.wrapping_add(step));
-            }
-            0x57..=0x5F => self.stack_instruction(code)?,
-            0x2E | 0x32 | 0x34 | 0x4F | 0x53 | 0x55 | 0xBC | 0xBD | 0xBE => {
-                self.array_instruction(code, bytes)?
-            }
-            0x60 | 0x64 | 0x68 => self.arithmetic(code)?,
-            0xBB => {
-                let name = self.class.class_name(bytes.u16()?)?;
-                self.stack.push(Value::object(&name, Content::Allocated));
-            }
-            // A cast changes nothing here.
-            0xC0 => {
-                bytes.u16()?;
-            }
-            // Locks matter only between threads.
-            0xC2 | 0xC3 => {
-                self.pop()?;
-            }
-            _ => return Err(self.unknown(&format!("the instruction {code:#04x} is not known"))),
-        }
-        Ok(())
-    }
-
-    fn stack_instruction(&mut self, code: u8) -> Result<(), Error> {
-        let top = self.pop()?;
-        match code {
-            // The result of code that was not run may not get lost.
-            0x57 if matches!(top, Value::Call(_)) => {
-                return Err(self.unknown(&format!("{} is dropped", top.short())));
-            }
-            0x57 => {}
-            0x59 => self.stack.extend([top.clone(), top]),
-            0x5A => {
-                let below = self.pop()?;
-                self.stack.extend([top.clone(), below, top]);
-            }
-            0x5F => {
-                let below = self.pop()?;
-                self.stack.extend([top, below]);
-            }
-            _ => return Err(self.unknown(&format!("the instruction {code:#04x} is not known"))),
-        }
-        Ok(())
-    }
-
-    fn array_instruction(&mut self, code: u8, bytes: &mut Bytes<'_>) -> Result<(), Error> {
-        match code {
-            0xBC | 0xBD => {
-                let is_object = code == 0xBD;
-                bytes.take(if is_object { 2 } else { 1 })?;
-                let length = usize::try_from(self.pop_int()?);
-                let length = length.map_err(|_| self.unknown("an array with a negative length"))?;
-                let empty = if is_object { Value::Null } else { Value::Int(0) };
-                self.stack.push(Value::object("[]", Content::Items(vec![empty; length])));
-            }
-            0xBE => {
-                let length = self.pop()?.items("an array")?.len();
-                let length = i32::try_from(length).map_err(|_| self.unknown("the array is too long"))?;
-                self.stack.push(Value::Int(length));
-            }
-            0x2E | 0x32 | 0x34 => {
-                let (index, array) = (self.pop_int()?, self.pop()?);
-                let items = array.items("an array")?;
-                let item = usize::try_from(index).ok().and_then(|index| items.get(index)).cloned();
-                let item = item.ok_or_else(|| self.unknown(&format!("an array has no place {index}")))?;
-                self.stack.push(item);
-            }
-            _ => {
-                let (value, index, array) = (self.pop()?, self.pop_int()?, self.pop()?);
-                self.set_item(&array, index, value)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn set_item(&self, array: &Value, index: i32, value: Value) -> Result<(), Error> {
-        if let Value::Object(object) = array
-            && let Content::Items(items) = &mut *object.content.borrow_mut()
-            && let Some(place) = usize::try_from(index).ok().and_then(|index| items.get_mut(index))
-        {
-            *place = value;
-            return Ok(());
-        }
-        Err(self.unknown(&format!("{} has no place {index}", array.short())))
-    }
-
-    fn arithmetic(&mut self, code: u8) -> Result<(), Error> {
-        let (second, first) = (self.pop()?, self.pop()?);
-        let result = match (&first, &second) {
-            (Value::Int(first), Value::Int(second)) => Value::Int(match code {
-                0x60 => first.wrapping_add(*second),
-                0x64 => first.wrapping_sub(*second),
-                _ => first.wrapping_mul(*second),
-            }),
-            _ => Value::call("number", ["+", "-", "*"][usize::from(code - 0x60) / 4], vec![first, second]),
-        };
-        self.stack.push(result);
-        Ok(())
-    }
-}
-
 fn get_field(object: &Value, member: &Member, frame: &Frame) -> Result<Value, Error> {
     match object {
         Value::Object(target) => {
@@ -606,16 +406,6 @@ fn get_field(object: &Value, member: &Member, frame: &Frame) -> Result<Value, Er
         Value::Call(_) => Ok(Value::call(&member.class, &member.name, vec![object.clone()])),
         _ => Err(frame.unknown(&format!("field {} of {} is read", member.name, object.short()))),
     }
-}
-
-fn constant_value(class: &Class, index: u16) -> Result<Value, Error> {
-    Ok(match class.constant(index)? {
-        Constant::Integer(number) => Value::Int(*number),
-        Constant::Text(text) => Value::Text(class.units(*text)?.into()),
-        Constant::Class(_) => Value::call(&class.class_name(index)?, "class", Vec::new()),
-        // Numbers of other kinds occur beside the lists and are never used by them.
-        _ => Value::call(&class.name, "constant", vec![Value::Int(i32::from(index))]),
-    })
 }
 
 /// How many arguments a method takes and whether it gives a result.

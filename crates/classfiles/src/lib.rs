@@ -10,6 +10,8 @@ mod bytes;
 mod class;
 mod error;
 mod evaluate;
+mod frame;
+mod instruction;
 mod jar;
 mod library;
 mod model;

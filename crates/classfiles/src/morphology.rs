@@ -7,6 +7,7 @@ use crate::Error;
 use crate::bytes::Bytes;
 use crate::class::{Class, Method};
 use crate::evaluate::{End, Evaluator};
+use crate::instruction as code;
 use crate::value::{Call, Value};
 
 const LEXER: &str = "edu/stanford/nlp/process/Morpha";
@@ -191,9 +192,10 @@ fn switch_targets(class: &Class, method: &Method) -> Result<Vec<usize>, Error> {
         if start >= method.code.len() {
             return Err(problem("the lexer has no switch"));
         }
-        let code = bytes.u8()?;
-        if code != 0xAA {
-            let length = instruction_length(code).ok_or_else(|| problem("an instruction is not known"))?;
+        let instruction = bytes.u8()?;
+        if instruction != code::TABLESWITCH {
+            let length =
+                instruction_length(instruction).ok_or_else(|| problem("an instruction is not known"))?;
             bytes.take(length - 1)?;
             continue;
         }
@@ -212,13 +214,16 @@ fn switch_targets(class: &Class, method: &Method) -> Result<Vec<usize>, Error> {
 }
 
 /// How long an instruction is; None for those of variable length.
-fn instruction_length(code: u8) -> Option<usize> {
-    Some(match code {
-        0xAA | 0xAB | 0xC4 => return None,
-        0x10 | 0x12 | 0x15..=0x19 | 0x36..=0x3A | 0xA9 | 0xBC => 2,
-        0x11 | 0x13 | 0x14 | 0x84 | 0x99..=0xA8 | 0xB2..=0xB8 | 0xBB | 0xBD | 0xC0 | 0xC1 | 0xC6 | 0xC7 => 3,
-        0xC5 => 4,
-        0xB9 | 0xBA | 0xC8 | 0xC9 => 5,
+fn instruction_length(instruction: u8) -> Option<usize> {
+    Some(match instruction {
+        code::TABLESWITCH | code::LOOKUPSWITCH | code::WIDE => return None,
+        code::BIPUSH | code::LDC | code::RET | code::NEWARRAY => 2,
+        code::ILOAD..=code::ALOAD | code::ISTORE..=code::ASTORE => 2,
+        code::SIPUSH | code::LDC_W | code::LDC2_W | code::IINC | code::IFEQ..=code::JSR => 3,
+        code::GETSTATIC..=code::INVOKESTATIC | code::NEW | code::ANEWARRAY => 3,
+        code::CHECKCAST | code::INSTANCEOF | code::IFNULL | code::IFNONNULL => 3,
+        code::MULTIANEWARRAY => 4,
+        code::INVOKEINTERFACE | code::INVOKEDYNAMIC | code::GOTO_W | code::JSR_W => 5,
         _ => 1,
     })
 }

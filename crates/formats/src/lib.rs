@@ -4,8 +4,8 @@
 //! would come from something else than the file seems to say: `NaN` and `Infinity`, a key that
 //! stands twice in one object (at the top level, in an entry, among image ids), a lone surrogate
 //! escape, more than 127 lists and objects inside each other, numbers beyond the range of floats.
-//! All of the file is held to this, passed-over fields included; only inside a passed-over object
-//! may a key stand twice. [`read_json`] holds any other JSON file to the same.
+//! This holds for the whole file, also for fields that are not read; only an object in such a field
+//! may have a key twice. [`read_json`] is as strict with any other JSON file.
 //!
 //! ```
 //! use capeval_formats::{ReadErrorKind, read_results};

@@ -132,72 +132,32 @@ fn replace(token: &[u16], delete: i32, add: &str) -> Units {
 }
 
 pub(crate) fn lower_case(units: &[u16]) -> Units {
-    if units.iter().all(|&unit| unit < 0x80) {
-        return units.iter().map(|&unit| if is_ascii_upper(unit) { unit + 0x20 } else { unit }).collect();
+    if units.iter().any(|&unit| unit >= 0x80)
+        && let Ok(text) = String::from_utf16(units)
+    {
+        return capeval_ptb::lowercase(&text).encode_utf16().collect();
     }
-    match String::from_utf16(units) {
-        Ok(text) => java_lower_case(&text).encode_utf16().collect(),
-        // Half a character has no case.
-        Err(_) => units.iter().map(|&unit| if is_ascii_upper(unit) { unit + 0x20 } else { unit }).collect(),
-    }
+    // Half a character has no case.
+    units.iter().map(|&unit| if is_ascii_upper(unit) { unit + 0x20 } else { unit }).collect()
 }
 
 fn is_ascii_upper(unit: u16) -> bool {
     (0x41..=0x5A).contains(&unit)
 }
 
-/// Java decides by word boundaries which sigma ends a word, where Unicode and Rust look only at the
-/// nearest letters.
-fn java_lower_case(text: &str) -> String {
-    const SIGMA: char = 'Σ';
-    let mut lower = String::with_capacity(text.len());
-    for (place, character) in text.char_indices() {
-        if character != SIGMA {
-            lower.extend(character.to_lowercase());
-            continue;
-        }
-        let has_case_before = word_has_case(text[..place].chars().rev());
-        let is_last = has_case_before && !word_has_case(text[place + SIGMA.len_utf8()..].chars());
-        lower.push(if is_last { 'ς' } else { 'σ' });
-    }
-    lower
-}
-
-/// Whether the characters up to the word's boundary have a letter with case.
-fn word_has_case(characters: impl Iterator<Item = char>) -> bool {
-    let mut characters = characters.peekable();
-    while let Some(character) = characters.next() {
-        let is_inside = is_in_word(character)
-            || (joins_letters(character) && characters.peek().is_some_and(|next| next.is_alphabetic()));
-        if !is_inside {
-            return false;
-        }
-        if character.is_lowercase() || character.is_uppercase() {
-            return true;
-        }
-    }
-    false
-}
-
-fn is_in_word(character: char) -> bool {
-    character.is_alphanumeric() || matches!(character, '\u{300}'..='\u{36F}' | '\u{1CF0}'..='\u{1CF2}')
-}
-
-/// Between two letters these don't end a word.
-fn joins_letters(character: char) -> bool {
-    matches!(character, '-' | '\'' | '"' | '.' | '\u{AD}' | '\u{2010}'..='\u{2015}' | '\u{2027}')
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::lower_case;
 
+    /// As Java 17 gives them.
     #[test]
-    fn a_sigma_at_the_end_of_a_word_has_its_own_form() {
+    fn lower_case_is_that_of_java() {
         for (text, lower) in
-            [("ΑΣ", "ας"), ("ΑΣ's", "ασ's"), ("Σ", "σ"), ("Α4Σ:", "α4ς:"), ("I`Σ", "i`σ"), ("P.Σ", "p.ς")]
+            [("DOG\u{e9}\u{c9}", "dog\u{e9}\u{e9}"), ("ΑΣ's", "ασ's"), ("a\u{200d}Σ@", "a\u{200d}ς@")]
         {
-            assert_eq!(java_lower_case(text), lower);
+            let units = |text: &str| text.encode_utf16().collect::<Vec<u16>>();
+            assert_eq!(lower_case(&units(text)), units(lower), "{text}");
         }
+        assert_eq!(lower_case(&[0x41, 0xd800, 0x3a3]), [0x61, 0xd800, 0x3a3]);
     }
 }

@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use capeval_meteor::{Options, PreparedReferences, Sources, Stage, Tables, WeightedStage, align, compile};
-use capeval_tokens::{Candidates, References, Tokenized};
+use capeval_tokens::{Candidates, References, Tokenization};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 const WORDS: [&str; 12] =
@@ -52,9 +52,10 @@ fn batch(criterion: &mut Criterion) {
     let captions = captions(5000, 11);
     let references: Vec<&str> =
         captions.chunks(5).flat_map(|image| &image[1..]).map(String::as_str).collect();
-    let references = References::new(&references, (0..=1000).map(|image| 4 * image).collect(), || Tokenized);
+    let references =
+        References::new(&references, (0..=1000).map(|image| 4 * image).collect(), Tokenization::None);
     let candidates: Vec<&str> = captions.chunks(5).map(|image| image[0].as_str()).collect();
-    let candidates = Candidates::new(&references, &candidates, (0..1000).collect(), || Tokenized);
+    let candidates = Candidates::new(&references, &candidates, (0..1000).collect(), Tokenization::None);
     criterion.bench_function("prepare 1000 images", |bencher| {
         bencher.iter(|| PreparedReferences::new(&tables, &options, black_box(&references)));
     });

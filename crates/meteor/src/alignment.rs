@@ -1,6 +1,6 @@
 //! One alignment as data, to show or to study.
 
-use capeval_tokens::{Candidates, References, Tokenized};
+use capeval_tokens::{Candidates, References, Tokenization};
 
 use crate::error::MeteorError;
 use crate::options::{Options, Stage};
@@ -54,8 +54,8 @@ pub fn align<B: AsRef<[u8]> + Sync>(
     candidate: &str,
     reference: &str,
 ) -> Result<Alignment, MeteorError> {
-    let references = References::new(&[reference], vec![0, 1], || Tokenized);
-    let candidates = Candidates::new(&references, &[candidate], vec![0], || Tokenized);
+    let references = References::new(&[reference], vec![0, 1], Tokenization::None);
+    let candidates = Candidates::new(&references, &[candidate], vec![0], Tokenization::None);
     let prepared = PreparedReferences::new(tables, options, &references)?;
     let (candidates, chosen) = prepared.align(tables, &candidates)?;
     let references = prepared.captions();

@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use capeval_meteor::{Options, PreparedReferences, Sources, Stage, Tables, WeightedStage, compile};
-//! use capeval_tokens::{Candidates, References, Tokenized};
+//! use capeval_tokens::{Candidates, References, Tokenization};
 //!
 //! let file = compile(
 //!     Sources {
@@ -32,8 +32,8 @@
 //!     normalise: true,
 //!     penalise_perfect: false,
 //! };
-//! let references = References::new(&["a man upon a bicycle"], vec![0, 1], || Tokenized);
-//! let candidates = Candidates::new(&references, &["a man on top of a bike"], vec![0], || Tokenized);
+//! let references = References::new(&["a man upon a bicycle"], vec![0, 1], Tokenization::None);
+//! let candidates = Candidates::new(&references, &["a man on top of a bike"], vec![0], Tokenization::None);
 //! let prepared = PreparedReferences::new(&tables, &options, &references)?;
 //! assert!(prepared.score(&tables, &candidates)?[0].score > 0.5);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -55,7 +55,7 @@ pub(crate) fn normalise<B: AsRef<[u8]>>(text: &str, tables: &Tables<B>) -> Resul
     text = between(&text, |a| is_alphanumeric(a) || a == '.', '-', is_alphanumeric, " ");
     text = split_words(&separate_apostrophes(text), tables)?;
     text = unescape_dots(text).replace(is_unicode_space, " ");
-    Ok(text.trim_matches(|c| c <= ' ').to_lowercase())
+    Ok(capeval_ptb::lowercase(text.trim_matches(|c| c <= ' ')))
 }
 
 fn separate_symbols(text: &str) -> String {

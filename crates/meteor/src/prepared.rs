@@ -67,14 +67,7 @@ impl PreparedReferences {
         candidates: &Candidates,
     ) -> Result<Vec<Segment>, MeteorError> {
         self.check(tables, candidates)?;
-        let captions = Captions::read(tables, self.options.normalise, Source::Candidates(candidates))?;
-        let links = self.index.links(tables, &self.options, &captions, &self.references.captions)?;
-        let scorer = Scorer {
-            options: &self.options,
-            references: &self.references,
-            candidates: &captions,
-            links: &links,
-        };
+        let scorer = self.scorer(tables, candidates)?;
         let images = candidates.images().par_chunks(IMAGES).enumerate();
         let segments = images.flat_map_iter(|(chunk, images)| {
             let mut scratch = Scratch::new(self.references.captions.units());
@@ -92,20 +85,23 @@ impl PreparedReferences {
         tables: &Tables<B>,
         candidates: &Candidates,
     ) -> Result<(Captions, Vec<Match>), MeteorError> {
-        let captions = Captions::read(tables, self.options.normalise, Source::Candidates(candidates))?;
-        let links = self.index.links(tables, &self.options, &captions, &self.references.captions)?;
-        let scorer = Scorer {
-            options: &self.options,
-            references: &self.references,
-            candidates: &captions,
-            links: &links,
-        };
+        let scorer = self.scorer(tables, candidates)?;
         let mut scratch = Scratch::new(self.references.captions.units());
         let image = self.references.images[0].clone();
         scorer.find_links(0, image.clone(), &mut scratch);
         scorer.align(0, image.start, &mut scratch)?;
-        let chosen = scratch.chosen;
-        Ok((captions, chosen))
+        Ok((scorer.candidates, scratch.chosen))
+    }
+
+    fn scorer<B: AsRef<[u8]> + Sync>(
+        &self,
+        tables: &Tables<B>,
+        candidates: &Candidates,
+    ) -> Result<Scorer<'_>, MeteorError> {
+        let (options, references) = (&self.options, &self.references);
+        let candidates = Captions::read(tables, options.normalise, Source::Candidates(candidates))?;
+        let links = self.index.links(tables, options, &candidates, &references.captions)?;
+        Ok(Scorer { options, references, candidates, links })
     }
 
     pub(crate) fn captions(&self) -> &Captions {

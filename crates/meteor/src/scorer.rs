@@ -32,7 +32,7 @@ pub struct Segment {
 const NONE: u32 = u32::MAX;
 
 /// A link between an occurrence in the candidate and a unit of the image's references.
-struct Found {
+struct FoundLink {
     before: u32,
     occurrence: Occurrence,
     order: u8,
@@ -51,7 +51,7 @@ pub(crate) struct Scratch {
     present: Vec<u64>,
     /// Last link found to each unit of the image at hand.
     heads: Vec<u32>,
-    found: Vec<Found>,
+    found: Vec<FoundLink>,
     ordered: Vec<(FindingOrder, Match)>,
     matches: Vec<Match>,
     pub chosen: Vec<Match>,
@@ -77,9 +77,9 @@ impl Scratch {
 pub(crate) struct Scorer<'a> {
     pub options: &'a Options,
     pub references: &'a ReferenceCaptions,
-    pub candidates: &'a Captions,
+    pub candidates: Captions,
     /// What each unit of the candidates can match.
-    pub links: &'a [Box<[Link]>],
+    pub links: Vec<Box<[Link]>>,
 }
 
 impl Scorer<'_> {
@@ -133,7 +133,7 @@ impl Scorer<'_> {
             for link in &self.links[occurrence.unit as usize] {
                 if scratch.present[link.unit as usize / 64] >> (link.unit % 64) & 1 == 1 {
                     let head = &mut scratch.heads[scratch.slots[link.unit as usize] as usize - 1];
-                    scratch.found.push(Found {
+                    scratch.found.push(FoundLink {
                         before: *head,
                         occurrence,
                         order: link.order,
@@ -194,7 +194,7 @@ impl Scorer<'_> {
         true
     }
 
-    fn ordered_match(&self, reference: Occurrence, found: &Found) -> (FindingOrder, Match) {
+    fn ordered_match(&self, reference: Occurrence, found: &FoundLink) -> (FindingOrder, Match) {
         let candidate = found.occurrence;
         let order = if found.order.is_multiple_of(2) {
             (reference.start, found.order, reference.len, found.rank, candidate.start)
@@ -213,7 +213,7 @@ impl Scorer<'_> {
     }
 
     fn statistics(&self, candidate: usize, caption: usize, chosen: &[Match]) -> Statistics {
-        statistics(self.candidates, candidate, &self.references.captions, caption, chosen, self.options)
+        statistics(&self.candidates, candidate, &self.references.captions, caption, chosen, self.options)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use capeval_metrics::bleu::{self, ReferenceLength};
 use capeval_metrics::cider::{Options, Pooling, PreparedReferences};
 use capeval_metrics::rouge;
-use capeval_tokens::{Candidates, References, Tokenized};
+use capeval_tokens::{Candidates, References, Tokenization};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 const IMAGES: usize = 2000;
@@ -40,10 +40,10 @@ fn kernels(criterion: &mut Criterion) {
     let images: Vec<u32> = (0..IMAGES as u32).collect();
 
     criterion.bench_function("intern references", |bench| {
-        bench.iter(|| References::new(black_box(&texts), starts.clone(), || Tokenized));
+        bench.iter(|| References::new(black_box(&texts), starts.clone(), Tokenization::None));
     });
-    let references = Arc::new(References::new(&texts, starts.clone(), || Tokenized));
-    let candidates = Candidates::new(&references, &candidates, images, || Tokenized);
+    let references = Arc::new(References::new(&texts, starts.clone(), Tokenization::None));
+    let candidates = Candidates::new(&references, &candidates, images, Tokenization::None);
     criterion.bench_function("BLEU", |bench| {
         bench.iter(|| bleu::statistics(&references, black_box(&candidates), 4, ReferenceLength::Closest));
     });

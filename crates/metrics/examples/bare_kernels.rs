@@ -10,7 +10,7 @@ use std::{env, fs};
 use capeval_metrics::bleu::{self, ReferenceLength};
 use capeval_metrics::cider::{Options, Pooling, PreparedReferences};
 use capeval_metrics::rouge;
-use capeval_tokens::{Candidates, References, Tokenized};
+use capeval_tokens::{Candidates, References, Tokenization};
 
 const CIDER_D: Options =
     Options { max_order: 4, sigma: Some(6.0), clip: true, pooling: Pooling::Mean, relative: false };
@@ -47,9 +47,9 @@ fn main() {
 
 fn round(references: &[&str], starts: &[usize], candidates: &[&str]) -> [f64; 5] {
     let start = Instant::now();
-    let references = Arc::new(References::new(references, starts.to_vec(), || Tokenized));
+    let references = Arc::new(References::new(references, starts.to_vec(), Tokenization::None));
     let images = (0..candidates.len() as u32).collect();
-    let candidates = Candidates::new(&references, candidates, images, || Tokenized);
+    let candidates = Candidates::new(&references, candidates, images, Tokenization::None);
     let interned = start.elapsed().as_secs_f64();
     let bleu = bleu::statistics(&references, &candidates, 4, ReferenceLength::Closest);
     let bleu_done = start.elapsed().as_secs_f64();

@@ -68,11 +68,11 @@ pub fn statistics(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use capeval_tokens::Tokenized;
+    use capeval_tokens::Tokenization;
 
     fn row(candidate: &str, references: &[&str], reference_length: ReferenceLength) -> Vec<f64> {
-        let references = References::new(references, vec![0, references.len()], || Tokenized);
-        let candidates = Candidates::new(&references, &[candidate], vec![0], || Tokenized);
+        let references = References::new(references, vec![0, references.len()], Tokenization::None);
+        let candidates = Candidates::new(&references, &[candidate], vec![0], Tokenization::None);
         statistics(&references, &candidates, 2, reference_length)
     }
 

@@ -255,16 +255,16 @@ fn earlier(words: &[u32], start: usize) -> [u32; MAX_ORDER] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use capeval_tokens::Tokenized;
+    use capeval_tokens::Tokenization;
 
     const CODE: Options =
         Options { max_order: 4, sigma: Some(6.0), clip: true, pooling: Pooling::Mean, relative: false };
 
     fn rows(references: &[&str], candidates: &[&str], options: Options) -> Vec<f64> {
         let starts = (0..=references.len()).collect();
-        let references = Arc::new(References::new(references, starts, || Tokenized));
+        let references = Arc::new(References::new(references, starts, Tokenization::None));
         let images = (0..candidates.len() as u32).collect();
-        let candidates = Candidates::new(&references, candidates, images, || Tokenized);
+        let candidates = Candidates::new(&references, candidates, images, Tokenization::None);
         PreparedReferences::new(references, options).statistics(&candidates)
     }
 
@@ -290,9 +290,9 @@ mod tests {
     #[test]
     fn own_frequencies_given_or_counted_are_the_same() {
         let captions = ["a dog runs", "a dog runs far", "a cat sits", "the cat sat on a cat"];
-        let references = Arc::new(References::new(&captions, vec![0, 2, 3, 4], || Tokenized));
+        let references = Arc::new(References::new(&captions, vec![0, 2, 3, 4], Tokenization::None));
         let candidates =
-            Candidates::new(&references, &["a dog sits", "a cat sits still"], vec![0, 1], || Tokenized);
+            Candidates::new(&references, &["a dog sits", "a cat sits still"], vec![0, 1], Tokenization::None);
         let frequencies = Arc::new(DocumentFrequencies::of_references(&references, 4));
         let counted = PreparedReferences::new(Arc::clone(&references), CODE);
         let given = PreparedReferences::weighed(references, Some(frequencies), CODE);

@@ -351,7 +351,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
-    use capeval_tokens::Tokenized;
+    use capeval_tokens::Tokenization;
 
     /// N-grams with the number of images that have them, counted in the plainest way.
     fn plainly(images: &[Vec<&str>], order: usize) -> BTreeMap<Vec<String>, u32> {
@@ -379,7 +379,7 @@ mod tests {
         let captions: Vec<&str> = images.iter().flatten().copied().collect();
         let mut starts = vec![0];
         images.iter().for_each(|references| starts.push(starts[starts.len() - 1] + references.len()));
-        References::new(&captions, starts, || Tokenized)
+        References::new(&captions, starts, Tokenization::None)
     }
 
     #[test]

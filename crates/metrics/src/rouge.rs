@@ -212,11 +212,11 @@ fn skip_bigrams(words: usize, distance: Option<usize>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use capeval_tokens::Tokenized;
+    use capeval_tokens::Tokenization;
 
     fn corpus(candidate: &str, references: &[&str]) -> (References, Candidates) {
-        let references = References::new(references, vec![0, references.len()], || Tokenized);
-        let candidates = Candidates::new(&references, &[candidate], vec![0], || Tokenized);
+        let references = References::new(references, vec![0, references.len()], Tokenization::None);
+        let candidates = Candidates::new(&references, &[candidate], vec![0], Tokenization::None);
         (references, candidates)
     }
 

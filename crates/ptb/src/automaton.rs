@@ -1,8 +1,8 @@
 //! All rules at once, as one automaton: which rule matches the longest stretch of symbols.
 //!
 //! The rules are compiled into a non-deterministic automaton, shared by all threads. Each
-//! lexer makes the deterministic states it meets, as it meets them, and keeps them: English
-//! captions need a few hundred of the several thousand there are, so start-up costs little.
+//! lexer makes a deterministic state when it first reaches it: captions reach few of them, so
+//! start-up costs little.
 
 use crate::pattern::{Pattern, Set};
 use std::collections::HashMap;
@@ -93,7 +93,7 @@ impl Automaton {
     }
 }
 
-/// A state of the deterministic automaton, as the place of its row among the transitions, and
+/// A state of the deterministic automaton: where its row starts among the transitions, and
 /// whether a rule has matched on reaching it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct State(u32);
@@ -116,15 +116,23 @@ impl State {
     }
 }
 
-/// The deterministic states met so far.
+/// What a deterministic state consists of.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Members {
+    /// The nodes that wait for a symbol, in order.
+    waiting: Vec<usize>,
+    /// The first of the rules that have matched.
+    rule: Option<usize>,
+}
+
+/// The deterministic states reached so far.
 pub(crate) struct States {
     automaton: &'static Automaton,
-    /// The nodes that wait for a symbol in each state, and the rule that has matched, if any.
-    members: Vec<(Vec<usize>, Option<usize>)>,
-    known: HashMap<(Vec<usize>, Option<usize>), usize>,
+    members: Vec<Members>,
+    rows: HashMap<Members, usize>,
     /// A row for each state, a column for each class.
     transitions: Vec<State>,
-    /// Scratch: nodes already seen in the step under way.
+    /// Scratch: the nodes that the current step has visited.
     seen: Vec<bool>,
     start: State,
 }
@@ -134,12 +142,12 @@ impl States {
         let mut states = States {
             automaton,
             members: Vec::new(),
-            known: HashMap::new(),
+            rows: HashMap::new(),
             transitions: Vec::new(),
             seen: vec![false; automaton.nodes.len()],
             start: State::DEAD,
         };
-        states.intern((Vec::new(), None));
+        states.intern(Members { waiting: Vec::new(), rule: None });
         let start = states.reach(&[automaton.start]);
         let row = states.intern(start);
         states.start = State::new(row, false);
@@ -158,16 +166,16 @@ impl States {
         let cell = state.row() + class;
         match self.transitions[cell] {
             State::UNKNOWN => self.explore(state, class, cell),
-            known => known,
+            next => next,
         }
     }
 
     /// The first of the rules that matched on reaching the state.
     pub(crate) fn rule(&self, state: State) -> Option<usize> {
-        self.members(state).1
+        self.members(state).rule
     }
 
-    fn members(&self, state: State) -> &(Vec<usize>, Option<usize>) {
+    fn members(&self, state: State) -> &Members {
         &self.members[state.row() / self.automaton.samples.len()]
     }
 
@@ -175,7 +183,7 @@ impl States {
     fn explore(&mut self, state: State, class: usize, cell: usize) -> State {
         let symbol = self.automaton.samples[class];
         let mut targets = Vec::new();
-        for &node in &self.members(state).0 {
+        for &node in &self.members(state).waiting {
             if let Node::Step(set, next) = &self.automaton.nodes[node]
                 && set.contains(symbol)
             {
@@ -183,14 +191,14 @@ impl States {
             }
         }
         let reached = self.reach(&targets);
-        let accepts = reached.1.is_some();
+        let accepts = reached.rule.is_some();
         let next = State::new(self.intern(reached), accepts);
         self.transitions[cell] = next;
         next
     }
 
-    /// All nodes that can be reached without a symbol, and the first rule among them.
-    fn reach(&mut self, from: &[usize]) -> (Vec<usize>, Option<usize>) {
+    /// What can be reached from some nodes without a symbol.
+    fn reach(&mut self, from: &[usize]) -> Members {
         let mut visited = Vec::new();
         let mut waiting = Vec::new();
         let mut rule: Option<usize> = None;
@@ -210,19 +218,19 @@ impl States {
             self.seen[node] = false;
         }
         waiting.sort_unstable();
-        (waiting, rule)
+        Members { waiting, rule }
     }
 
     /// The row of the state with these members, made if need be.
-    fn intern(&mut self, members: (Vec<usize>, Option<usize>)) -> usize {
-        if let Some(&row) = self.known.get(&members) {
+    fn intern(&mut self, members: Members) -> usize {
+        if let Some(&row) = self.rows.get(&members) {
             return row;
         }
         let row = self.transitions.len();
-        let unknown = if members.0.is_empty() { State::DEAD } else { State::UNKNOWN };
+        let unknown = if members.waiting.is_empty() { State::DEAD } else { State::UNKNOWN };
         let width = self.automaton.samples.len();
         self.transitions.resize(row + width, unknown);
-        self.known.insert(members.clone(), row);
+        self.rows.insert(members.clone(), row);
         self.members.push(members);
         row
     }

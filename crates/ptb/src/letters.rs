@@ -1,9 +1,9 @@
 //! The letters of the Basic Multilingual Plane beyond ASCII, as Unicode 6.3 knew them.
 //!
 //! These are the characters of general category L (Lu, Ll, Lt, Lm, Lo) in Unicode 6.3, the
-//! version the reference tokenizer was generated with. Letters encoded later are not letters
-//! to it, and a few that changed category since (U+1885, U+1886, New Tai Lue vowels, the
-//! Vedic ardhavisargas) keep their old one here.
+//! version that the reference's tokenizer was generated with. Letters of later versions are
+//! not letters to it, and the few whose category has changed since (U+1885, U+1886, New Tai Lue
+//! vowels, the Vedic ardhavisargas) have their old category here.
 
 /// Inclusive ranges of code units, in order.
 #[rustfmt::skip]

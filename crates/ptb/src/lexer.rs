@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 /// Gives the symbols after the line, line end first, one by one until told to stop.
 pub(crate) type Following<'a> = &'a dyn Fn(&mut dyn FnMut(u8) -> ControlFlow<()>);
 
-/// A token, or a stretch that makes none: it starts where the one before ended.
+/// A token, or symbols that make none. It starts where the lexeme before it ended.
 pub(crate) struct Lexeme {
     pub(crate) end: usize,
     /// The end of the token's text: after the next lexeme's period for an abbreviation that
@@ -73,11 +73,11 @@ impl Lexer {
         }
         let within = best.and_then(|(state, end)| self.lexeme(state, line, start, end));
         if state == State::DEAD { within } else { self.beyond(state, line, start, following).or(within) }
-            // Every symbol alone is a match, of the last rule if of no other.
+            // Not reached: the last rule matches any symbol.
             .unwrap_or(Lexeme { end: start + 1, text_end: start + 1, action: Action::Skip })
     }
 
-    /// The longest match that ends after the line but whose token ends inside it.
+    /// The longest match that ends after the line, if its token ends inside the line.
     ///
     /// In the reference, a tag with a line end between quotes takes in the next line. Here a token
     /// never reaches past its line: such a match does not count.

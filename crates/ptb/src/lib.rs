@@ -1,7 +1,7 @@
 //! The Penn Treebank tokenizer that published image-caption scores are computed on.
 //!
-//! It gives, token for token, what the Stanford tokenizer of CoreNLP 3.4.1 gives for a line
-//! of text, and what the reference evaluation code makes of that.
+//! It gives the tokens that the Stanford tokenizer of CoreNLP 3.4.1 gives for a line of text, without
+//! those that the reference evaluation code drops. [`Release::V3_6_0`] gives those of CoreNLP 3.6.0.
 //!
 //! ```
 //! use capeval_ptb::{tokenize, Options};
@@ -26,4 +26,4 @@ mod tokenizer;
 pub use lowercase::lowercase;
 pub use release::Release;
 pub use sentences::sentences;
-pub use tokenizer::{Options, Punctuation, Tokenizer, tokenize};
+pub use tokenizer::{Options, Punctuation, Tokenizer, is_python_space, tokenize};

@@ -1,9 +1,9 @@
 //! Lower case as Java has it.
 //!
 //! Two things differ from Rust's `to_lowercase`. Letters that got a lower case after
-//! Unicode 13, the version of Java 17, keep their case. And whether a capital sigma ends its
-//! word is found with Java's own notion of a word, in which hyphens, periods and quotes join
-//! letters: the sigma of "ΟΔΟΣ-A" is not final.
+//! Unicode 13, the version of Java 17, keep their case. And Java decides by its own rules
+//! whether a capital sigma ends a word: hyphens, periods and quotes join letters to one word,
+//! so the sigma of "ΟΔΟΣ-A" is not final.
 
 use crate::symbols::{MARK, symbols_of};
 
@@ -49,7 +49,7 @@ fn is_final(text: &str, offset: usize) -> bool {
     has_cased(before, true) && !has_cased(after, false)
 }
 
-/// The part a character plays in a word.
+/// What a character is in a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Letter,
@@ -67,10 +67,11 @@ enum Part {
     Other,
 }
 
-/// Whether a word goes on from a sigma, through the characters given in the order in which
-/// one meets them, to a cased letter.
+/// Whether the word of a sigma has a cased letter on one side. `characters` are those of that side,
+/// the nearest first.
 fn has_cased(characters: impl Iterator<Item = char>, backwards: bool) -> bool {
     let mut last = Part::Letter;
+    // A character that joins letters or numbers, if one came since the last of these.
     let mut joint = None;
     for character in characters {
         let part = part_of(character);
@@ -102,7 +103,7 @@ fn has_cased(characters: impl Iterator<Item = char>, backwards: bool) -> bool {
 fn part_of(character: char) -> Part {
     match character {
         '"' | '\'' | '.' => Part::AnyJoint,
-        // Punctuation and signs that the tokenizer takes for parts of words, though not Java.
+        // Punctuation and signs that are parts of words to the tokenizer, but not to Java.
         '\u{2c2}'..='\u{2c5}' | '\u{2d2}'..='\u{2df}' | '\u{2e5}'..='\u{2eb}' => Part::Other,
         '\u{2ed}' | '\u{2ef}'..='\u{2ff}' | '\u{375}' | '\u{378}' | '\u{379}' | '\u{384}' => Part::Other,
         '\u{385}' | '\u{3f6}' | '\u{55a}'..='\u{55f}' | '\u{6de}' | '\u{6e9}' | '\u{6fd}' | '\u{6fe}' => {
@@ -141,8 +142,8 @@ fn is_mark(character: char) -> bool {
         )
 }
 
-/// Upper, lower or title case; of the letters that only look like one of these, Java counts
-/// some and not others.
+/// Whether a letter has upper, lower or title case. Java counts only some of the letters that look like
+/// a letter with case, such as raised ones.
 fn is_cased(character: char) -> bool {
     match character {
         'ª' | 'º' | '\u{10fc}' | '\u{1d62}'..='\u{1d6a}' | '\u{1d78}' => false,
@@ -152,5 +153,29 @@ fn is_cased(character: char) -> bool {
         '\u{1c5}' | '\u{1c8}' | '\u{1cb}' | '\u{1f2}' | '\u{295}' => true,
         '\u{1f88}'..='\u{1faf}' | '\u{1fbc}' | '\u{1fcc}' | '\u{1ffc}' => true,
         _ => character.is_lowercase() || character.is_uppercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lowercase;
+
+    /// As Java 17 gives them.
+    #[test]
+    fn a_sigma_at_the_end_of_a_word_has_its_own_form() {
+        let cases = [
+            ("ΑΣ", "ας"),
+            ("ΑΣ's", "ασ's"),
+            ("Σ", "σ"),
+            ("Α4Σ:", "α4ς:"),
+            ("I`Σ", "i`σ"),
+            ("P.Σ", "p.ς"),
+            ("ΟΔΟΣ-A", "οδοσ-a"),
+            (".a\u{200d}Σ@", ".a\u{200d}ς@"),
+            ("\"ªΣ::", "\"ªσ::"),
+        ];
+        for (text, lower) in cases {
+            assert_eq!(lowercase(text), lower, "{text}");
+        }
     }
 }

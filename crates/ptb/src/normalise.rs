@@ -4,9 +4,9 @@ use crate::rules::Action;
 
 const SOFT_HYPHEN: char = '\u{ad}';
 
-/// The text of a token; `scratch` holds it if it differs from the text matched.
+/// The token of a matched text; `scratch` holds the token if it differs from the text.
 ///
-/// Abbreviations that give back their period must come with it.
+/// The text of an abbreviation that ends a sentence has the abbreviation's period.
 pub(crate) fn normalise<'a>(action: Action, text: &'a str, scratch: &'a mut String) -> &'a str {
     match action {
         Action::Skip => return "",
@@ -56,7 +56,7 @@ fn ampersands(text: &str, out: &mut String) {
     }
 }
 
-/// Line ends inside a caption count as spaces.
+/// A space, or a line end inside a caption, as a no-break space.
 fn no_break(character: char) -> Option<&'static str> {
     (character == ' ' || crate::symbols::ends_line(character)).then_some("\u{a0}")
 }
@@ -80,7 +80,8 @@ fn fraction(character: char) -> Option<&'static str> {
     }
 }
 
-/// The Treebank has dollars, `#` for pounds, and cents; any other sign becomes a dollar.
+/// The Treebank has cents, `#` for pounds, and dollars, which also stand for euros and the general
+/// currency sign. Other signs stay.
 fn currency(character: char) -> Option<&'static str> {
     match character {
         '¢' => Some("cents"),

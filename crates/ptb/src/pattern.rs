@@ -76,7 +76,7 @@ impl From<&str> for Pattern {
     }
 }
 
-/// Repeats of a set or pattern.
+/// How often a set or pattern occurs.
 pub(crate) trait Repeat: Into<Pattern> {
     fn optional(self) -> Pattern {
         self.repeated(0, Some(1))

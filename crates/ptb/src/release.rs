@@ -1,6 +1,6 @@
-//! Releases of the tokenizer.
+//! Releases of the reference's tokenizer.
 
-/// A release of CoreNLP, whose tokenizer is to be repeated.
+/// A release of CoreNLP whose tokenizer can be repeated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Release {
     /// The release that scores of captions are computed with. Every caption is a line.

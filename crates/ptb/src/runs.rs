@@ -11,10 +11,10 @@ use std::collections::HashMap;
 /// The number of symbols after which a match attempt looks up and records results. Tokens of
 /// ordinary text are shorter.
 pub(crate) const SHORT: usize = 64;
-/// The places at which attempts leave their states.
-const PLACES: usize = 16;
+/// An attempt looks up and records its state at positions that are multiples of this.
+const INTERVAL: usize = 16;
 
-/// The result of a match attempt from some position on.
+/// The result of a match attempt from a recorded position on.
 #[derive(Clone, Copy)]
 pub(crate) struct Run {
     /// The state of the longest match and where it ends, if there is one.
@@ -23,21 +23,21 @@ pub(crate) struct Run {
     pub(crate) last: State,
 }
 
-/// The runs of one line by state and place.
+/// The runs of one line, by the state and the position that they start from.
 #[derive(Default)]
 pub(crate) struct Runs {
-    known: HashMap<(State, usize), Run>,
+    recorded: HashMap<(State, usize), Run>,
 }
 
 impl Runs {
-    /// Goes on in `state` with the symbols of `line` from `start` on.
+    /// Continues an attempt that is in `state`, with the symbols of `line` from `start` on.
     #[cold]
     pub(crate) fn go_on(&mut self, states: &mut States, mut state: State, line: &[u8], start: usize) -> Run {
         let mut best = None;
         let mut passed = Vec::new();
         for (index, &symbol) in line.iter().enumerate().skip(start) {
-            if index.is_multiple_of(PLACES) {
-                if let Some(run) = self.known.get(&(state, index)) {
+            if index.is_multiple_of(INTERVAL) {
+                if let Some(run) = self.recorded.get(&(state, index)) {
                     best = run.best.or(best);
                     state = run.last;
                     break;
@@ -53,9 +53,9 @@ impl Runs {
             }
         }
         for (from, index) in passed {
-            // A match that ended before the place is none of the run from there.
+            // A match that ended before this position is not a match of the run from it.
             let best = best.filter(|&(_, end)| end > index);
-            self.known.insert((from, index), Run { best, last: state });
+            self.recorded.insert((from, index), Run { best, last: state });
         }
         Run { best, last: state }
     }

@@ -1,4 +1,4 @@
-//! From the tokens of a text to its sentences.
+//! Finds the sentences among the tokens of a text.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use std::ops::Range;
 const CLOSING: [&str; 11] =
     [")", "]", "}", "\"", "'", "''", "\u{2019}", "\u{201d}", "-RRB-", "-RSB-", "-RCB-"];
 
-/// Where the sentences of a text start and end among its tokens.
+/// The tokens of each sentence of a text, as ranges of their positions.
 ///
 /// A period, or a token of question and exclamation marks, ends a sentence, as in CoreNLP 3.6.0. Line
 /// ends do not.

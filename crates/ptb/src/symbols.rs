@@ -1,4 +1,4 @@
-//! The alphabet of the lexer: one byte a UTF-16 code unit.
+//! The symbols that the lexer reads: one byte for each UTF-16 code unit.
 //!
 //! An ASCII character is its own symbol, so plain text is lexed in place. Every other code
 //! unit is a member of one of a few classes, numbered from 0x80. Only the Basic Multilingual
@@ -54,7 +54,7 @@ pub(crate) const HYPHEN_BULLET: u8 = 0xa0;
 pub(crate) const OLD_BULLET: u8 = 0xa1;
 pub(crate) const OLD_TRADEMARK: u8 = 0xa2;
 
-/// The symbol of a character; characters beyond the Basic Multilingual Plane count twice.
+/// The symbol of a character, or the two of a character beyond the Basic Multilingual Plane.
 pub(crate) fn symbols_of(character: char) -> (u8, Option<u8>) {
     match u16::try_from(u32::from(character)) {
         Ok(unit) => (symbol(unit), None),
@@ -183,7 +183,7 @@ const DIGITS: &[(u16, u16)] = &[
     (0xa9d0, 0xa9d9), (0xaa50, 0xaa59), (0xabf0, 0xabf9), (0xff10, 0xff19),
 ];
 
-/// Marks and symbols that stand as tokens of their own, outside General Punctuation or within.
+/// Marks and symbols that are tokens of their own.
 #[rustfmt::skip]
 const SYMBOLS: &[(u16, u16)] = &[
     (0x037e, 0x037e), (0x0387, 0x0387), (0x0589, 0x0589), (0x05be, 0x05be), (0x05c0, 0x05c0),

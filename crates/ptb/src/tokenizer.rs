@@ -1,4 +1,4 @@
-//! From a caption to its tokens.
+//! Turns a caption into tokens.
 
 use crate::lexer::{Following, Lexer};
 use crate::lowercase::push_lowercase;
@@ -9,19 +9,19 @@ use crate::runs::Runs;
 use crate::symbols::{ends_line, symbols_of};
 use std::ops::ControlFlow;
 
-/// Which tokens are kept.
+/// Which tokens of punctuation are dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Punctuation {
-    /// All of them, exactly as the Stanford tokenizer writes them.
+    /// None: the tokens are those of the Stanford tokenizer.
     Keep,
-    /// As in the evaluation code of COCO: without `'' ' `` ` . ? ! , : - -- ... ;` and the
-    /// upper-case bracket names `-LRB- -RRB- -LCB- -RCB-`.
+    /// Those that the evaluation code of COCO drops: `'' ' `` ` . ? ! , : - -- ... ;` and the
+    /// upper-case names of brackets, `-LRB- -RRB- -LCB- -RCB-`.
     ///
-    /// Names of brackets stay when tokens are lower-cased, since they are compared after
-    /// that. White space at the end of the last token is dropped.
+    /// It compares tokens after they are lower-cased, so lower-cased names of brackets stay. White
+    /// space at the end of the last token is dropped too.
     #[default]
     Reference,
-    /// As the reference says it does: without the names of brackets in lower case as well.
+    /// Those that the paper lists: names of brackets in lower case are dropped as well.
     Paper,
 }
 
@@ -35,7 +35,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// What published scores are computed on: lower case, punctuation of the reference.
+    /// Those of published scores: lower case, and the reference's choice of punctuation.
     fn default() -> Options {
         Options { lowercase: true, punctuation: Punctuation::Reference }
     }
@@ -63,12 +63,12 @@ impl Default for Tokenizer {
 }
 
 impl Tokenizer {
-    /// A tokenizer that has seen no text yet.
+    /// A tokenizer of release 3.4.1.
     pub fn new() -> Tokenizer {
         Tokenizer::with_release(Release::V3_4_1)
     }
 
-    /// A tokenizer as another release of CoreNLP has it.
+    /// A tokenizer of some release of CoreNLP.
     pub fn with_release(release: Release) -> Tokenizer {
         Tokenizer { release, lexer: Lexer::new(release), line: Line::default(), writer: Writer::default() }
     }
@@ -87,8 +87,8 @@ impl Tokenizer {
     ///
     /// The Stanford tokenizer looks past the end of a line: after an abbreviation ("section
     /// B.") a capital on the next line makes its period a token of its own, and a face
-    /// (":)") is one only if anything follows. The tokens of a caption so depend a little on
-    /// the captions after it; to repeat the reference exactly, pass them.
+    /// (":)") is one only if anything follows. So the tokens of a caption depend a little on
+    /// the captions after it; to get exactly the reference's tokens, pass these captions.
     pub fn tokenize_in_batch<S: AsRef<str>>(
         &mut self,
         text: &str,
@@ -117,7 +117,7 @@ impl Tokenizer {
 
 /// Whether a text is its own line of symbols: ASCII without line ends.
 fn is_plain(text: &str) -> bool {
-    // Without an early end, so that it is done for many bytes at a time.
+    // Not `any`, which stops early: this looks at many bytes at a time.
     !text.bytes().fold(false, |other, byte| other | !byte.is_ascii() | matches!(byte, b'\n'..=b'\r'))
 }
 
@@ -127,8 +127,8 @@ fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl F
     let mut runs = Runs::default();
     while start < symbols.len() {
         if symbols[start] == b' ' {
-            // No token starts with it, but the run of spaces may hold rarer ones, which by
-            // themselves could start an address.
+            // No token starts with a space. All spaces of any kind are skipped at once, since a
+            // rarer kind of space alone could start an address.
             start += symbols[start..].iter().take_while(|&&symbol| is_space(symbol)).count();
             continue;
         }
@@ -147,8 +147,8 @@ fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl F
 
 /// The end of the Latin word at `start` if a space or nothing comes after it.
 ///
-/// Most of a caption is such words, and no rule but those of joined words makes anything else
-/// of them; the automaton would say the same, more slowly.
+/// Most words of a caption are such words. The automaton finds the same end, but more slowly. Only
+/// joined words such as "cannot" have rules that split them.
 #[inline]
 fn plain_word(symbols: &[u8], start: usize) -> Option<usize> {
     let length = symbols[start..].iter().take_while(|s| s.is_ascii_alphabetic()).count();
@@ -206,13 +206,13 @@ impl Line {
     }
 }
 
-/// Writes tokens in their final form and passes on those to keep.
+/// Passes on tokens in their final form, without those that are dropped.
 #[derive(Default)]
 struct Writer {
     options: Options,
     normalised: String,
     lowered: String,
-    /// A token that ends in white space, which is dropped if no token follows.
+    /// A token that ends in white space; the white space is dropped if no token follows.
     held: Option<String>,
 }
 
@@ -230,7 +230,7 @@ impl Writer {
         }
     }
 
-    /// A Latin word, which is never dropped.
+    /// Writes a Latin word; these are never dropped.
     #[inline]
     fn write_word(&mut self, word: &str, sink: &mut impl FnMut(&str)) {
         if self.options.lowercase && word.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -285,8 +285,9 @@ fn ends_in_white_space(token: &str) -> bool {
     }
 }
 
-/// White space to Python's `str.rstrip`: that of Unicode and the four separators of ASCII.
-fn is_python_space(character: char) -> bool {
+/// White space as Python's `str` methods know it: that of Unicode and the four separators of ASCII.
+#[must_use]
+pub fn is_python_space(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
 }
 

@@ -184,7 +184,7 @@ impl SpiceReferences {
             let candidates = graphs(&self.model, &parses, &starts)?;
             let pairs = candidates.par_iter().zip(images);
             let rows = pairs.map(|(graph, &image)| compare(graph, &self.graphs[image as usize]).row());
-            Ok::<_, Damaged>(rows.flat_map_iter(|row| row).collect::<Vec<f64>>())
+            Ok::<_, String>(rows.flat_map_iter(|row| row).collect::<Vec<f64>>())
         })?;
         let values = values.map_err(|error| damaged(py, &error))?;
         values.into_pyarray(py).reshape([images.len(), Category::LIST.len(), Comparison::COLUMNS])
@@ -201,20 +201,12 @@ impl SpiceReferences {
     }
 }
 
-#[derive(Debug)]
-struct Damaged(String);
-
-impl std::fmt::Display for Damaged {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-fn graphs(model: &Model<Mmap>, parses: &[Vec<u8>], starts: &[usize]) -> Result<Vec<GraphTuples>, Damaged> {
+/// The scene graph of each group of parses, or what is damaged.
+fn graphs(model: &Model<Mmap>, parses: &[Vec<u8>], starts: &[usize]) -> Result<Vec<GraphTuples>, String> {
     let tuples = parses.par_iter().with_min_len(256).map(|parse| Tuple::unpack(parse));
-    let tuples = tuples.collect::<Result<Vec<_>, _>>().map_err(|error| Damaged(error.to_string()))?;
+    let tuples = tuples.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
     let graphs = image_graphs(&tuples, starts, model.synonyms(), model.lists());
-    graphs.map_err(|error| Damaged(error.to_string()))
+    graphs.map_err(|error| error.to_string())
 }
 
 fn drawn(graph: &GraphTuples, matched: &[bool]) -> Drawn {

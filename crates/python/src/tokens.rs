@@ -54,7 +54,7 @@ impl TokenizedReferences {
         let tokenization = options.tokenization()?;
         let references = detached(py, || {
             let texts: Vec<&str> = captions.0.iter().map(|(_, text)| text).collect();
-            tokens::References::new(&texts, captions.0.image_offsets().to_vec(), || tokenization.splitter())
+            tokens::References::new(&texts, captions.0.image_offsets().to_vec(), tokenization)
         })?;
         Ok(Self(Arc::new(references)))
     }
@@ -97,7 +97,7 @@ impl TokenizedCandidates {
         let candidates = detached(py, || {
             let texts: Vec<&str> = captions.0.iter().map(|(_, text)| text).collect();
             let of_each = captions.0.iter().map(|(group, _)| images[group] as u32).collect();
-            tokens::Candidates::new(&references, &texts, of_each, || tokenization.splitter())
+            tokens::Candidates::new(&references, &texts, of_each, tokenization)
         })?;
         Ok(Self { candidates, references })
     }

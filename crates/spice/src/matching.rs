@@ -156,8 +156,8 @@ impl Comparison {
     pub const COLUMNS: usize = 7;
 
     /// The numbers of an image that add up to those of a corpus. For each category: the tuples of the
-    /// candidate, of the references, and matched; F, precision and recall; and 1, or four times 0 where
-    /// the scores are not a number. The mean score of a corpus is the sum of scores over that of the last.
+    /// candidate, of the references, and matched; F, precision and recall; and 1. The last four are 0 where
+    /// the scores are not a number. The mean score of a corpus is the sum of scores over the sum of the 1s.
     #[must_use]
     pub fn row(&self) -> [f64; Category::LIST.len() * Self::COLUMNS] {
         let mut row = [0.0; Category::LIST.len() * Self::COLUMNS];

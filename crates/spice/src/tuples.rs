@@ -1,4 +1,4 @@
-//! Objects, attributes and relations that the dependencies of a sentence speak of.
+//! Reads objects, attributes and relations from the dependencies of a sentence.
 
 use capeval_dependencies::processed::pattern::{Class, Clause, Match, Pattern, Relations, Search, neighbour};
 use capeval_dependencies::processed::{BasicDependency, Graph, Relation, Sentence, WordId, process};
@@ -60,12 +60,12 @@ impl Tuple {
     }
 }
 
-/// A sentence with its base forms.
+/// A sentence with its lemmas.
 #[derive(Clone, Copy, Debug)]
 pub struct ParsedSentence<'a> {
     /// Words and tags.
     pub sentence: Sentence<'a>,
-    /// Base forms, one a token.
+    /// The lemma of each token.
     pub lemmas: &'a [&'a str],
 }
 
@@ -306,7 +306,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The base form as tuples have it: without blanks around it, in lower case.
+    /// The lemma as it is in tuples: in lower case, without blanks around it.
     fn name(&self, word: WordId) -> String {
         capeval_ptb::lowercase(self.lemma(word).trim_matches(|character| character <= ' '))
     }

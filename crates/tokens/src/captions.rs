@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::rows::{TokenRows, tokenize};
-use crate::tokenization::Split;
+use crate::tokenization::Tokenization;
 use crate::vocabulary::Vocabulary;
 
 /// The tokenised references of a set of images.
@@ -18,8 +18,8 @@ pub struct References {
 impl References {
     /// Tokenises the references of all images: those of image `i` are
     /// `captions[starts[i]..starts[i + 1]]`, so `starts` has one entry more than there are images.
-    pub fn new<S: Split>(captions: &[&str], starts: Vec<usize>, splitter: impl Fn() -> S + Sync) -> Self {
-        let (tokens, vocabulary) = tokenize(captions, &Vocabulary::default(), splitter);
+    pub fn new(captions: &[&str], starts: Vec<usize>, tokenization: Tokenization) -> Self {
+        let (tokens, vocabulary) = tokenize(captions, &Vocabulary::default(), tokenization);
         Self { vocabulary: Arc::new(vocabulary), tokens, starts }
     }
 
@@ -98,14 +98,14 @@ pub struct Candidates {
 
 impl Candidates {
     /// Tokenises `captions`, of which `captions[i]` describes image `images[i]` of `references`.
-    pub fn new<S: Split>(
+    pub fn new(
         references: &References,
         captions: &[&str],
         images: Vec<u32>,
-        splitter: impl Fn() -> S + Sync,
+        tokenization: Tokenization,
     ) -> Self {
         let known = Arc::clone(&references.vocabulary);
-        let (tokens, new) = tokenize(captions, &known, splitter);
+        let (tokens, new) = tokenize(captions, &known, tokenization);
         Self { known, new, tokens, images }
     }
 
@@ -161,7 +161,6 @@ fn join<'a>(words: &[u32], word: impl Fn(u32) -> &'a str) -> String {
 mod tests {
     use super::*;
     use crate::rows::CHUNK;
-    use crate::tokenization::Tokenized;
 
     fn row(references: &References, words: &[u32]) -> Vec<String> {
         words.iter().map(|&w| references.vocabulary().word(w).to_owned()).collect()
@@ -170,7 +169,7 @@ mod tests {
     #[test]
     fn the_two_ways_to_split_differ_on_other_white_space_only() {
         let captions = ["a dog", "25\u{a0}1/2 miles", "", "a  b"];
-        let references = References::new(&captions, vec![0, 4], || Tokenized);
+        let references = References::new(&captions, vec![0, 4], Tokenization::None);
         let tokens = references.tokens();
         assert_eq!(row(&references, tokens.words(0)), row(&references, tokens.spaced(0)));
         assert_eq!(row(&references, tokens.words(1)), ["25", "1/2", "miles"]);
@@ -185,7 +184,7 @@ mod tests {
     fn many_chunks_give_the_numbers_of_one() {
         let captions: Vec<String> = (0..3 * CHUNK).map(|i| format!("a w{} b", i % 1000)).collect();
         let captions: Vec<&str> = captions.iter().map(String::as_str).collect();
-        let references = References::new(&captions, vec![0, captions.len()], || Tokenized);
+        let references = References::new(&captions, vec![0, captions.len()], Tokenization::None);
         assert_eq!(references.vocabulary().len(), 1002);
         assert_eq!(references.vocabulary().word(1), "w0");
         assert_eq!(row(&references, references.tokens().words(2 * CHUNK)), ["a", "w384", "b"]);
@@ -193,8 +192,8 @@ mod tests {
 
     #[test]
     fn candidates_share_the_words_of_the_references() {
-        let references = References::new(&["a dog"], vec![0, 1], || Tokenized);
-        let candidates = Candidates::new(&references, &["dog x y x"], vec![0], || Tokenized);
+        let references = References::new(&["a dog"], vec![0, 1], Tokenization::None);
+        let candidates = Candidates::new(&references, &["dog x y x"], vec![0], Tokenization::None);
         assert_eq!(candidates.tokens().words(0), [1, 2, 3, 2]);
         assert_eq!(candidates.word(1), "dog");
         assert_eq!(candidates.word(3), "y");
@@ -202,10 +201,10 @@ mod tests {
 
     #[test]
     fn replaced_words_meet() {
-        let references = References::new(&["fishes swim"], vec![0, 1], || Tokenized);
+        let references = References::new(&["fishes swim"], vec![0, 1], Tokenization::None);
         let form = |word: &str| word.trim_end_matches("es").to_owned();
         let replaced = references.replaced(form);
-        let candidates = Candidates::new(&references, &["fish swim far"], vec![0], || Tokenized);
+        let candidates = Candidates::new(&references, &["fish swim far"], vec![0], Tokenization::None);
         let candidates = replaced.candidates(&candidates, form);
         assert_eq!(candidates.tokens().words(0), [0, 1, 2]);
     }

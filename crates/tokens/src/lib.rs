@@ -9,6 +9,6 @@ mod tokenization;
 mod vocabulary;
 
 pub use captions::{Candidates, References, Replaced};
-pub use rows::{TokenRows, is_space};
-pub use tokenization::{Split, Splitter, Tokenization, Tokenized, tokenize_all, tokenize_lines};
+pub use rows::TokenRows;
+pub use tokenization::{Tokenization, tokenize_all, tokenize_lines};
 pub use vocabulary::Vocabulary;

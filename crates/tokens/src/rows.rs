@@ -1,10 +1,11 @@
 //! Rows of words as numbers.
 
+use capeval_ptb::is_python_space;
 use hashbrown::HashMap;
 use rayon::prelude::*;
 use rustc_hash::FxBuildHasher;
 
-use crate::tokenization::Split;
+use crate::tokenization::Tokenization;
 use crate::vocabulary::Vocabulary;
 
 /// The most captions of one parallel task: enough that merging vocabularies costs little, and few
@@ -13,14 +14,9 @@ pub(crate) const CHUNK: usize = 8192;
 /// The fewest captions of one parallel task: fewer cost more to start than they save.
 const SMALL_CHUNK: usize = 128;
 
-/// White space as Python's `str.split()` knows it: what BLEU and CIDEr-D of the reference split on.
-pub fn is_space(c: char) -> bool {
-    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
-}
-
 /// Rows of words in one block of memory.
 ///
-/// The reference splits a tokenised caption on any white space for BLEU and CIDEr-D, and on single
+/// The reference splits a tokenised caption on Python's white space for BLEU and CIDEr-D, and on single
 /// spaces for ROUGE-L. The two agree unless a token holds other white space ("25 1/2" with a
 /// no-break space) or is empty, so only rows that differ are kept twice.
 #[derive(Clone)]
@@ -91,14 +87,14 @@ impl TokenRows {
         split(&mut |token| {
             tokens += 1;
             let plain = !token.is_empty() && token.bytes().all(|b| b > b' ' && b < 0x80);
-            if plain || !(token.is_empty() || token.contains(is_space)) {
+            if plain || !(token.is_empty() || token.contains(is_python_space)) {
                 let word = id(token);
                 self.words.push(word);
                 scratch.push(word);
             } else {
                 differs = true;
                 scratch.push(id(token));
-                let parts = token.split(is_space).filter(|part| !part.is_empty());
+                let parts = token.split(is_python_space).filter(|part| !part.is_empty());
                 self.words.extend(parts.map(&mut id));
             }
         });
@@ -115,8 +111,8 @@ impl TokenRows {
         let (rows, words) = (self.ends.len() as u32, self.words.len());
         self.words.extend(other.words.iter().map(|&word| id(word)));
         self.ends.extend(other.ends.iter().map(|end| end + words));
-        let moved =
-            other.spaced.iter().map(|(row, kept)| (row + rows, kept.iter().map(|&word| id(word)).collect()));
+        let spaced = other.spaced.iter();
+        let moved = spaced.map(|(row, words)| (row + rows, words.iter().map(|&word| id(word)).collect()));
         self.spaced.extend(moved);
     }
 
@@ -127,7 +123,7 @@ impl TokenRows {
             spaced: self
                 .spaced
                 .iter()
-                .map(|(row, kept)| (*row, kept.iter().map(|&word| id(word)).collect()))
+                .map(|(row, words)| (*row, words.iter().map(|&word| id(word)).collect()))
                 .collect(),
         }
     }
@@ -135,10 +131,10 @@ impl TokenRows {
 
 /// Tokenises captions in parallel. Words that `known` has keep its numbers; the others are numbered
 /// on from its length, in the order of the captions, whatever the number of threads.
-pub(crate) fn tokenize<S: Split>(
+pub(crate) fn tokenize(
     captions: &[&str],
     known: &Vocabulary,
-    splitter: impl Fn() -> S + Sync,
+    tokenization: Tokenization,
 ) -> (TokenRows, Vocabulary) {
     let base = known.len() as u32;
     let size = captions.len().div_ceil(rayon::current_num_threads()).clamp(SMALL_CHUNK, CHUNK);
@@ -148,7 +144,7 @@ pub(crate) fn tokenize<S: Split>(
         .map(|(number, chunk)| {
             let mut rows = TokenRows::with_capacity(chunk.len());
             let mut new = Vocabulary::default();
-            let mut split = splitter();
+            let mut splitter = tokenization.splitter();
             let mut scratch = Vec::new();
             for (i, caption) in chunk.iter().enumerate() {
                 let following = &captions[number * size + i + 1..];
@@ -156,7 +152,7 @@ pub(crate) fn tokenize<S: Split>(
                     0 => new.intern(word),
                     _ => known.id(word).unwrap_or_else(|| base + new.intern(word)),
                 };
-                rows.push(|sink| split.split(caption, following, sink), &mut scratch, id);
+                rows.push(|sink| splitter.split(caption, following, sink), &mut scratch, id);
             }
             (rows, new)
         })

@@ -4,38 +4,21 @@ use std::cell::Cell;
 
 use rayon::prelude::*;
 
-/// Cuts a caption into tokens; one is made for each parallel task.
-pub trait Split {
-    /// Hands every token of `caption` to `sink`, in order. The tokens joined by single spaces are
-    /// the tokenised caption. `following` are the captions after it in its batch.
-    fn split(&mut self, caption: &str, following: &[&str], sink: &mut dyn FnMut(&str));
-}
-
-/// No tokenisation: the caption already is tokens joined by single spaces.
-#[derive(Clone, Copy, Default)]
-pub struct Tokenized;
-
-impl Split for Tokenized {
-    fn split(&mut self, caption: &str, _: &[&str], sink: &mut dyn FnMut(&str)) {
-        caption.split(' ').for_each(sink);
-    }
-}
-
 /// How captions become tokens.
 #[derive(Clone, Copy)]
 pub enum Tokenization {
-    /// As the Penn Treebank does.
+    /// By the Penn Treebank tokenizer.
     PennTreebank(capeval_ptb::Options),
-    /// Not at all: see [`Tokenized`].
+    /// Not at all: captions already are tokens joined by single spaces.
     None,
 }
 
 impl Tokenization {
-    /// What tokenises in one task.
-    pub fn splitter(self) -> Splitter {
+    /// What splits captions into tokens in one parallel task.
+    pub(crate) fn splitter(self) -> Splitter {
         match self {
-            Self::PennTreebank(options) => Splitter::PennTreebank(Kept::take(), options),
-            Self::None => Splitter::None(Tokenized),
+            Self::PennTreebank(options) => Splitter::PennTreebank(ThreadTokenizer::take(), options),
+            Self::None => Splitter::None,
         }
     }
 }
@@ -44,11 +27,11 @@ thread_local! {
     static TOKENIZER: Cell<Option<Box<capeval_ptb::Tokenizer>>> = const { Cell::new(None) };
 }
 
-/// The tokenizer of this thread. A tokenizer builds its automaton while it reads, and small batches would
-/// spend most of their time on building a new one.
-pub struct Kept(Option<Box<capeval_ptb::Tokenizer>>);
+/// The tokenizer of this thread, taken from it until this is dropped. A tokenizer builds its automaton while
+/// it reads, and small batches would spend most of their time on building a new one.
+pub(crate) struct ThreadTokenizer(Option<Box<capeval_ptb::Tokenizer>>);
 
-impl Kept {
+impl ThreadTokenizer {
     fn take() -> Self {
         Self(TOKENIZER.take())
     }
@@ -58,29 +41,29 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for ThreadTokenizer {
     fn drop(&mut self) {
         TOKENIZER.set(self.0.take());
     }
 }
 
-/// A tokeniser of one task.
-pub enum Splitter {
-    /// As the Penn Treebank does.
-    PennTreebank(Kept, capeval_ptb::Options),
-    /// Not at all.
-    None(Tokenized),
+/// Splits captions into tokens.
+pub(crate) enum Splitter {
+    PennTreebank(ThreadTokenizer, capeval_ptb::Options),
+    None,
 }
 
-impl Split for Splitter {
-    fn split(&mut self, caption: &str, following: &[&str], sink: &mut dyn FnMut(&str)) {
+impl Splitter {
+    /// Hands every token of `caption` to `sink`, in order. The tokens joined by single spaces are
+    /// the tokenised caption. `following` are the captions after it in its batch.
+    pub(crate) fn split(&mut self, caption: &str, following: &[&str], sink: &mut dyn FnMut(&str)) {
         match self {
             // The reference tokenises all captions as the lines of one file and looks past the end of a
             // line, so the captions that follow can change the last token.
             Self::PennTreebank(tokenizer, options) => {
                 tokenizer.tokenizer().tokenize_in_batch(caption, following, options, sink);
             }
-            Self::None(tokenized) => tokenized.split(caption, following, sink),
+            Self::None => caption.split(' ').for_each(sink),
         }
     }
 }

@@ -1,4 +1,4 @@
-"""Building a dataset of captions: its splits, what is public, and versions that never change.
+"""Building a dataset of captions: its splits, and what is public.
 
 COCO and nocaps were built this way (Chen et al. 2015, section 2; nocaps, section 3.1): every split has a
 number of references per image (c5), some images of a split have many (c40), and of each image with private
@@ -7,7 +7,6 @@ captions one more caption is held out as the human baseline.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +14,7 @@ from typing import Any
 
 from capeval.checks import checked_integer
 from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError
-from capeval.files import written_whole
-from capeval.formats.captions import coco_annotations, coco_results
-from capeval.formats.json import json_bytes, read_json
+from capeval.formats.json import read_json
 from capeval.formats.sources import naming
 from capeval.messages import first_few
 from capeval.sampling import deal, named_generator
@@ -26,19 +23,12 @@ from capeval.types import Candidates, ImageId, References, ReferencesLike
 __all__ = [
     "BuiltSplit",
     "Dataset",
-    "ImageInfo",
     "SplitPlan",
     "build_dataset",
-    "freeze",
     "load_plans",
     "random_splits",
-    "verify",
 ]
 
-ImageInfo = Mapping[int, Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
-"""Fields of images in the files, such as `file_name`, `width` and `height`, by image id."""
-
-_MANIFEST = "manifest.json"
 # The fields of a plan in a file, with the types that each may have.
 _FIELDS: dict[str, tuple[type, ...]] = {
     "images": (int, list),
@@ -194,9 +184,10 @@ def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, 
         MismatchError: An image is in two splits, has no captions, or has too few.
         OptionError: A plan or the seed has a value that is not allowed.
     """
-    if not splits or seed < 0:
-        raise OptionError("a dataset must have at least one split, and a seed of at least 0")
-    captions = captions if isinstance(captions, References) else References(captions)
+    checked_integer("seed", seed, 0)
+    if not splits:
+        raise OptionError("a dataset must have at least one split (got none)")
+    captions = References(captions)
     _require_apart(splits)
     built, unused = {}, {}
     for name, plan in splits.items():
@@ -243,143 +234,6 @@ def _split(
         human=Candidates(human) if human else None,
     )
     return split, unused
-
-
-def freeze(
-    dataset: Dataset,
-    folder: str | Path,
-    *,
-    version: str,
-    description: str = "",
-    image_info: ImageInfo | None = None,
-) -> Path:
-    """Writes a version of a dataset, as COCO JSON, with the checksum of every file.
-
-    Below `folder/version`: `public/` has `captions_SPLIT.json` of public splits and `image_info_SPLIT.json`
-    of private ones; `private/` has the captions of private splits, `captions_SPLIT_many.json` and
-    `human_SPLIT.json` (COCO results). `manifest.json` is written last: a version without it is incomplete.
-
-    Args:
-        dataset: The dataset.
-        folder: The folder of all versions.
-        version: The version's name, such as `1.0`.
-        description: The description in each file's `info`.
-        image_info: What files say of an image, such as `file_name`, `width` and `height`.
-
-    Returns:
-        The version's folder.
-
-    Raises:
-        OptionError: The version is not a plain name or exists already, or `image_info` has a field `id`.
-        OSError: A file can't be written.
-    """
-    if not version or version.startswith(".") or not version.replace(".", "").replace("-", "").isalnum():
-        raise OptionError(f"'version' must be letters, digits, '.' and '-' (got {version!r})")
-    target = Path(folder) / version
-    if target.exists():
-        raise OptionError(f"'version' must be new, since versions never change (got {target}, which exists)")
-    if any("id" in each for each in (image_info or {}).values()):
-        raise OptionError("'image_info' must not have a field 'id': the key of an image is its id")
-    about = {"description": description, "version": version}
-    files = _files(dataset, about, image_info or {})
-    for part in ("public", "private"):
-        (target / part).mkdir(parents=True)
-    checksums = {}
-    for name, content in files.items():
-        data = json_bytes(content)
-        _write(target / name, data)
-        checksums[name] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-    manifest = {**about, "seed": dataset.seed, "splits": _summary(dataset), "files": checksums}
-    _write(target / _MANIFEST, json_bytes(manifest))
-    return target
-
-
-def verify(folder: str | Path) -> int:
-    """Checks that the files of a version are unchanged since it was frozen.
-
-    Returns:
-        The number of files.
-
-    Raises:
-        FormatError: The manifest is missing or damaged, or a file is missing, changed or not in the
-            manifest.
-    """
-    folder = Path(folder)
-    manifest = folder / _MANIFEST
-    try:
-        files = dict(read_json(manifest)["files"])
-        sums = {name: str(entry["sha256"]) for name, entry in files.items()}
-    except FileNotFoundError:
-        raise FormatError(
-            "a version must have a manifest (got none: it was never finished)",
-            kind=FormatErrorKind.MISSING,
-            path=manifest,
-        ) from None
-    except (ValueError, KeyError, TypeError):
-        raise FormatError(
-            "a manifest must name files and their sha256 (got something else)",
-            kind=FormatErrorKind.NOT_A_MANIFEST,
-            path=manifest,
-        ) from None
-    existing = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    for name in sorted(existing - {_MANIFEST} - sums.keys()):
-        raise FormatError(
-            "the file must be in the manifest (got one that is not)", kind=FormatErrorKind.UNKNOWN, path=name
-        )
-    for name, expected in sums.items():
-        if name not in existing:
-            raise FormatError(
-                "the file must exist (got no such file)", kind=FormatErrorKind.MISSING, path=folder / name
-            )
-        actual = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        if actual != expected:
-            raise FormatError(
-                f"the file must have the sha256 {expected} (got {actual})",
-                kind=FormatErrorKind.CHANGED,
-                path=folder / name,
-            )
-    return len(sums)
-
-
-def _files(
-    dataset: Dataset, about: Mapping[str, str], image_info: Mapping[Any, Mapping[str, Any]]
-) -> dict[str, object]:
-    files: dict[str, object] = {}
-    for name, split in dataset.splits.items():
-        part = "private" if split.private else "public"
-        info = {**about, "split": name}
-        files[f"{part}/captions_{name}.json"] = coco_annotations(
-            split.references, info=info, about_images=image_info
-        )
-        if split.private:
-            images = [{"id": image, **image_info.get(image, {})} for image in split.references]
-            files[f"public/image_info_{name}.json"] = {"info": info, "licenses": [], "images": images}
-        if split.many is not None:
-            files[f"{part}/captions_{name}_many.json"] = coco_annotations(
-                split.many, info=info, about_images=image_info
-            )
-        if split.human is not None:
-            files[f"private/human_{name}.json"] = coco_results(split.human)
-    return files
-
-
-def _summary(dataset: Dataset) -> dict[str, dict[str, object]]:
-    return {
-        name: {
-            "private": split.private,
-            "images": len(split.references),
-            "captions": int(split.references.counts.sum()),
-            "images_with_many": 0 if split.many is None else len(split.many),
-            "captions_of_many": 0 if split.many is None else int(split.many.counts.sum()),
-            "human_captions": 0 if split.human is None else len(split.human),
-        }
-        for name, split in dataset.splits.items()
-    }
-
-
-def _write(path: Path, data: bytes) -> None:
-    with written_whole(path) as file:
-        file.write(data)
 
 
 def _require_apart(splits: Mapping[str, SplitPlan]) -> None:

@@ -99,22 +99,17 @@ class ChoiceStudy:
         return np.bincount(self.annotations.label[pairs], minlength=len(self.annotations.classes))
 
 
-def study_choice(
-    annotations: ObjectAnnotations,
-    wanted: int,
-    *,
-    rotations: Mapping[str, float | None] | None = None,
-    sample: int = 100,
-    seed: int = 0,
-    progress: Callable[[str], object] = lambda _: None,
-) -> ChoiceStudy:
-    """Chooses images as nocaps did, and compares them with a random choice and with all candidates.
+def study_choice(annotations: ObjectAnnotations, chosen: Chosen, *, seed: int = 0) -> ChoiceStudy:
+    """Compares the chosen images with a random choice of the same number and with all candidates.
 
-    The arguments and errors are those of `choose_images`.
+    Args:
+        annotations: The objects in each image.
+        chosen: The images that `choose_images` chose from them.
+        seed: The seed of the random choice.
+
+    Raises:
+        OptionError: The seed is negative.
     """
-    chosen = choose_images(
-        annotations, wanted, rotations=rotations, sample=sample, seed=seed, progress=progress
-    )
     positions = {
         "chosen": chosen.positions,
         "random": choose_randomly(chosen, seed=seed),
@@ -154,7 +149,9 @@ def choose_images(
             or more images with more than six classes.
         OptionError: `wanted` or `sample` is not 1 or more, or the seed is negative.
     """
-    _check(wanted, sample, seed)
+    checked_integer("wanted", wanted, 1)
+    checked_integer("sample", sample, 1)
+    rng = generator(seed)
     candidates, excluded = _candidates(annotations, rotations)
     if len(candidates) < wanted:
         raise MismatchError(f"'wanted' must be at most the {len(candidates):,} candidates (got {wanted:,})")
@@ -170,7 +167,6 @@ def choose_images(
     )
     pools = [_Pool(annotations, candidates[sizes[candidates] == size], sizes, size) for size in _POOLS]
     growth = _Growth(counts)
-    rng = generator(seed)
     chosen: list[int] = []
     while len(taken) + len(chosen) < wanted:
         for pool in pools:
@@ -187,7 +183,11 @@ def choose_images(
 
 
 def choose_randomly(chosen: Chosen, *, seed: int = 0) -> NDArray[np.int64]:
-    """The same number of candidates, drawn at random."""
+    """The same number of candidates, drawn at random.
+
+    Raises:
+        OptionError: The seed is negative.
+    """
     drawn = generator(seed).choice(chosen.candidates, len(chosen.positions), replace=False)
     return drawn.astype(np.int64)
 
@@ -285,8 +285,3 @@ class _Pool:
         self.left -= 1
         self._order[best] = self._order[self.left]
         return int(self._images[image])
-
-
-def _check(wanted: object, sample: object, seed: object) -> None:
-    for name, value, least in (("wanted", wanted, 1), ("sample", sample, 1), ("seed", seed, 0)):
-        checked_integer(name, value, least)

@@ -9,7 +9,8 @@ from typing import Any
 from capeval import _native
 from capeval.errors import MismatchError
 from capeval.formats.json import write_json
-from capeval.formats.sources import LIMIT, File, Source, naming, read_source
+from capeval.formats.sources import LIMIT, File, naming, read_source
+from capeval.formats.tables import read_candidates_table, read_references_table
 from capeval.messages import one_candidate
 from capeval.types import Candidates, ImageId, References
 
@@ -23,7 +24,8 @@ __all__ = [
 ]
 
 _JSON_LINES = (".jsonl", ".ndjson")
-_PARQUET, _ARROW, _ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+# The first bytes of Parquet, of Arrow files and of Arrow streams.
+_TABLES = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
 
 
 def load_references(file: File, *, name: str = "", limit: int = LIMIT) -> References:
@@ -53,13 +55,11 @@ def load_references(file: File, *, name: str = "", limit: int = LIMIT) -> Refere
     """
     with naming(file, name):
         source = read_source(file, limit, name=name)
-        if _is_table(source):
-            from capeval.formats.tables import read_references_table
-
+        if source.data.startswith(_TABLES):
             return read_references_table(source.data, limit)
         lines = source.name.endswith(_JSON_LINES)
-        reader = _native.read_json_lines_references if lines else _native.read_annotations
-        return References.from_native(reader(source.data))
+        read = _native.read_json_lines_references if lines else _native.read_annotations
+        return References.from_native(read(source.data))
 
 
 def load_candidates(file: File, *, name: str = "", limit: int = LIMIT) -> Candidates:
@@ -80,17 +80,11 @@ def load_candidates(file: File, *, name: str = "", limit: int = LIMIT) -> Candid
     """
     with naming(file, name):
         source = read_source(file, limit, name=name)
-        if _is_table(source):
-            from capeval.formats.tables import read_candidates_table
-
+        if source.data.startswith(_TABLES):
             return read_candidates_table(source.data, limit)
         lines = source.name.endswith(_JSON_LINES)
-        reader = _native.read_json_lines_results if lines else _native.read_results
-        return Candidates.from_native(reader(source.data))
-
-
-def _is_table(source: Source) -> bool:
-    return source.data.startswith((_PARQUET, _ARROW, _ARROW_STREAM))
+        read = _native.read_json_lines_results if lines else _native.read_results
+        return Candidates.from_native(read(source.data))
 
 
 def coco_annotations(

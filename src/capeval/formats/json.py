@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from capeval import _native
 from capeval.errors import FormatError, FormatErrorKind
@@ -24,8 +25,11 @@ __all__ = [
     "read_json_lines",
     "refuse",
     "shown",
+    "without_nan",
     "write_json",
 ]
+
+_Value = TypeVar("_Value")
 
 _SHOWN = 40
 
@@ -128,6 +132,11 @@ def shown(value: object) -> str:
     """A value as JSON, cut short."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def without_nan(value: _Value) -> _Value | None:
+    """A value as JSON can have it: None for NaN, such as SPICE of a category that no reference has."""
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def json_bytes(content: object) -> bytes:

@@ -285,9 +285,7 @@ class Prepared:
                 other references.
         """
         if not isinstance(candidates, TokenizedCandidates):
-            if not isinstance(candidates, Candidates):
-                candidates = Candidates(candidates)
-            candidates = self.references.candidates(candidates)
+            candidates = self.references.candidates(Candidates(candidates))
         statistics = self.statistics(candidates)
         return make_scores(self, statistics, candidates.image_ids)
 

@@ -12,6 +12,7 @@ from capeval.metrics.base import NOT_AN_OPTION, Counted, Kernel, Metric, Resourc
 from capeval.metrics.registry import CLASSES, register
 from capeval.resources.frequencies import DocumentFrequencies
 from capeval.resources.parses import ParseStore
+from capeval.resources.spice import store_in
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
 from capeval.types import FloatArray
 
@@ -89,7 +90,7 @@ class Spider(Metric):
 
     def remembering(self, folder: Path) -> Self:
         """The metric with a store of parses in a folder, unless it has one."""
-        return replace(self, store=self.store or getattr(self._parts[0].remembering(folder), "store", None))
+        return replace(self, store=self.store or store_in(folder))
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Prepares the references for both."""

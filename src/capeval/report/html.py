@@ -11,10 +11,11 @@ import numpy as np
 
 from capeval.checks import checked_choice
 from capeval.errors import DependencyError, MismatchError
-from capeval.metrics.spice import Spice, compare_graphs
+from capeval.metrics.spice import Spice
 from capeval.metrics.spider import Spider
 from capeval.report.grids import System, scores
 from capeval.report.texts import parts
+from capeval.scene_graphs import compare_graphs
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, ImageId, References
 

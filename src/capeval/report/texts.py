@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from capeval.formats.json import without_nan
 from capeval.report.grids import Cell, Grid, System
 from capeval.spreadsheets import plain
 
@@ -51,12 +52,8 @@ def comparison_to_json(comparisons: Mapping[str, Comparison], a: str, b: str) ->
 
 
 def _numbers(made: Interval | Comparison) -> dict[str, Any]:
-    """The fields, with None for a number that is none."""
-    return {name: None if _is_nan(value) else value for name, value in asdict(made).items()}
-
-
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+    """The fields, with None for NaN."""
+    return {name: without_nan(value) for name, value in asdict(made).items()}
 
 
 def _json(content: object, *, lines: bool) -> str:
@@ -86,7 +83,7 @@ def to_csv(grid: Grid) -> str:
         values: list[object] = []
         for column, cell in enumerate(row):
             numbers = [cell.value, cell.low, cell.high] if column in with_ends else [cell.value]
-            values += [None if _is_nan(number) else number for number in numbers]
+            values += [without_nan(number) for number in numbers]
         writer.writerow([_inert(value) for value in values])
     return text.getvalue()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from capeval._native import __version__
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.files import written_whole
 
@@ -18,7 +19,8 @@ class Checkpoint:
 
     Args:
         path: The file; without one, parts are only in memory.
-        key: What the parts depend on: a file made with another key is refused.
+        key: What the parts depend on: a file made with another key, or another version of capeval, is
+            refused.
 
     Raises:
         FormatError: The file is something else, or of other data or options.
@@ -27,7 +29,7 @@ class Checkpoint:
 
     def __init__(self, path: str | Path | None, key: str) -> None:
         self._path = None if path is None else Path(path)
-        self._key = key
+        self._key = f"capeval {__version__}; {key}"
         self._parts: dict[str, Any] = {}
         if self._path is not None and self._path.exists():
             self._parts = self._read(self._path)
@@ -44,7 +46,7 @@ class Checkpoint:
             ) from None
         if key != self._key:
             raise FormatError(
-                "a checkpoint must be of the same data, metrics, options and seed (got one of others)",
+                "a checkpoint must be of the same data, metrics, options, seed and version (got another)",
                 kind=FormatErrorKind.OTHER_CHECKPOINT,
                 path=path,
             )

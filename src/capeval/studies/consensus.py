@@ -12,15 +12,14 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._native import __version__
 from capeval.checks import checked_choice, checked_integer
-from capeval.errors import MismatchError, OptionError
+from capeval.errors import MismatchError
 from capeval.formats.judgements import Pair
 from capeval.sampling import halves
 from capeval.studies.abstract50s import classified
 from capeval.studies.accuracy import Accuracy, Drawn, Ties, accuracy, by_class, drawn
 from capeval.studies.checkpoints import Checkpoint
-from capeval.studies.correlation import pearson_of_table
+from capeval.studies.coefficients import pearson_of_table
 from capeval.studies.pair_scores import PAPER_CONTENDERS, PAPER_TOKENIZER, PairScorer
 from capeval.studies.protocol import krippendorff_alpha, winners
 from capeval.tokenization import Tokenizer
@@ -72,6 +71,7 @@ class ConsensusOptions:
         checked_choice("words", self.words, get_args(Words))
         checked_choice("ties", self.ties, get_args(Ties))
         checked_integer("draws", self.draws, 1)
+        checked_integer("seed", self.seed, 0)
 
     def scorer(self, pairs: Sequence[Pair]) -> PairScorer:
         """The pairs with these words."""
@@ -83,8 +83,7 @@ class ConsensusOptions:
     def checkpoint(self, path: Path | None, pairs: Sequence[Pair]) -> Checkpoint:
         """The checkpoint of a study of these pairs with these options."""
         digest = hashlib.sha256(repr(pairs).encode("utf-8", "surrogatepass")).hexdigest()
-        key = f"capeval {__version__}; {self.words}; ties {self.ties}; seed {self.seed}; {digest}"
-        return Checkpoint(path, key)
+        return Checkpoint(path, f"{self.words}; ties {self.ties}; seed {self.seed}; {digest}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,17 +166,10 @@ def study_abstract50s(
         dataset="ABSTRACT-50S",
         options=options,
         accuracy={"consensus": _accuracies(scorer.differences(), consensus, kinds, options.ties)},
-        human=split_halves(
-            scorer,
-            draws=options.draws,
-            seed=options.seed,
-            ties=options.ties,
-            checkpoint=done,
-            progress=progress,
-        ),
+        human=split_halves(scorer, options, checkpoint=done, progress=progress),
         agreement={},
         wins={},
-        by_references=_by_references(scorer, consensus, options, done, progress),
+        by_references=accuracy_by_references(scorer, consensus, options, checkpoint=done, progress=progress),
     )
 
 
@@ -220,38 +212,17 @@ def study_pascal50s(
         human={},
         agreement=_agreement(pairwise_pairs, kinds, consensus, pairwise, options.ties),
         wins=_wins(pairwise_pairs, {**judgements, **differences}),
-        by_references=_by_references(scorer, consensus, options, done, progress),
+        by_references=accuracy_by_references(scorer, consensus, options, checkpoint=done, progress=progress),
     )
 
 
 def _accuracies(
     differences: Mapping[str, NDArray[np.generic]],
-    truth: NDArray[np.int64],
+    truth: NDArray[np.generic],
     kinds: Sequence[str | None],
     ties: Ties,
 ) -> dict[str, dict[str, Accuracy]]:
     return {metric: by_class(values, truth, kinds, ties=ties) for metric, values in differences.items()}
-
-
-def _by_references(
-    scorer: PairScorer,
-    truth: NDArray[np.int64],
-    options: ConsensusOptions,
-    checkpoint: Checkpoint,
-    progress: _Progress,
-) -> dict[str, dict[str, tuple[Drawn, ...]]]:
-    if not options.counts:
-        return {}
-    return accuracy_by_references(
-        scorer,
-        truth,
-        options.counts,
-        draws=options.draws,
-        seed=options.seed,
-        ties=options.ties,
-        checkpoint=checkpoint,
-        progress=progress,
-    )
 
 
 def _agreement(
@@ -292,11 +263,8 @@ def _if_defined(number: Callable[..., float], *arguments: object) -> float | Non
 def accuracy_by_references(
     scorer: PairScorer,
     truth: NDArray[np.generic],
-    counts: Sequence[int],
+    options: ConsensusOptions,
     *,
-    draws: int = 3,
-    seed: int = 0,
-    ties: Ties = "first",
     checkpoint: Checkpoint | None = None,
     progress: _Progress = lambda _: None,
 ) -> dict[str, dict[str, tuple[Drawn, ...]]]:
@@ -305,39 +273,32 @@ def accuracy_by_references(
     Args:
         scorer: The pairs.
         truth: What people chose, for each pair.
-        counts: The numbers of references.
-        draws: How many times references are drawn at random for each number.
-        seed: The seed of the first draw; the next has the next.
-        ties: How a tie counts; see `accuracy`.
+        options: The numbers of references, the draws of each, and how ties count. The seed is that of the
+            first draw, and each further draw has the next seed.
         checkpoint: Where finished draws are kept and read from; by default only in memory.
         progress: Called with a description of the next step.
 
     Returns:
-        The accuracy for each of `counts`, by class (and `all`) and metric.
+        The accuracy for each of `options.counts`, by class (and `all`) and metric; empty without counts.
 
     Raises:
         MismatchError: There are fewer references, or not a winner for each pair.
-        OptionError: There is no number of references or no draw.
     """
-    if not counts or draws < 1:
-        raise OptionError(
-            "'counts' and 'draws' must have at least one number of references and one draw (got none)"
-        )
     checkpoint = checkpoint or Checkpoint(None, "")
     kinds = [pair.kind for pair in scorer.pairs]
 
     def draw(count: int, number: int) -> dict[str, dict[str, dict[str, float]]]:
-        differences = scorer.differences(scorer.draw(count, seed=seed + number))
-        accuracies = {name: by_class(values, truth, kinds, ties=ties) for name, values in differences.items()}
+        differences = scorer.differences(scorer.draw(count, seed=options.seed + number))
+        accuracies = _accuracies(differences, truth, kinds, options.ties)
         return {
             name: {kind: asdict(part) for kind, part in parts.items()} for name, parts in accuracies.items()
         }
 
     curves: dict[str, dict[str, list[Drawn]]] = {}
-    for count in counts:
+    for count in options.counts:
         parts_of_draws = []
-        for number in range(draws):
-            progress(f"{count} references, draw {number + 1} of {draws}")
+        for number in range(options.draws):
+            progress(f"{count} references, draw {number + 1} of {options.draws}")
             parts_of_draws.append(checkpoint.part(f"accuracy {count} {number}", partial(draw, count, number)))
         for name in scorer.names:
             for kind in parts_of_draws[0][name]:
@@ -456,10 +417,8 @@ def split_half(scorer: PairScorer, *, seed: int = 0, ties: Ties = "first") -> Sp
 
 def split_halves(
     scorer: PairScorer,
+    options: ConsensusOptions,
     *,
-    draws: int = 3,
-    seed: int = 0,
-    ties: Ties = "first",
     checkpoint: Checkpoint | None = None,
     progress: _Progress = lambda _: None,
 ) -> dict[str, Drawn]:
@@ -467,9 +426,7 @@ def split_halves(
 
     Args:
         scorer: Pairs of the triplet protocol, with a vote for each reference.
-        draws: How many times the references are halved.
-        seed: The seed of the halves.
-        ties: How a tie counts; see `accuracy`.
+        options: How many times the references are halved, the seed, and how ties count.
         checkpoint: Where finished draws are kept and read from; by default only in memory.
         progress: Called with a description of the next step.
 
@@ -483,11 +440,11 @@ def split_halves(
 
     def half(draw: int) -> dict[str, dict[str, float]]:
         # The seed of a pair is that of the draw plus its position, so the seeds of draws are far apart.
-        halved = split_half(scorer, seed=seed + draw * 1_000_003, ties=ties)
+        halved = split_half(scorer, seed=options.seed + draw * 1_000_003, ties=options.ties)
         return {name: asdict(each) for name, each in {"Humans": halved.humans, **halved.metrics}.items()}
 
     parts = []
-    for draw in range(draws):
-        progress(f"Halves of the references, draw {draw + 1} of {draws}")
+    for draw in range(options.draws):
+        progress(f"Halves of the references, draw {draw + 1} of {options.draws}")
         parts.append(checkpoint.part(f"halves {draw}", partial(half, draw)))
     return {name: drawn([Accuracy(**part[name]) for part in parts]) for name in parts[0]}

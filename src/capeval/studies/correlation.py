@@ -1,8 +1,4 @@
-"""How well metrics agree with people: rank correlation with ratings of captions.
-
-All coefficients come from one table: how often captions with each score got each rating. A bootstrap resample
-only changes these counts, so nothing is scored or sorted twice.
-"""
+"""How well metrics agree with people: rank correlation with ratings of captions."""
 
 from __future__ import annotations
 
@@ -19,24 +15,19 @@ from capeval.metrics.base import Metric
 from capeval.metrics.registry import DEFAULT, resolve
 from capeval.sampling import generator, resample_counts
 from capeval.significance import Comparison, Interval, Resampled, difference
+from capeval.studies.coefficients import COEFFICIENTS, OrderedScores, counted_ratings
 from capeval.studies.words import check_scored
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike
 
 __all__ = [
-    "COEFFICIENTS",
     "CorrelationStudy",
     "Correlations",
     "RatedScores",
-    "coefficients",
     "correlate",
-    "pearson_of_table",
     "score_ratings",
     "study_correlation",
 ]
-
-COEFFICIENTS = ("tau-b", "tau-c", "Spearman", "Pearson", "accuracy")
-"""Kendall's tau-b and tau-c, Spearman's rho, Pearson's r, and pairwise accuracy."""
 
 Frequencies = Literal["ratings", "references"]
 Level = Literal["segment", "system"]
@@ -197,8 +188,7 @@ def score_ratings(
     """
     checked_choice("frequencies", frequencies, get_args(Frequencies))
     resolved = resolve(metrics)
-    if not isinstance(references, References):
-        references = References(references)
+    references = References(references)
     rows: dict[ImageId, list[int]] = {}
     for row, image in enumerate(ratings.image_ids):
         rows.setdefault(image, []).append(row)
@@ -300,99 +290,6 @@ def _resampled(
     return resamples
 
 
-def coefficients(scores: FloatArray, ratings: FloatArray) -> dict[str, float]:
-    """The correlation coefficients of scores with ratings, one of each an observation.
-
-    With P pairs of observations in the same order, Q in opposite orders, n observations, and m the
-    smaller number of different scores and different ratings: tau-b is
-    (P - Q) / sqrt((pairs with different scores) (pairs with different ratings)), tau-c is
-    2 m (P - Q) / (n^2 (m - 1)) (Kendall 1945, Stuart 1953); Spearman's rho is Pearson's r of the ranks, ties
-    at their mean rank; accuracy is the part of the pairs with different ratings whose scores have the same
-    order, where equal scores count half.
-
-    Args:
-        scores: Scores of shape `(n,)`.
-        ratings: Ratings of shape `(n,)`.
-
-    Raises:
-        MismatchError: They are not of one length or not finite, or all scores or all ratings are the same.
-    """
-    if scores.shape != ratings.shape or scores.ndim != 1 or not len(scores):
-        raise MismatchError(
-            f"scores and ratings must be as many (got shapes {scores.shape} and {ratings.shape})"
-        )
-    if not (np.isfinite(scores).all() and np.isfinite(ratings).all()):
-        raise MismatchError("scores and ratings must be finite numbers")
-    values, counts = _counted(ratings[:, None])
-    row = _Ordered(scores)(counts, values)
-    if np.isnan(row).any():
-        raise MismatchError(
-            "there must be at least two different scores and two different ratings (got only one value)"
-        )
-    return dict(zip(COEFFICIENTS, row.tolist(), strict=True))
-
-
-class _Ordered:
-    """Sorted scores, which make the table of how often each score got each rating."""
-
-    def __init__(self, scores: FloatArray) -> None:
-        self._order = np.argsort(scores, kind="stable")
-        self._levels, self._starts = np.unique(scores[self._order], return_index=True)
-
-    def __call__(self, counts: FloatArray, values: FloatArray) -> FloatArray:
-        """The coefficients.
-
-        Args:
-            counts: How often each observation was given each rating: observations by ratings.
-            values: The ratings, in ascending order.
-        """
-        table = np.add.reduceat(counts[self._order], self._starts)
-        by_score, by_rating = table.sum(axis=1), table.sum(axis=0)
-        total = by_score.sum()
-        below = np.cumsum(table, axis=0) - table
-        worse = np.cumsum(below, axis=1) - below
-        better = below.sum(axis=1, keepdims=True) - worse - below
-        concordant, discordant = (table * worse).sum(), (table * better).sum()
-        pairs = total * (total - 1) / 2
-        different_scores = pairs - (by_score * (by_score - 1)).sum() / 2
-        different_ratings = pairs - (by_rating * (by_rating - 1)).sum() / 2
-        smaller = min(np.count_nonzero(by_score), np.count_nonzero(by_rating))
-        if smaller < 2:
-            return np.full(len(COEFFICIENTS), np.nan)
-        difference = concordant - discordant
-        ranks = [np.cumsum(sizes) - (sizes - 1) / 2 for sizes in (by_score, by_rating)]
-        return np.array(
-            [
-                difference / np.sqrt(different_scores) / np.sqrt(different_ratings),
-                2 * smaller * difference / (total**2 * (smaller - 1)),
-                pearson_of_table(table, ranks[0], ranks[1]),
-                pearson_of_table(table, self._levels, values),
-                (concordant + (different_ratings - concordant - discordant) / 2) / different_ratings,
-            ]
-        )
-
-
-def pearson_of_table(table: FloatArray, scores: FloatArray, values: FloatArray) -> float:
-    """Pearson's correlation of scores with values.
-
-    Args:
-        table: How often each score goes with each value: scores by values.
-        scores: The scores.
-        values: The values.
-    """
-    by_score, by_rating = table.sum(axis=1), table.sum(axis=0)
-    total = by_score.sum()
-    x, y = scores - by_score @ scores / total, values - by_rating @ values / total
-    return float(x @ table @ y / np.sqrt(by_score @ x**2) / np.sqrt(by_rating @ y**2))
-
-
-def _counted(ratings: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The different ratings, and how often each row has each of them."""
-    values = np.unique(ratings[~np.isnan(ratings)])
-    counts = (ratings[:, :, None] == values).sum(axis=1).astype(np.float64)
-    return values, counts
-
-
 class _Segments:
     """Correlations over captions, each with a weight."""
 
@@ -401,11 +298,11 @@ class _Segments:
         if raters == "mean":
             # Rounded, so that equal means tie although they were summed in another order.
             ratings = np.nanmean(ratings, axis=1, keepdims=True).round(9)
-        self._values, self._counts = _counted(ratings)
+        self._values, self._counts = counted_ratings(ratings)
         self.observations = int(self._counts.sum())
         scores = rated.per_caption
         self.names = tuple(scores)
-        self._ordered = [_Ordered(row) for row in scores.values()]
+        self._ordered = [OrderedScores(row) for row in scores.values()]
 
     def __call__(self, weights: FloatArray) -> FloatArray:
         counts = self._counts * weights[:, None]
@@ -434,13 +331,13 @@ class _Systems:
         numbers = members @ self._numbers
         if not numbers.all():
             return np.full((len(self.names), len(COEFFICIENTS)), np.nan)
-        values, counts = _counted((members @ self._sums / numbers).round(9)[:, None])
+        values, counts = counted_ratings((members @ self._sums / numbers).round(9)[:, None])
         scores = [
             column
             for metric, rows in zip(self._rated.metrics, self._rated.statistics, strict=True)
             for column in metric.aggregate(members @ rows).T
         ]
-        return np.array([_Ordered(column)(counts, values) for column in scores])
+        return np.array([OrderedScores(column)(counts, values) for column in scores])
 
 
 def _intervals(observed: FloatArray, resamples: FloatArray, level: float, seed: int) -> dict[str, Interval]:

@@ -94,8 +94,7 @@ class DomainEvaluator:
     ) -> None:
         checked_choice("frequencies", frequencies, get_args(Frequencies))
         resolved = resolve(metrics)
-        if not isinstance(references, References):
-            references = References(references)
+        references = References(references)
         self._rows = _rows_of(references, domains)
         self._tokens = TokenizedReferences(references, tokenizer)
         self._keys = metric_keys(resolved)
@@ -127,9 +126,8 @@ class DomainEvaluator:
             CaptionError: `candidates` are not captions by image.
             MismatchError: Images of candidates and references differ, or an image has several candidates.
         """
-        if not isinstance(candidates, Candidates):
-            candidates = Candidates(candidates)
-        tokens = self._tokens.candidates(matched(self._tokens.references, candidates))
+        candidates = matched(self._tokens.references, Candidates(candidates))
+        tokens = self._tokens.candidates(candidates)
         every = list(range(len(self._tokens)))
         rows_by_metric: dict[int, FloatArray] = {}
         images, corpus, statistics, signatures = {}, {}, {}, {}

@@ -157,7 +157,7 @@ class _Pool:
     """All captions of each image, as tokens."""
 
     def __init__(self, captions: ReferencesLike, tokenizer: Tokenizer | None) -> None:
-        captions = captions if isinstance(captions, References) else References(captions)
+        captions = References(captions)
         self.tokens = TokenizedReferences(captions, tokenizer)
         self.image_ids = captions.image_ids
         self.texts = [self.tokens.native.of(position) for position in range(len(self.tokens))]

@@ -92,7 +92,7 @@ def rank_references(
     contenders: Sequence[Contender] = PAPER_RANKERS,
     *,
     tokenizer: Tokenizer | None = None,
-    progress: Callable[[int], object] = lambda _: None,
+    progress: Callable[[str], object] = lambda _: None,
 ) -> Ranking:
     """Scores each reference against the rest of its image (appendix II: each of 48 against 47).
 
@@ -102,7 +102,7 @@ def rank_references(
         references: At least two captions for each image.
         contenders: The metrics.
         tokenizer: How to tokenise; the reference's way by default.
-        progress: Called now and then with the number of images that are ranked.
+        progress: Called now and then with how many images are ranked.
 
     Raises:
         MismatchError: An image has only one reference.
@@ -132,7 +132,7 @@ def rank_references(
             for name, parts in zip(contender.names, by_score, strict=True):
                 scores[name] += parts
         finished += len(images)
-        progress(finished)
+        progress(f"{finished:,} images ranked")
     return Ranking(references=references, scores={name: tuple(parts) for name, parts in scores.items()})
 
 

@@ -235,7 +235,7 @@ def word_counts(
         MismatchError: A word never occurs, or an image has 256 captions or more.
         OptionError: There is no word, or a word occurs twice.
     """
-    captions = captions if isinstance(captions, References) else References(captions)
+    captions = References(captions)
     if int(captions.counts.max()) > 255:
         raise MismatchError(f"an image must have at most 255 captions (got {int(captions.counts.max())})")
     tokens = TokenizedReferences(captions, tokenizer)

@@ -9,7 +9,12 @@ from capeval.formats.pascal50s import load_pascal_pairs, load_pascal_preferences
 from capeval.metrics.cider import Cider, CiderD
 from capeval.studies.abstract50s import Classified, classified
 from capeval.studies.accuracy import accuracy, by_class
-from capeval.studies.consensus import accuracy_by_references, judged_twice, split_half
+from capeval.studies.consensus import (
+    ConsensusOptions,
+    accuracy_by_references,
+    judged_twice,
+    split_half,
+)
 from capeval.studies.pair_scores import PairScorer
 from capeval.studies.protocol import krippendorff_alpha, winners
 from capeval.studies.ranking import rank_correlation, rank_references
@@ -64,7 +69,7 @@ def test_more_references_help() -> None:
 def test_curves_end_at_table_1_and_have_wider_intervals_by_class() -> None:
     found, scorer = abstract()
     truth = winners([pair.votes for pair in found.pairs])
-    curves = accuracy_by_references(scorer, truth, [5, 48], draws=2)
+    curves = accuracy_by_references(scorer, truth, ConsensusOptions(counts=(5, 48), draws=2))
     known = by_class(scorer.differences()["CIDEr"], truth, [pair.kind for pair in found.pairs])
     for kind, expected in known.items():
         few, everything = curves[kind]["CIDEr"]

@@ -1,15 +1,15 @@
-//! Abbreviations and the period after them: part of the token, a token of its own, or both.
+//! Abbreviations. The period after one is part of the token, a token of its own, or both.
 
 use super::characters::{digit, latin, space, space_or_line_end, upper};
 use super::contractions::short_year;
 use super::rule::{Action, End, Rule, rule, verbatim};
 use super::web;
-use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, seq};
+use crate::pattern::{Pattern, Repeat, Set, any_word, choice, seq};
 use crate::release::Release;
 
-/// A sentence may end after these: before a capital their period counts twice.
-/// (A letter after `=` counts in that case only: many states are ordinary words as well.)
-const INNER: &str = "
+/// A sentence may end after these: before a capital, their period is part of the token and a token of
+/// its own. (A letter after `=` must have that case: many states are ordinary words as well.)
+const SENTENCE_ENDERS: &str = "
     jan feb mar apr jun jul aug sep sept oct nov dec
     mon tue tues wed thu thurs fri
     ala ariz =Az =Ark calif colo conn ct dak =Del fla ga =Ill ind kan kans ky =La =Mass md mich
@@ -20,8 +20,8 @@ const INNER: &str = "
     jr sr bros ed.d ph.d blvd rd esq
     etc al seq bldg";
 
-/// Titles and the like: a name comes after them, so that their period is never a full stop.
-const LEADING: &str = "
+/// Titles and other abbreviations that a name comes after, so their period never ends a sentence.
+const BEFORE_NAMES: &str = "
     mr mrs ms =Miss dr drs prof profs sen sens rep reps atty attys lt col gen messrs gov govs
     adm rev maj sgt cpl pvt capt st ste ave pres lieut hon brig cmdr comdr pfc spc supt supts
     det mt ft adj adv asst assoc ens insp mlle mme msgr sfc
@@ -37,8 +37,8 @@ const SENTENCE_OPENERS: &str = "
     =If =In =It =Last =Many =More =Mr. =Ms. =Now =Once =One =Other =Our =She =Since =So =Some
     =Such =That =The =Their =Then =There =These =They =This =We =When =While =What =Yet =You";
 
-/// Letters with periods between them, not counting the last period; or a country after a
-/// hyphen or before one.
+/// Letters with periods between them, without the last period; or a compound with the U.S., such as
+/// "Canada-U.S" and "U.S.-U.K".
 fn acronym(letters: Pattern) -> Pattern {
     choice![
         letters,
@@ -67,7 +67,7 @@ fn sentence_start(release: Release) -> Pattern {
 }
 
 pub(super) fn abbreviations(release: Release) -> Vec<Rule> {
-    let (more_leading, more_openers) = match release {
+    let (more_before_names, more_openers) = match release {
         Release::V3_4_1 => ("", ""),
         Release::V3_6_0 => ("=v", "=Did =During =How =Who =Why"),
     };
@@ -78,19 +78,19 @@ pub(super) fn abbreviations(release: Release) -> Vec<Rule> {
     ];
     let numbered = seq![any_word(NUMBERED), space_or_line_end().optional(), digit()];
     let company = seq![any_word("pt=e pt=E pt=y pt=Y co"), ".", space(), any_word("ltd lim")];
-    let inner = || seq![any_word(INNER), "."];
-    let leading = || choice![any_word(LEADING), any_word(more_leading), initials()];
-    let anything = || !Set::EMPTY;
+    let sentence_ender = || seq![any_word(SENTENCE_ENDERS), "."];
+    let before_name = || choice![any_word(BEFORE_NAMES), any_word(more_before_names), initials()];
+    let any_symbol = || !Set::EMPTY;
     vec![
         rule(seq![initials(), ".", opener], End::Space(0), Action::FinalAcronym),
         rule(numbered, End::Space(1), Action::Keep),
         rule(company, End::Space(0), Action::Keep),
-        rule(seq![inner(), sentence_start(release)], End::Space(0), Action::FinalAbbreviation),
-        rule(seq![inner(), anything(), anything()], End::Before(2), Action::Keep),
+        rule(seq![sentence_ender(), sentence_start(release)], End::Space(0), Action::FinalAbbreviation),
+        rule(seq![sentence_ender(), any_symbol(), any_symbol()], End::Before(2), Action::Keep),
         // Only the end of the text leaves fewer than two symbols.
-        rule(inner(), End::Match, Action::FinalAbbreviation),
-        verbatim(seq![leading(), literal(".")]),
-        rule(seq![leading(), space()], End::Before(1), Action::Keep),
+        rule(sentence_ender(), End::Match, Action::FinalAbbreviation),
+        verbatim(seq![before_name(), "."]),
+        rule(seq![before_name(), space()], End::Before(1), Action::Keep),
         rule(seq![initials(), space_or_line_end()], End::Space(0), Action::Keep),
         rule(seq![short_year(), space_or_line_end()], End::Space(0), Action::Keep),
     ]

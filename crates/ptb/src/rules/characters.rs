@@ -1,4 +1,4 @@
-//! The kinds of characters that rules speak of.
+//! The kinds of characters in rules.
 
 use crate::pattern::{Pattern, Set, any_word, choice, one_of, seq};
 use crate::symbols::{
@@ -43,7 +43,7 @@ pub(super) fn space_or_line_end() -> Pattern {
     choice![space(), line_end()]
 }
 
-/// A letter as words have it: also a mark, a soft hyphen, or the entity of an accented vowel.
+/// What counts as a letter in a word: also a mark, a soft hyphen, or the entity of an accented vowel.
 pub(super) fn word_letter() -> Pattern {
     let entity = seq!["&", one_of("aeiouAEIOU"), any_word("acute grave uml"), ";"];
     choice![letter() | Set::of(&[MARK, SOFT_HYPHEN]), entity]
@@ -53,7 +53,7 @@ pub(super) fn apostrophe() -> Pattern {
     choice![one_of("'") | Set::of(&[APOSTROPHE]), "&apos;"]
 }
 
-/// An apostrophe, or a sign found in its place inside words.
+/// An apostrophe, or another sign that stands for it inside words.
 pub(super) fn apostrophe_like() -> Pattern {
     choice![apostrophe(), one_of("`") | Set::of(&[OPEN_QUOTE])]
 }
@@ -68,7 +68,7 @@ pub(crate) fn is_white_space(symbol: u8) -> bool {
     is_space(symbol) || matches!(symbol, b'\n'..=b'\r' | LINE_END | NEXT_LINE)
 }
 
-/// Whether a symbol can be the apostrophe of a contraction; a semicolon ends its entity.
+/// Whether a symbol can be the apostrophe of a contraction, or the semicolon that ends its entity.
 pub(crate) fn is_apostrophe(symbol: u8) -> bool {
     matches!(symbol, b'\'' | b'`' | b';' | APOSTROPHE | OPEN_QUOTE)
 }

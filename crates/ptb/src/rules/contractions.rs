@@ -1,8 +1,8 @@
-//! Apostrophes: contractions that are split, words that hold an apostrophe, elisions.
+//! Contractions that are split, and words with an apostrophe inside.
 
 use super::characters::{apostrophe, apostrophe_like, latin, latin_digit, latin_upper, letter};
 use super::rule::{Action, End, Rule, rule};
-use crate::pattern::{Pattern, Repeat, Set, any_word, choice, exact, literal, one_of, seq};
+use crate::pattern::{Pattern, Repeat, Set, any_word, choice, exact, one_of, seq};
 use crate::release::Release;
 use crate::symbols::NO_BREAK_SPACE;
 
@@ -16,7 +16,7 @@ pub(super) fn negation() -> Pattern {
     seq!["n", apostrophe_like(), "t"]
 }
 
-/// Two words written as one: the second is given back.
+/// Two words written as one. The token is the first; the next match starts at the second.
 pub(super) fn joined_words() -> Vec<Rule> {
     vec![
         rule("cannot", End::Before(3), Action::Keep),
@@ -34,16 +34,16 @@ pub(super) fn apostrophe_words(release: Release) -> Vec<Rule> {
     };
     let letters = || letter().any_number();
     let whole_words = any_word("cont'd cont'd. 'twas nor'easter c'mon e'er s'mores ev'ry li'l nat'l");
-    // One consonant and an apostrophe before two letters or more: O'Neil's kind, but neither
-    // I nor Y, which are pronouns there ("I'll", "y'all").
-    let clan = (latin_upper() - one_of("IY")) | one_of("n");
+    // Names such as O'Neil: a capital or n, an apostrophe, and two letters or more. After I and Y, which
+    // are pronouns ("I'll", "y'all"), the word is split.
+    let name_start = (latin_upper() - one_of("IY")) | one_of("n");
     let vowel_before = seq![letter(), letters(), one_of("aeiouyAEIOUY")];
     let with_apostrophe = choice![
         seq![apostrophe(), "n", apostrophe().optional()],
         seq![one_of("lLdDjJ"), apostrophe()],
         seq![any_word("dunkin somethin ol"), apostrophe()],
         seq![apostrophe(), any_word("em til till cause")],
-        seq![clan, apostrophe_like(), letter(), letter(), letters()],
+        seq![name_start, apostrophe_like(), letter(), letter(), letters()],
         seq![apostrophe(), Set::range(b'2', b'9'), "0s"],
         seq![vowel_before, apostrophe_like(), one_of("aeiou") | latin_upper(), letters()],
         seq!["o", apostrophe_like(), "o"],
@@ -55,7 +55,7 @@ pub(super) fn apostrophe_words(release: Release) -> Vec<Rule> {
     ]
 }
 
-/// The endings as tokens of their own, before anything but a Latin letter.
+/// Endings such as "'s" and "n't" as tokens of their own, where no Latin letter follows.
 pub(super) fn endings() -> Vec<Rule> {
     let closing = Action::Quotes { opening: false };
     vec![
@@ -68,7 +68,7 @@ pub(super) fn leading_and_final_apostrophes() -> Vec<Rule> {
     let closing = Action::Quotes { opening: false };
     let blank = one_of(" \t\n\r") | Set::of(&[NO_BREAK_SPACE]);
     vec![
-        // Taken for an opening quote.
+        // This apostrophe counts as an opening quote.
         rule(seq![exact('\''), latin(), !blank], End::First, Action::Quotes { opening: true }),
         rule(ending(), End::Match, closing),
         rule(negation(), End::Match, closing),
@@ -78,8 +78,4 @@ pub(super) fn leading_and_final_apostrophes() -> Vec<Rule> {
 /// "'98".
 pub(super) fn short_year() -> Pattern {
     seq![apostrophe(), latin_digit(), latin_digit()]
-}
-
-pub(super) fn two_apostrophes() -> Pattern {
-    literal("''")
 }

@@ -1,8 +1,8 @@
 //! The token rules: shapes, what of the match is the token, and how the token is written.
 //!
-//! The longest match wins; of equally long ones, the earliest rule of [`all`]. What follows
-//! a token may be part of its rule: it counts for the length of the match and is then given
-//! back, as the rule's [`End`] says.
+//! The longest match wins; of equally long ones, the earliest rule of [`all`]. A rule may also
+//! match what must follow the token. This counts for the length of the match but is not part of
+//! the token, whose end the rule's [`End`] gives; the next match starts there.
 
 use crate::release::Release;
 
@@ -18,7 +18,7 @@ mod web;
 pub(crate) use characters::{is_apostrophe, is_space, is_white_space};
 pub(crate) use rule::{Action, End, Rule};
 
-/// All rules of a release, the earlier the stronger.
+/// All rules of a release, in the order in which they win.
 pub(crate) fn all(release: Release) -> Vec<Rule> {
     [
         shapes::programming_languages(),

@@ -1,7 +1,6 @@
 //! Quotes, brackets, dashes, ellipses, faces, symbols, white space.
 
 use super::characters::{apostrophe, latin, latin_digit, letter, line_end, space, space_or_line_end};
-use super::contractions::two_apostrophes;
 use super::rule::{Action, End, Rule, rule, verbatim};
 use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, one_of, seq};
 use crate::release::Release;
@@ -44,7 +43,7 @@ fn eastern_face() -> Pattern {
     let slit = || eye() | one_of("-'");
     let wink = || eye() | one_of("'");
     let mouth = one_of("_.").optional();
-    // Meant as a face with a dot for a mouth, but this is what the reference matches.
+    // The reference meant a face with a dot for a mouth, but matches this.
     let dotted = seq![eye(), literal(".[^x="), (!one_of("<")).any_number(), literal("<>]"),];
     choice![
         dotted,
@@ -70,8 +69,8 @@ pub(super) fn marks(release: Release) -> Vec<Rule> {
     rules
 }
 
-/// Release 3.6.0 takes any number of dots, but leaves the last one as a full stop where a space and
-/// a letter come after.
+/// Release 3.6.0 takes any number of dots for an ellipsis, but the last one for a full stop where a
+/// space and a letter follow.
 fn ellipses(release: Release) -> Vec<Rule> {
     let blank = || one_of(" ") | Set::of(&[NO_BREAK_SPACE]);
     let character = || Set::of(&[ELLIPSIS, NEXT_LINE]);
@@ -91,7 +90,7 @@ fn ellipses(release: Release) -> Vec<Rule> {
 
 pub(super) fn quotes_and_symbols(release: Release) -> Vec<Rule> {
     let curly = one_of("`") | Set::of(&[OPEN_QUOTE, APOSTROPHE, QUOTE]);
-    let quotes = choice![apostrophe(), two_apostrophes(), curly.between(1, 2)];
+    let quotes = choice![apostrophe(), "''", curly.between(1, 2)];
     let symbol =
         one_of("+%&~^|\\") | Set::of(&[SYMBOL, UPPER_SYMBOL, SUPERSCRIPT, SMALL_SIGN, FRACTION_SLASH]);
     let mut rules = vec![

@@ -1,56 +1,57 @@
-//! What a rule is made of.
+//! A rule: a shape, where the token ends, and how the token is written.
 
 use crate::pattern::Pattern;
 
 /// Where the token ends within a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// With the match.
+    /// At the end of the match.
     Match,
-    /// So many symbols before the end of the match.
+    /// This many symbols before the end of the match.
     Before(usize),
     /// After the first symbol.
     First,
-    /// Before the first white space, or else so many symbols before the end of the match.
+    /// Before the first white space or, without any, this many symbols before the end of the match.
     Space(usize),
-    /// So many symbols before the last period.
+    /// This many symbols before the last period.
     Period(usize),
-    /// Before the last apostrophe, less the given number of symbols.
+    /// This many symbols before the last apostrophe.
     Apostrophe(usize),
 }
 
-/// What becomes of a match.
+/// How the token of a match is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Nothing: white space, or a character unknown to the tokenizer.
+    /// There is no token: the match is white space, or a character unknown to the tokenizer.
     Skip,
-    /// The token is the text.
+    /// As the text.
     Keep,
-    /// The same, and the text is a Latin word.
+    /// As the text, which is a Latin word.
     Word,
-    /// The token is this, whatever the text.
+    /// As this, whatever the text.
     Write(&'static str),
-    /// Soft hyphens are dropped, unless there is nothing else.
+    /// Without soft hyphens, or as a hyphen where there is nothing else.
     DropSoftHyphens,
-    /// The entity of the ampersand becomes one.
+    /// With ampersands for their entities.
     Ampersand,
-    /// Spaces inside the token become no-break spaces.
+    /// With no-break spaces for spaces.
     NoBreak,
-    /// Round brackets get their Treebank names.
+    /// With the Treebank's names for round brackets.
     Brackets,
-    /// Both of the above.
+    /// With no-break spaces, and names for round brackets.
     Phone,
-    /// A fraction character is written out.
+    /// As digits and a slash, for the character of a fraction.
     Fraction,
-    /// A currency sign the Treebank does not have is replaced.
+    /// With the Treebank's forms of currency signs, where it has one.
     Currency,
-    /// Quotes take the form of LaTeX. Straight ones become opening ones if `opening`.
+    /// As quotes of LaTeX. Straight quotes become opening ones if `opening`, and otherwise closing ones.
     Quotes { opening: bool },
-    /// Three or four hyphens become a dash of two.
+    /// As two hyphens, for three or four.
     Hyphens,
-    /// An abbreviation that also ends a sentence: its period is given back as well.
+    /// As the text, which is an abbreviation that ends a sentence: its period is part of the token,
+    /// and also the next token.
     FinalAbbreviation,
-    /// The same, but a single letter keeps no period of its own.
+    /// The same for letters with periods; the period of a single letter is only the next token.
     FinalAcronym,
 }
 
@@ -64,7 +65,7 @@ pub(super) fn rule(pattern: impl Into<Pattern>, end: End, action: Action) -> Rul
     Rule { pattern: pattern.into(), end, action }
 }
 
-/// The token is the whole match, as it stands.
+/// A rule whose token is the whole match, as it is.
 pub(super) fn verbatim(pattern: impl Into<Pattern>) -> Rule {
     rule(pattern, End::Match, Action::Keep)
 }

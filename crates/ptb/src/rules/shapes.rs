@@ -1,4 +1,4 @@
-//! Words, and the compounds of words, letters and digits.
+//! Words, and compounds of words, letters and digits.
 
 use super::abbreviations::dotted_letters;
 use super::characters::{
@@ -11,7 +11,7 @@ use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, one_of, se
 use crate::release::Release;
 use crate::symbols::{COMMA, HYPHEN, SOFT_HYPHEN};
 
-/// Commas, colons and semicolons: a period before them is part of the word.
+/// Commas, colons and semicolons. A period before one of them is part of the word before it.
 fn inner_punctuation() -> Set {
     one_of(",;:") | Set::of(&[COMMA])
 }
@@ -69,7 +69,7 @@ pub(super) fn treebank_compounds(release: Release) -> Vec<Rule> {
     rules
 }
 
-/// Swear words with stars for letters, and names that end in an exclamation mark.
+/// Swear words with stars for letters, and names with an exclamation mark.
 fn with_signs_inside() -> [Rule; 3] {
     let first = seq!["f*", one_of("cC*"), "k"];
     let endings = choice![any_word("in' ing ed er"), ""];
@@ -82,7 +82,7 @@ fn with_signs_inside() -> [Rule; 3] {
     ]
 }
 
-/// File names and abbreviated words, told by what comes after them.
+/// File names, and words with a period, which are recognised by what follows them.
 pub(super) fn before_punctuation(release: Release) -> Vec<Rule> {
     let mut extension = any_word(
         "bat bmp c class cgi cpp dll doc docx exe gif gz h htm html jar java jpeg jpg mov mp3 \
@@ -101,7 +101,7 @@ pub(super) fn before_punctuation(release: Release) -> Vec<Rule> {
     ]
 }
 
-/// Words and numbers joined by hyphens or ampersands. Each may keep a period before a comma.
+/// Words and numbers joined by hyphens or ampersands. A period after one is part of it before a comma.
 ///
 /// Release 3.6.0 writes an apostrophe in a compound as other quotes are written.
 pub(super) fn compounds(release: Release) -> Vec<Rule> {
@@ -123,7 +123,7 @@ pub(super) fn compounds(release: Release) -> Vec<Rule> {
         .collect()
 }
 
-/// Latin letters, digits, periods and commas up to a hyphen, as in "U.S.-based".
+/// Latin letters, digits, periods and commas before a hyphen, such as "U.S.-based".
 fn hyphenated_with_dots() -> Pattern {
     let plain = latin() | latin_digit();
     let soft = Set::of(&[SOFT_HYPHEN]);

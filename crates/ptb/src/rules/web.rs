@@ -8,7 +8,7 @@ use crate::symbols::{DASH, NO_BREAK_SPACE};
 
 /// A tag, a declaration or a processing instruction.
 ///
-/// Release 3.6.0 also takes values of attributes without quotes.
+/// In release 3.6.0, attributes may have values without quotes.
 pub(super) fn tag(release: Release) -> Pattern {
     let spaces = || literal(" ").any_number();
     let name_sign = latin() | latin_digit() | one_of("_:.-");
@@ -63,7 +63,7 @@ fn full_url() -> Pattern {
 fn likely_url() -> Pattern {
     let host_end = delimiter() | one_of(".!?(){},");
     let www = seq!["www.", seq![some(!host_end), "."].at_least_once(), latin().between(2, 4),];
-    // No digit and no capital either: the reference leaves out all from the comma to the
+    // Digits and capitals end it too: the reference excludes the range from the comma to the
     // low line, where it meant three characters.
     let domain_end = host_end | one_of("`'$") | Set::range(b',', b'_');
     let domain = seq![seq![some(!domain_end), "."].at_least_once(), any_word("com net org edu"),];

@@ -46,7 +46,7 @@ def run(
     COCO and nocaps were built this way (Chen et al. 2015, section 2; nocaps, section 3.1). A version is
     written once and never changed.
     """
-    from capeval.benchmarks import building
+    from capeval.benchmarks import building, versions
     from capeval.errors import OptionError
     from capeval.formats import load_references
     from capeval.report import to_csv
@@ -55,7 +55,7 @@ def run(
     if verify is not None:
         if captions is not None:
             raise OptionError("'--verify' must come without CAPTIONS (got both)")
-        deliver(f"{verify}: all {building.verify(verify)} files are unchanged\n", None)
+        deliver(f"{verify}: all {versions.verify(verify)} files are unchanged\n", None)
         return
     if captions is None or plans is None or release is None:
         raise OptionError("CAPTIONS, PLANS and '--release' must all be given (one is missing)")
@@ -67,7 +67,7 @@ def run(
         dataset = building.build_dataset(collected, wanted, seed=seed)
         steps.next("Writing")
         output.mkdir(parents=True, exist_ok=True)
-        target = building.freeze(dataset, output, version=release, description=description)
+        target = versions.freeze(dataset, output, version=release, description=description)
     grid = split_table(dataset)
     render(grid, "table", None, f"Version {release}")
     # Beside the folder of the version, in which every file has a checksum.

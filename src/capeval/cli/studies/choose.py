@@ -47,7 +47,7 @@ def run(
 
     The tables compare the chosen images with a random choice of the same number and with all candidates.
     """
-    from capeval.benchmarks.choosing import study_choice
+    from capeval.benchmarks.choosing import choose_images, study_choice
     from capeval.formats import open_images
     from capeval.report.studies.choosing import report
 
@@ -58,7 +58,8 @@ def run(
         steps.next("Reading rotations")
         degrees = None if rotations is None else open_images.load_rotations(rotations)
         steps.next("Choosing")
-        study = study_choice(
+        chosen = choose_images(
             annotations, images, rotations=degrees, sample=sample, seed=seed, progress=steps.next
         )
+        study = study_choice(annotations, chosen, seed=seed)
     show(report(study), output)

@@ -43,7 +43,7 @@ def run(
     shown = _image(captions, image)
     with Steps(1 + int(captions.counts.sum()) // BATCH) as steps:
         steps.next("Tokenising")
-        ranking = rank_references(captions, progress=lambda images: steps.next(f"{images:,} images ranked"))
+        ranking = rank_references(captions, progress=steps.next)
     show(report(ranking, paper_correlations(ranking), shown, top), output)
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from capeval.report.grids import Cell, Grid
 from capeval.report.studies import StudyReport
-from capeval.studies.correlation import COEFFICIENTS, Correlations, CorrelationStudy
+from capeval.studies.coefficients import COEFFICIENTS
+from capeval.studies.correlation import Correlations, CorrelationStudy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -90,9 +90,9 @@ def paper_table(
     shown = [key for key in wanted if any(key in rows[name] for name in systems)]
     if not shown:
         raise MismatchError(f"systems must have one of the scores {', '.join(_OVERALL['table3'])} (got none)")
+    best = {key: max(rows[system].get(key, -1.0) for system in systems) for key in shown}
     cells = []
     for name, values in rows.items():
-        best = {key: max(rows[system].get(key, -1.0) for system in systems) for key in shown}
         marked = len(systems) > 1 and name in systems
         cells.append((Cell(value=name), *(_times_100(values.get(key), best[key], marked) for key in shown)))
     columns = ("System", *(f"{domain} {metric}" for domain, metric in shown))
@@ -147,7 +147,8 @@ def bars(
         for group, score in enumerate(people):
             if score is not None:
                 ends = (group - 0.42, group + 0.42)
-                label = "people (paper)" if group == people.index(score) == 0 else None
+                # One entry in the legend for all lines.
+                label = None if panel.lines else "people (paper)"
                 panel.plot(ends, (100 * score, 100 * score), color="#555555", linestyle="--", label=label)
         names = [f"{domain}\n{next(iter(systems.values())).images[domain]:,} images" for domain in domains]
         panel.set_xticks(range(len(domains)), names)
