@@ -54,6 +54,7 @@ conformance: $(VENV)/.native $(VENV)/.spice ## Compare all of the real data with
 	$(BIN)/pytest -m conformance
 	$(BIN)/pytest tests/properties --hypothesis-profile=thorough
 	PROPTEST_CASES=4096 cargo test --workspace --exclude capeval-python --release --quiet
+	@$(BIN)/python -m tests.conformance.spice.parser
 
 CAPTIONS := 2000
 SEED := 1

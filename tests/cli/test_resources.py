@@ -19,7 +19,7 @@ from capeval.resources.parses import ParseStore
 from capeval.resources.spice import compiled_model, found_model, spice_model
 from tests.cli.test_cli import output, refusal, run
 from tests.spice_model import NEEDS_MODEL
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 REFERENCES = [
     {"image_id": 1, "caption": "A man rides a red bike."},
@@ -154,8 +154,17 @@ def test_jars_that_are_not_there_are_refused_and_the_old_model_stays(tmp_path: P
     assert f"{tmp_path / 'none'} must be stanford-corenlp-3.6.0-models.jar, or a folder with it" in refusal(
         "resources", "spice", "--from", tmp_path / "none"
     )
+    assert (
+        f"{tmp_path} must be stanford-corenlp-3.6.0-models.jar, or a folder with it (got a folder without"
+        in (refusal("resources", "spice", "--from", tmp_path))
+    )
     (tmp_path / "wrong.jar").write_bytes(b"no jar")
-    assert "capeval: error: " in refusal("resources", "spice", "--from", tmp_path / "wrong.jar")
+    said = refusal("resources", "spice", "--from", tmp_path / "wrong.jar")
+    # Without the other jars, those are what is missing.
+    assert (
+        "SPICE's model can't be made: the models jar must be a zip file: " in said
+        and f", {tmp_path / 'wrong.jar'}); delete or replace the wrong jar" in said
+    ) or "SPICE's model needs stanford-corenlp-3.6.0.jar" in said
     assert found_model() == before
 
 
@@ -210,7 +219,11 @@ def test_interrupted_parsing_goes_on_where_it_was(tmp_path: Path) -> None:
         f"a man number {number} rides a horse near the old house on the hill" for number in range(2000)
     ]
     (tmp_path / "captions.txt").write_text("\n".join(captions))
-    code = "from capeval.metrics import spice; from capeval.cli import main; spice._CHUNK = 50; main()"
+    code = (
+        "from capeval.metrics import spice; from capeval.cli import main\n"
+        "spice._SMALLEST_CHUNK = spice._LARGEST_CHUNK = 50\n"
+        "main()"
+    )
     command = [sys.executable, "-c", code, "scene-graph", str(tmp_path / "captions.txt"), "-f", "jsonl"]
     env = {**os.environ, STORE: str(tmp_path / "kept"), "RAYON_NUM_THREADS": "1"}
     store = ParseStore(tmp_path / "kept" / "spice-parses.sqlite")
@@ -234,3 +247,31 @@ def test_interrupted_parsing_goes_on_where_it_was(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line["caption"] for line in lines] == captions
     assert len(store) == len(captions)
+
+
+@NEEDS_MODEL
+def test_an_interrupt_does_not_wait_for_a_long_caption(tmp_path: Path) -> None:
+    """All of the short ones are kept; the long one would take hours."""
+    short = ["a man rides a horse", "a horse on a hill"]
+    long = " . ".join([" ".join(f"word{number}x" for number in range(110))] * 2000)
+    (tmp_path / "captions.txt").write_text("\n".join([*short, long]))
+    code = (
+        "from capeval.metrics import spice; from capeval.cli import main\n"
+        "import sys\n"
+        "spice._SMALLEST_CHUNK = spice._LARGEST_CHUNK = 2\n"
+        "spice.report_progress = lambda *how_far: print(how_far[1], flush=True)\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", code, "scene-graph", "--raw", str(tmp_path / "captions.txt")]
+    env = {**os.environ, STORE: str(tmp_path / "kept")}
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        # The short ones are parsed, and the long one is begun.
+        assert [process.stdout.readline() for _ in range(2)] == [b"0\n", b"2\n"]
+        process.send_signal(signal.SIGINT)
+        try:
+            _, said = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    assert (process.returncode, said) == (130, b"")
+    assert len(ParseStore(tmp_path / "kept" / "spice-parses.sqlite")) == 2

@@ -10,6 +10,8 @@ import pytest
 from django.conf import settings as server
 
 import capeval
+from capeval.benchmarks.nocaps import DOMAINS
+from capeval.formats import load_subsets
 from capeval.progress import report_progress
 from capeval.resources import spice
 from capeval.resources.spice import store_in
@@ -62,6 +64,26 @@ def test_a_baseline_is_scored_with_spice_and_its_parses_are_kept(path: Path, kep
     assert found.pop("SPICE-Size") is None
     assert found == {name: pytest.approx(expected.corpus[name]) for name in NAMES[:2]}
     assert len(store_in(kept)) > len(CAPTIONS)
+
+
+@NEEDS_MODEL
+def test_the_nocaps_example_scores_each_domain(tmp_path: Path, kept: Path) -> None:
+    path = write_example("nocaps", tmp_path / "nocaps")
+    import_challenge(path)
+    while work_once():
+        pass
+    report = capeval.evaluate(
+        capeval.load_references(path.parent / "references_c2.json"),
+        capeval.load_candidates(path.parent / "human.json"),
+        ["CIDEr-D", "SPICE"],
+        subsets=load_subsets(path.parent / "domains.json"),
+    )
+    expected = {("", name): score for name, score in report.corpus.items()}
+    for domain, scores in report.subsets.items():
+        expected |= {(domain, name): score for name, score in scores.items()}
+    assert {domain for domain, _ in expected} == {"", *DOMAINS}
+    found = {(each.subset, each.name): each.value for each in Score.objects.all()}
+    assert found == {key: pytest.approx(score) for key, score in expected.items()}
 
 
 def test_parses_are_kept_in_the_folder_of_the_data() -> None:

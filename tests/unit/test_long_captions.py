@@ -1,10 +1,12 @@
 """Captions of many thousand words cost what their length asks for, and no more."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 
+from tests.spice_model import NEEDS_MODEL
 from tests.waiting import PATIENCE
 
 TOKENIZE = """
@@ -54,17 +56,28 @@ except CaptionError as error:
 """
 
 
-def run(script: str, *arguments: str) -> str:
+def run(script: str, *arguments: str, **variables: str) -> str:
     # By itself, since what took too long or too much memory could not be stopped here.
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
         capture_output=True,
         text=True,
+        env={**os.environ, **variables},
         timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+# What 16 threads need to parse captions of rare words side by side.
+PARSE = """
+import resource, sys
+from capeval.metrics.spice import scene_tuples
+count, words = map(int, sys.argv[1:])
+scene_tuples([" ".join(f"rare{caption}word{place}" for place in range(words)) for caption in range(count)])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
 
 
 @pytest.mark.parametrize("piece", ["\U0001f600", "o'a", "a/", "~a", "'a", "\u200d", "<a "])
@@ -109,3 +122,10 @@ def test_rouge_s_takes_little_memory() -> None:
     beta = 1.2
     expected = (1 + beta**2) * recall / (recall + beta**2)
     assert float(run(SCORE, "different", str(words), "ROUGE-S")) == pytest.approx(expected, rel=1e-12)
+
+
+@NEEDS_MODEL
+@pytest.mark.conformance
+def test_spice_parses_on_many_threads_in_a_gigabyte() -> None:
+    kilobytes = int(run(PARSE, "192", "30", RAYON_NUM_THREADS="16"))
+    assert kilobytes < 10**6

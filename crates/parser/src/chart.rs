@@ -1,8 +1,9 @@
 //! The chart of a batch of sentences of one length.
 //!
 //! A cell (a span of words) keeps, for the cells above it, a small table of its plain states and
-//! lists of its heads (see [`crate::layout`]); the scores stand in one long list that grows from
-//! cell to cell. The table of all states is needed for the cell that is being built only.
+//! lists of its heads (see [`crate::layout`]); the scores stand in lists that are never moved. The table of all states is needed for the cell that is being built only. Cells are
+//! built column by column (spans that end with the same word), and most heads are needed by their
+//! own column or the next one only.
 //!
 //! Tried and left: leaving out heads that no neighbouring word can go with (by the tags with which
 //! phrases begin and end) costs more than it saves, 20 % in all, since the lists are made anew for
@@ -36,11 +37,94 @@ pub(crate) struct Head {
 
 #[derive(Clone, Copy, Debug)]
 struct Cell<L> {
-    first_score: usize,
+    scores: ScoresPlace,
     /// The score of each lane's best state.
     highest: L,
-    /// Where the heads of each kind start, and one end.
-    heads: [usize; 5],
+    /// Where the heads of each kind start and end in their list.
+    heads: [(usize, usize); 4],
+}
+
+/// The list that a cell's scores stand in, and where they start.
+#[derive(Clone, Copy, Debug)]
+struct ScoresPlace {
+    list: usize,
+    first: usize,
+}
+
+/// Above 32 MB the C library of Linux takes memory from the system, and gives it back when it is freed,
+/// instead of keeping it for one thread. What is not written to is not used.
+const LIST_BYTES: usize = 33 << 20;
+
+/// The scores of all cells, in lists of one size. One long list would be copied when it grows, and
+/// there would be two of it meanwhile.
+struct Scores<L> {
+    lists: Vec<Vec<L>>,
+    /// How many lists are in use.
+    used: usize,
+}
+
+impl<L: Lanes> Scores<L> {
+    fn clear(&mut self) {
+        self.lists.iter_mut().for_each(Vec::clear);
+        self.used = 0;
+    }
+
+    /// The place for the scores of a cell that has up to `most` states.
+    fn begin_cell(&mut self, most: usize) -> ScoresPlace {
+        let size = most.max(LIST_BYTES / size_of::<L>());
+        if self.used == 0 || self.lists[self.used - 1].len() + most > size {
+            if self.lists.len() == self.used {
+                self.lists.push(Vec::with_capacity(size));
+            }
+            self.used += 1;
+        }
+        let list = self.used - 1;
+        ScoresPlace { list, first: self.lists[list].len() }
+    }
+
+    fn of(&self, place: ScoresPlace) -> &[L] {
+        &self.lists[place.list][place.first..]
+    }
+
+    fn bytes(&self) -> usize {
+        self.lists.iter().map(|list| size_of_val(&list[..])).sum()
+    }
+}
+
+/// The heads of the cells that other cells still need, a list a kind.
+#[derive(Debug, Default)]
+struct Heads {
+    lists: [Vec<Head>; 4],
+    /// Those of the column before. Heads on the left of a tag are needed with the next word only.
+    left_with_tag_before: Vec<Head>,
+}
+
+impl Heads {
+    fn clear(&mut self) {
+        self.lists.iter_mut().for_each(Vec::clear);
+        self.left_with_tag_before.clear();
+    }
+
+    /// Drop the heads that no cell of the next column needs. Those on the right are joined with what
+    /// is on their left, in cells of their own column.
+    fn begin_column(&mut self) {
+        self.lists[Kind::RightWithPhrase as usize].clear();
+        self.lists[Kind::RightWithTag as usize].clear();
+        std::mem::swap(&mut self.lists[Kind::LeftWithTag as usize], &mut self.left_with_tag_before);
+        self.lists[Kind::LeftWithTag as usize].clear();
+    }
+
+    /// The list that cells of the column that is being built read.
+    fn list(&self, kind: Kind) -> &[Head] {
+        match kind {
+            Kind::LeftWithTag => &self.left_with_tag_before,
+            _ => &self.lists[kind as usize],
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.left_with_tag_before.len() + self.lists.iter().map(Vec::len).sum::<usize>()
+    }
 }
 
 /// Whether a span begins or ends with the words of its sentence.
@@ -129,10 +213,12 @@ pub(crate) struct Chart<'a, L> {
     cells: Vec<Cell<L>>,
     cell_numbers: Vec<u32>,
     plain: Vec<Entry>,
-    heads: Vec<Head>,
+    heads: Heads,
     places: Places,
-    scores: Vec<L>,
+    scores: Scores<L>,
     current: Current<L>,
+    /// The bytes that were asked for: the largest chart so far needed them.
+    taken: usize,
 }
 
 const NO_CELL: u32 = u32::MAX;
@@ -145,20 +231,27 @@ impl<'a, L: Lanes> Chart<'a, L> {
             cells: Vec::new(),
             cell_numbers: Vec::new(),
             plain: Vec::new(),
-            heads: Vec::new(),
+            heads: Heads::default(),
             places: Places::default(),
-            scores: Vec::new(),
+            scores: Scores { lists: Vec::new(), used: 0 },
             current: Current {
                 masks: vec![0; layout.states],
                 slots: vec![0; layout.states],
                 scores: vec![L::NONE; layout.states],
             },
+            taken: 0,
         }
     }
 
-    /// Fill the chart for sentences of `length` words, the boundary included. `tag` calls back for
-    /// each lane, state and score of the word at a place.
-    pub(crate) fn fill(&mut self, length: usize, tags: impl Fn(usize, &mut dyn FnMut(usize, u16, f32))) {
+    /// Fill the chart for sentences of `length` words, the boundary included. `tags` calls back for
+    /// each lane, state and score of the word at a place. `next_column` is told before each column how
+    /// many bytes more than ever before the chart needs, and may end the work.
+    pub(crate) fn fill<E>(
+        &mut self,
+        length: usize,
+        tags: impl Fn(usize, &mut dyn FnMut(usize, u16, f32)),
+        mut next_column: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.length = length;
         self.cells.clear();
         self.cell_numbers.clear();
@@ -180,16 +273,31 @@ impl<'a, L: Lanes> Chart<'a, L> {
         };
         // By their ends, since the right parts of a column's cells are cells of the same column, and
         // still in the cache. The boundary is joined to whole sentences only.
+        let mut column_bytes = 0;
         for end in 1..length {
+            let bytes = self.bytes();
+            // As much as the last column needed, and a cell more.
+            next_column(self.more(bytes + column_bytes + column_bytes / end))?;
+            self.heads.begin_column();
             self.build(end - 1, end, add_tags(end - 1));
             for start in (0..end - 1).rev() {
                 self.build(start, end, |cells, current| cells.combine_all(start, end, current));
             }
+            column_bytes = self.bytes().saturating_sub(bytes);
         }
+        self.heads.begin_column();
         self.build(length - 1, length, add_tags(length - 1));
         if length > 1 {
             self.build(0, length, |cells, current| cells.combine_all(0, length, current));
         }
+        Ok(())
+    }
+
+    /// The bytes that a chart of some size needs beyond what was asked for before.
+    fn more(&mut self, bytes: usize) -> usize {
+        let more = bytes.saturating_sub(self.taken);
+        self.taken += more;
+        more
     }
 
     fn build(&mut self, start: usize, end: usize, add: impl FnOnce(&Finished<'_, L>, &mut Current<L>)) {
@@ -211,7 +319,8 @@ impl<'a, L: Lanes> Chart<'a, L> {
     /// Keep what the cells above need, in the order of the states, and clear the memory of the cell
     /// that is being built.
     fn finish(&mut self, start: usize, end: usize) {
-        let first_score = self.scores.len();
+        let place = self.scores.begin_cell(self.layout.states);
+        let scores = &mut self.scores.lists[place.list];
         let mut highest = L::NONE;
         let (first_plain, first_word) = (self.plain.len(), self.places.bits.len());
         self.plain.resize(first_plain + self.layout.plain, Entry::default());
@@ -221,30 +330,30 @@ impl<'a, L: Lanes> Chart<'a, L> {
                 bits |= u64::from(mask != 0) << bit;
             }
             self.places.bits.push(bits);
-            self.places.before.push((self.scores.len() - first_score) as u16);
+            self.places.before.push((scores.len() - place.first) as u16);
             while bits != 0 {
                 let state = 64 * word + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let slot = (self.scores.len() - first_score) as u16;
+                let slot = (scores.len() - place.first) as u16;
                 self.current.slots[state] = slot;
                 if state < self.layout.plain {
                     self.plain[first_plain + state] = Entry { mask: self.current.masks[state], slot };
                 }
                 let score = std::mem::replace(&mut self.current.scores[state], L::NONE);
                 highest.improve(&score);
-                self.scores.push(score);
+                scores.push(score);
             }
         }
-        let mut heads = [self.heads.len(); 5];
-        for kind in KINDS {
+        let heads = KINDS.map(|kind| {
+            let first = self.heads.lists[kind as usize].len();
             if self.is_used(start, end, kind) {
                 self.push_heads(kind, first_word);
             }
-            heads[kind as usize + 1] = self.heads.len();
-        }
+            (first, self.heads.lists[kind as usize].len())
+        });
         self.current.masks.fill(0);
         self.cell_numbers[start * (self.length + 1) + end] = self.cells.len() as u32;
-        self.cells.push(Cell { first_score, highest, heads });
+        self.cells.push(Cell { scores: place, highest, heads });
     }
 
     /// A cell at an edge of the sentence has no neighbour there; the boundary is the neighbour of
@@ -265,7 +374,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
                 let state = 64 * word + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
                 let (mask, slot) = (self.current.masks[state], self.current.slots[state]);
-                self.heads.push(Head { rules: list.heads[state], mask, slot });
+                self.heads.lists[kind as usize].push(Head { rules: list.heads[state], mask, slot });
             }
         }
     }
@@ -283,9 +392,10 @@ impl<'a, L: Lanes> Chart<'a, L> {
         }
     }
 
-    /// The bytes that the chart keeps between batches.
-    pub(crate) fn size(&self) -> usize {
-        self.scores.capacity() * size_of::<L>()
+    fn bytes(&self) -> usize {
+        let places = size_of_val(&self.places.bits[..]) + size_of_val(&self.places.before[..]);
+        let tables = size_of_val(&self.plain[..]) + self.heads.len() * size_of::<Head>();
+        places + tables + self.scores.bytes()
     }
 }
 
@@ -296,9 +406,9 @@ pub(crate) struct Finished<'a, L> {
     cells: &'a [Cell<L>],
     cell_numbers: &'a [u32],
     plain: &'a [Entry],
-    heads: &'a [Head],
+    heads: &'a Heads,
     places: &'a Places,
-    scores: &'a [L],
+    scores: &'a Scores<L>,
 }
 
 impl<L: Lanes> Finished<'_, L> {
@@ -311,14 +421,15 @@ impl<L: Lanes> Finished<'_, L> {
 
     fn table(&self, cell: usize) -> Table<'_, L> {
         let plain = self.layout.plain;
-        let scores = &self.scores[self.cells[cell].first_score..];
+        let scores = self.scores.of(self.cells[cell].scores);
         Table { plain: &self.plain[cell * plain..(cell + 1) * plain], scores }
     }
 
     fn side(&self, cell: usize, kind: Kind) -> Side<'_, L> {
-        let Cell { first_score, heads, .. } = &self.cells[cell];
-        let heads = &self.heads[heads[kind as usize]..heads[kind as usize + 1]];
-        Side { heads, scores: &self.scores[*first_score..] }
+        let Cell { scores, heads, .. } = &self.cells[cell];
+        let (first, end) = heads[kind as usize];
+        let heads = &self.heads.list(kind)[first..end];
+        Side { heads, scores: self.scores.of(*scores) }
     }
 
     fn combine_all(&self, start: usize, end: usize, current: &mut Current<L>) {

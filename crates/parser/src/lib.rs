@@ -5,6 +5,7 @@
 //! sentences, given as tokens, into trees with tags. Trees and scores are those of CoreNLP's
 //! `englishPCFG` parser, to the last bit of the score.
 
+mod budget;
 mod chart;
 mod compile;
 mod error;

@@ -8,6 +8,7 @@ use capeval_tables::TableError;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use crate::budget::{Budget, Share};
 use crate::chart::Chart;
 use crate::compile::BOUNDARY;
 use crate::error::ParseError;
@@ -19,17 +20,13 @@ use crate::tree::{Node, Parse};
 
 /// The longest sentence that is parsed unless the caller asks for another limit.
 ///
-/// A process needed 470 MB for 120 common words and 790 MB for 120 rare ones; twice the length needs
-/// four times the memory and eight times the time.
+/// Twice the length needs four times the memory and eight times the time.
 pub const DEFAULT_LIMIT: usize = 120;
 
 /// Up to this length 16 sentences are parsed side by side, up to the next one 4, then one.
 const LONGEST_OF_16: usize = 40;
 const LONGEST_OF_4: usize = 70;
-/// Longer sentences are parsed by one thread at a time, since their charts are large: 16 sentences of
-/// 30 rare words need 200 MB, of 40 words 350 MB.
-const LONGEST_IN_PARALLEL: usize = 30;
-/// Charts above this size are given back after their batch.
+/// Charts of a thread above this size are given back after their batch.
 const LARGEST_KEPT: usize = 64 << 20;
 /// Words whose scores each thread keeps.
 const MOST_WORDS_KEPT: usize = 4096;
@@ -38,7 +35,7 @@ const IMPOSSIBLE: f32 = -1000.0;
 /// CoreNLP reports the remainder of a tree's score: the rest stands for unknown words.
 const SCORE_MODULUS: f64 = -10000.0;
 
-/// Told how many sentences are parsed, after each batch, by any thread; says whether to go on.
+/// Told how many sentences are parsed, often and by any thread; says whether to go on.
 pub type Progress<'a> = &'a (dyn Fn(usize) -> ControlFlow<()> + Sync);
 
 /// Parses sentences with a model.
@@ -49,10 +46,7 @@ pub struct Parser<'a, B> {
 }
 
 /// Sentences of one length that are parsed side by side, by their place in the input.
-struct Batch {
-    sentences: Vec<usize>,
-    length: usize,
-}
+type Batch = Vec<usize>;
 
 impl<'a, B: AsRef<[u8]> + Sync> Parser<'a, B> {
     /// A parser of sentences of up to [`DEFAULT_LIMIT`] words.
@@ -82,8 +76,6 @@ impl<'a, B: AsRef<[u8]> + Sync> Parser<'a, B> {
         let words: Vec<Vec<&str>> =
             sentences.iter().map(|words| words.as_ref().iter().map(AsRef::as_ref).collect()).collect();
         let batches = self.batches(&words)?;
-        let (long, short): (Vec<Batch>, Vec<Batch>) =
-            batches.into_iter().partition(|batch| batch.length > LONGEST_IN_PARALLEL);
         let run = Run {
             model: self.model,
             sentences: &words,
@@ -92,12 +84,8 @@ impl<'a, B: AsRef<[u8]> + Sync> Parser<'a, B> {
             done: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
         };
-        let mut parsed = Vec::with_capacity(words.len());
-        for batch in &long {
-            parsed.extend(run.parse(batch)?);
-        }
-        let short = short.par_iter().with_max_len(1).map(|batch| run.parse(batch));
-        parsed.extend(short.collect::<Result<Vec<_>, _>>()?.into_iter().flatten());
+        let parsed = batches.par_iter().with_max_len(1).map(|batch| run.parse(batch));
+        let mut parsed: Vec<_> = parsed.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
         parsed.sort_unstable_by_key(|&(sentence, _)| sentence);
         Ok(parsed.into_iter().map(|(_, parse)| parse).collect())
     }
@@ -128,8 +116,7 @@ impl<'a, B: AsRef<[u8]> + Sync> Parser<'a, B> {
         let same_length = order.chunk_by(|&one, &two| sentences[one].len() == sentences[two].len());
         let batches = same_length.flat_map(|group| {
             let length = sentences[group[0]].len();
-            let split = move |part: &[usize]| Batch { sentences: part.to_vec(), length };
-            group.chunks(lanes_for(length)).map(split)
+            group.chunks(lanes_for(length)).map(<[usize]>::to_vec)
         });
         Ok(batches.collect())
     }
@@ -159,25 +146,31 @@ struct Run<'a, B> {
 
 impl<'a, B: AsRef<[u8]> + Sync> Run<'a, B> {
     fn parse(&self, batch: &Batch) -> Result<Vec<(usize, Parse)>, ParseError> {
-        if self.stopped.load(Ordering::Relaxed) {
-            return Err(ParseError::Stopped);
-        }
-        let sentences: Vec<&[&str]> =
-            batch.sentences.iter().map(|&sentence| self.sentences[sentence].as_slice()).collect();
+        self.check(0)?;
+        let sentences: Vec<&[&str]> = batch.iter().map(|&sentence| &self.sentences[sentence][..]).collect();
         let idle = self.workers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut worker = idle.unwrap_or_else(|| Worker::new(self.model));
-        let parses = worker.parse(&sentences)?;
+        let parses = worker.parse(&sentences, &|| self.check(0))?;
         self.workers.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
-        let done = self.done.fetch_add(sentences.len(), Ordering::Relaxed) + sentences.len();
-        if (self.progress)(done).is_break() {
+        self.check(sentences.len())?;
+        Ok(batch.iter().copied().zip(parses).collect())
+    }
+
+    /// Tell that some more sentences are parsed, and hear whether to go on.
+    fn check(&self, parsed: usize) -> Result<(), ParseError> {
+        let done = self.done.fetch_add(parsed, Ordering::Relaxed) + parsed;
+        if self.stopped.load(Ordering::Relaxed) || (self.progress)(done).is_break() {
             self.stopped.store(true, Ordering::Relaxed);
             return Err(ParseError::Stopped);
         }
-        Ok(batch.sentences.iter().copied().zip(parses).collect())
+        Ok(())
     }
 }
 
 type Words = FxHashMap<(String, bool), Arc<[TagScore]>>;
+
+/// Asked while a chart is filled whether to go on.
+type Check<'a> = &'a dyn Fn() -> Result<(), ParseError>;
 
 /// The charts and word scores of one thread.
 struct Worker<'a, B> {
@@ -185,6 +178,7 @@ struct Worker<'a, B> {
     sixteen: Chart<'a, Lanes16>,
     four: Chart<'a, Lanes4>,
     one: Chart<'a, Lanes1>,
+    share: Share<'static>,
     words: Words,
 }
 
@@ -196,32 +190,35 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
             sixteen: Chart::new(layout),
             four: Chart::new(layout),
             one: Chart::new(layout),
+            share: Share::new(Budget::of_process()),
             words: Words::default(),
         }
     }
 
     /// Parse up to as many sentences of one length as are parsed side by side.
-    fn parse(&mut self, sentences: &[&[&str]]) -> Result<Vec<Parse>, ParseError> {
+    fn parse(&mut self, sentences: &[&[&str]], check: Check<'_>) -> Result<Vec<Parse>, ParseError> {
         let tags = self.tag_scores(sentences)?;
+        self.share.begin();
         let trees = match (sentences.len(), lanes_for(sentences[0].len())) {
-            (1, _) | (_, 1) => fill(&mut self.one, &tags),
-            (2..=4, _) | (_, 4) => fill(&mut self.four, &tags),
-            _ => fill(&mut self.sixteen, &tags),
-        };
+            (1, _) | (_, 1) => fill(&mut self.one, &tags, &mut self.share, check),
+            (2..=4, _) | (_, 4) => fill(&mut self.four, &tags, &mut self.share, check),
+            _ => fill(&mut self.sixteen, &tags, &mut self.share, check),
+        }?;
         let mut parses = Vec::with_capacity(trees.len());
         for (tree, words) in trees.into_iter().zip(sentences) {
             let tree = match tree {
                 Some(tree) => Some(tree),
-                None => self.recover(words)?,
+                None => self.recover(words, check)?,
             };
             parses.push(self.finish(tree, words.len()));
         }
+        self.share.end();
         self.trim();
         Ok(parses)
     }
 
     /// A sentence without a parse is tried again with every tag for every word.
-    fn recover(&mut self, words: &[&str]) -> Result<Option<Extracted>, ParseError> {
+    fn recover(&mut self, words: &[&str], check: Check<'_>) -> Result<Option<Extracted>, ParseError> {
         let (lexicon, file) = (&self.model.lexicon, &self.model.file);
         let mut tags: Vec<Arc<[TagScore]>> = Vec::new();
         for (place, word) in words.iter().enumerate() {
@@ -232,7 +229,7 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
             tags.push(scores.into());
         }
         tags.push(self.word(BOUNDARY, false)?);
-        Ok(fill(&mut self.one, &[tags]).pop().flatten())
+        Ok(fill(&mut self.one, &[tags], &mut self.share, check)?.pop().flatten())
     }
 
     fn finish(&self, tree: Option<Extracted>, words: usize) -> Parse {
@@ -271,30 +268,36 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
         Ok(scores)
     }
 
+    /// Give the charts back if they are large, or if a batch waits for their memory.
     fn trim(&mut self) {
-        let layout = &self.model.layout;
-        if self.sixteen.size() > LARGEST_KEPT {
+        if self.share.bytes() > LARGEST_KEPT || self.share.is_wanted() {
+            let layout = &self.model.layout;
             self.sixteen = Chart::new(layout);
-        }
-        if self.four.size() > LARGEST_KEPT {
             self.four = Chart::new(layout);
-        }
-        if self.one.size() > LARGEST_KEPT {
             self.one = Chart::new(layout);
+            self.share.give_back();
         }
     }
 }
 
 /// Fill a chart, and take the best tree of each lane that has one.
-fn fill<L: Lanes>(chart: &mut Chart<'_, L>, tags: &[Vec<Arc<[TagScore]>>]) -> Vec<Option<Extracted>> {
-    let length = tags[0].len();
-    chart.fill(length, |place, add| {
+fn fill<L: Lanes>(
+    chart: &mut Chart<'_, L>,
+    tags: &[Vec<Arc<[TagScore]>>],
+    share: &mut Share<'_>,
+    check: Check<'_>,
+) -> Result<Vec<Option<Extracted>>, ParseError> {
+    let add_tags = |place: usize, add: &mut dyn FnMut(usize, u16, f32)| {
         for (lane, words) in tags.iter().enumerate() {
             for &(state, score) in words[place].iter() {
                 add(lane, state, score);
             }
         }
-    });
+    };
+    chart.fill(tags[0].len(), add_tags, |bytes| {
+        share.take(bytes);
+        check()
+    })?;
     let finished = chart.finished();
-    (0..tags.len()).map(|lane| extract(&finished, lane)).collect()
+    Ok((0..tags.len()).map(|lane| extract(&finished, lane)).collect())
 }

@@ -1,24 +1,27 @@
 //! The parser against CoreNLP 3.6.0, on captions that were run through it.
 //!
-//! These tests need files that are no part of the project, so they run only when asked for:
+//! These tests need files that are no part of the project, so they run only when asked for;
+//! `make conformance` does, but for the test of the jar:
 //! `cargo test --release -p capeval-parser --test corenlp -- --ignored --nocapture`.
 //!
 //! - `CAPEVAL_MODELS_JAR`: CoreNLP 3.6.0's models jar;
-//! - `CAPEVAL_PARSER_TABLE`: the compiled model with its spellings (`cargo run --release -p
-//!   capeval-parser --example parse -- compile JAR SPELLINGS TABLE`);
-//! - `CAPEVAL_SPICE_GOLDENS`: files of what CoreNLP made of captions, with colons between them, each
-//!   in lines of JSON, gzipped or not. `../shared/spice/dev.jsonl.gz` beside the checkout if not set.
+//! - `CAPEVAL_SPICE_MODEL`: the file that `capeval resources spice` makes;
+//! - `CAPEVAL_SPICE_GOLDENS`: more files of what CoreNLP made of captions, with colons between them,
+//!   each in lines of JSON, gzipped or not.
 
 use std::env;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 
 use capeval_parser::{Model, Parse, Parser, Source, compile};
 use capeval_ptb::{Options, Punctuation, Release, Tokenizer, sentences};
+use capeval_tables::Kind;
 use flate2::read::GzDecoder;
 use serde_json::Value;
+
+/// The kind of the file that holds the grammar beside SPICE's rules and lists.
+const SPICE: Kind = Kind { name: "SPICE", version: 1 };
 
 struct Sentence {
     tokens: Vec<String>,
@@ -42,21 +45,24 @@ fn texts(list: &Value) -> Vec<String> {
 }
 
 fn goldens() -> Vec<Caption> {
-    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/spice/dev.jsonl.gz");
-    let files = env::var("CAPEVAL_SPICE_GOLDENS").unwrap_or_else(|_| beside.display().to_string());
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/spice/golden.jsonl");
+    let more = env::var("CAPEVAL_SPICE_GOLDENS").unwrap_or_default();
     let mut captions = Vec::new();
-    for path in files.split(':') {
+    for path in [own].into_iter().chain(more.split(':').filter(|path| !path.is_empty())) {
         let file = File::open(path).unwrap_or_else(|error| panic!("{path}: {error}"));
         let reader: Box<dyn Read> =
             if path.ends_with(".gz") { Box::new(GzDecoder::new(file)) } else { Box::new(file) };
-        captions.extend(BufReader::new(reader).lines().map(|line| caption(&line.unwrap())));
+        let before = captions.len();
+        captions.extend(BufReader::new(reader).lines().filter_map(|line| caption(&line.unwrap())));
+        assert!(captions.len() > before, "{path}: expected captions, found none");
     }
-    assert!(!captions.is_empty(), "{files}: expected captions, found none");
     captions
 }
 
-fn caption(line: &str) -> Caption {
+/// A caption, `None` if the line is about something else.
+fn caption(line: &str) -> Option<Caption> {
     let line: Value = serde_json::from_str(line).unwrap();
+    let text = line.get("c")?.as_str()?.to_owned();
     let sentence = |sentence: &Value| Sentence {
         tokens: texts(&sentence["t"]),
         tags: texts(&sentence["p"]),
@@ -64,14 +70,10 @@ fn caption(line: &str) -> Caption {
         tree: sentence["tree"].as_str().unwrap().to_owned(),
     };
     let sentences = line["s"].as_array().map_or(&[][..], Vec::as_slice);
-    Caption {
-        text: line["c"].as_str().unwrap().to_owned(),
-        sentences: sentences.iter().map(sentence).collect(),
-    }
+    Some(Caption { text, sentences: sentences.iter().map(sentence).collect() })
 }
 
 #[test]
-#[ignore = "needs what CoreNLP made of captions"]
 fn tokens_and_sentences_are_the_references() {
     let mut tokenizer = Tokenizer::with_release(Release::V3_6_0);
     let options = Options { lowercase: false, punctuation: Punctuation::Keep };
@@ -93,11 +95,11 @@ fn tokens_and_sentences_are_the_references() {
 }
 
 #[test]
-#[ignore = "needs a compiled model and what CoreNLP made of captions"]
+#[ignore = "needs SPICE's model"]
 fn scores_tags_and_trees_are_the_references() {
-    let table = setting("CAPEVAL_PARSER_TABLE");
-    let bytes = std::fs::read(&table).unwrap_or_else(|error| panic!("{table}: {error}"));
-    let model = Model::open(bytes).unwrap();
+    let path = setting("CAPEVAL_SPICE_MODEL");
+    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let model = Model::open_in(bytes, SPICE).unwrap();
     let captions = goldens();
     let sentences: Vec<&Sentence> = captions.iter().flat_map(|caption| &caption.sentences).collect();
     let tokens: Vec<&[String]> = sentences.iter().map(|sentence| &sentence.tokens[..]).collect();

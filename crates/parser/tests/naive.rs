@@ -1,6 +1,7 @@
 //! The parser against a plain one, on made-up grammars and sentences.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use capeval_parser::{BinaryRule, Count, Model, ParseError, Parser, Source, UnaryRule, compile};
 use proptest::prelude::*;
@@ -299,6 +300,14 @@ fn sentences_that_cannot_be_parsed_are_named() {
     assert_eq!(error.to_string(), "sentence 2: expected at most 3 tokens, found 4");
     let error = parser.parse_all(&[fine()], &|_| ControlFlow::Break(())).unwrap_err();
     assert_eq!(error, ParseError::Stopped);
+    // Also while a sentence is parsed, since a long one takes many seconds.
+    let calls = AtomicUsize::new(0);
+    let stop_later = |parsed| match (parsed, calls.fetch_add(1, Ordering::Relaxed)) {
+        (0, 2) => ControlFlow::Break(()),
+        (0, _) => ControlFlow::Continue(()),
+        _ => panic!("the sentence was parsed"),
+    };
+    assert_eq!(parser.parse_all(&[vec!["ab"; 3]], &stop_later).unwrap_err(), ParseError::Stopped);
     assert_eq!(parser.parse_all::<Vec<&str>, _>(&[], &go_on).unwrap(), []);
 }
 

@@ -1,8 +1,10 @@
 //! SPICE: its model, parsed captions and prepared references.
 
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use capeval_classfiles::{Jars, ModelCompileError, compile_model};
 use capeval_spice::{
@@ -19,7 +21,7 @@ use rayon::prelude::*;
 
 use crate::errors::{internal, resource_error};
 use crate::mapping::map_file;
-use crate::threads::detached;
+use crate::threads::{detached, interruptible};
 
 create_exception!(
     capeval._native,
@@ -37,6 +39,11 @@ fn analysis_error(py: Python<'_>, error: &AnalysisError) -> PyErr {
 
 fn damaged(py: Python<'_>, error: &impl ToString) -> PyErr {
     resource_error(py, &error.to_string())
+}
+
+/// Goes on until the caller wants to stop.
+fn until(stop: &AtomicBool) -> impl Fn(usize) -> ControlFlow<()> + Sync {
+    |_| if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 fn borrowed(texts: &[String]) -> Vec<&str> {
@@ -73,7 +80,7 @@ impl SpiceModel {
         texts: Vec<String>,
         longest: usize,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let parsed = detached(py, || self.0.tuples(&borrowed(&texts), longest))?;
+        let parsed = interruptible(py, |stop| self.0.tuples(&borrowed(&texts), longest, &until(stop)))?;
         let parsed = parsed.map_err(|error| analysis_error(py, &error))?;
         Ok(parsed.iter().map(|tuples| PyBytes::new(py, &Tuple::pack(tuples))).collect())
     }
@@ -85,7 +92,7 @@ impl SpiceModel {
         texts: Vec<String>,
         longest: usize,
     ) -> PyResult<Vec<Vec<SentenceStages>>> {
-        let stages = detached(py, || self.0.stages(&borrowed(&texts), longest))?;
+        let stages = interruptible(py, |stop| self.0.stages(&borrowed(&texts), longest, &until(stop)))?;
         let stages = stages.map_err(|error| analysis_error(py, &error))?;
         Ok(stages.into_iter().map(|texts| texts.into_iter().map(SentenceStages::from).collect()).collect())
     }

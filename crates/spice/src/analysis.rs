@@ -1,11 +1,11 @@
 //! From captions to tuples: every stage, one after the other.
 
 use std::cell::RefCell;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use capeval_dependencies::processed::{BasicDependency, Graph, Sentence, process};
 use capeval_dependencies::{ConversionError, ConverterScratch, Label, Labels, Tree, TreeError};
-use capeval_parser::{Parse, ParseError, Parser};
+use capeval_parser::{Parse, ParseError, Parser, Progress};
 use capeval_ptb::{Options, Punctuation, Release, Tokenizer};
 use rayon::prelude::*;
 
@@ -112,9 +112,15 @@ impl<B: AsRef<[u8]> + Send + Sync> Model<B> {
     /// all threads of the current rayon pool. Sentences may have up to `limit` words.
     ///
     /// # Errors
-    /// An [`AnalysisError`] if a sentence is too long, before any is parsed, or the model is damaged.
-    pub fn tuples(&self, captions: &[&str], limit: usize) -> Result<Vec<Vec<Tuple>>, AnalysisError> {
-        let analysed = self.each_sentence(captions, limit, |worker, place| worker.tuples(place))?;
+    /// An [`AnalysisError`] if a sentence is too long, before any is parsed, the model is damaged, or
+    /// `progress` asks to stop.
+    pub fn tuples(
+        &self,
+        captions: &[&str],
+        limit: usize,
+        progress: Progress<'_>,
+    ) -> Result<Vec<Vec<Tuple>>, AnalysisError> {
+        let analysed = self.each_sentence(captions, limit, progress, |worker, place| worker.tuples(place))?;
         let mut tuples: Vec<Vec<Tuple>> = captions.iter().map(|_| Vec::new()).collect();
         for (caption, found) in analysed {
             tuples[caption].extend(found);
@@ -126,8 +132,13 @@ impl<B: AsRef<[u8]> + Send + Sync> Model<B> {
     ///
     /// # Errors
     /// As [`Model::tuples`].
-    pub fn stages(&self, captions: &[&str], limit: usize) -> Result<Vec<Vec<Stages>>, AnalysisError> {
-        let analysed = self.each_sentence(captions, limit, |worker, place| worker.stages(place))?;
+    pub fn stages(
+        &self,
+        captions: &[&str],
+        limit: usize,
+        progress: Progress<'_>,
+    ) -> Result<Vec<Vec<Stages>>, AnalysisError> {
+        let analysed = self.each_sentence(captions, limit, progress, |worker, place| worker.stages(place))?;
         let mut stages: Vec<Vec<Stages>> = captions.iter().map(|_| Vec::new()).collect();
         for (caption, sentence) in analysed {
             stages[caption].push(sentence);
@@ -140,6 +151,7 @@ impl<B: AsRef<[u8]> + Send + Sync> Model<B> {
         &self,
         captions: &[&str],
         limit: usize,
+        progress: Progress<'_>,
         analyse: impl Fn(&mut Worker<'_, B>, &Parsed<'_>) -> Result<T, AnalysisError> + Sync,
     ) -> Result<Vec<(usize, T)>, AnalysisError> {
         let sentences = Sentences::new(captions);
@@ -152,11 +164,14 @@ impl<B: AsRef<[u8]> + Send + Sync> Model<B> {
         let words: Vec<&[String]> =
             (0..sentences.places.len()).map(|sentence| sentences.words(sentence)).collect();
         let parser = Parser::new(&self.grammar).with_limit(limit);
-        let parses = parser.parse_all(&words, &|_| ControlFlow::Continue(()))?;
+        let parses = parser.parse_all(&words, progress)?;
         let all = parses.par_iter().zip(&words).zip(&sentences.places).with_min_len(16);
         let analysed = all.map_init(
             || Worker::new(self),
             |worker, ((parse, words), (caption, number, _))| {
+                if progress(parses.len()).is_break() {
+                    return Err(ParseError::Stopped.into());
+                }
                 let words: Vec<&str> = words.iter().map(String::as_str).collect();
                 let tags = parse.tags.iter().map(|&tag| self.grammar.labels()[usize::from(tag)].as_str());
                 let tags: Vec<&str> = tags.collect();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -43,8 +44,10 @@ MEASURES = ("F", "precision", "recall")
 
 Text = Literal["tokens", "raw"]
 
-# How many captions are parsed between two reports of progress, each of which the store keeps.
-_CHUNK = 2048
+# Captions are parsed in chunks of about so many seconds. After each, progress is reported and the store is
+# written, so an interrupted run loses one chunk at most. Smaller chunks would leave threads without work, and
+# sentences of one length, which are parsed side by side, in different chunks.
+_CHUNK_SECONDS, _SMALLEST_CHUNK, _LARGEST_CHUNK = 1.0, 256, 16_384
 _LONGEST, _LONGEST_ALLOWED = 120, 400
 _COLUMNS = ("candidate tuples", "reference tuples", "matched", *MEASURES, "images")
 # The parses of captions by the limit of a sentence, for as long as the captions are there.
@@ -302,4 +305,10 @@ def _naming_long_sentences(texts: Sequence[str], longest: int) -> Iterator[None]
 
 
 def _chunks(texts: list[str]) -> Iterator[list[str]]:
-    return (texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK))
+    start, size = 0, _SMALLEST_CHUNK
+    while start < len(texts):
+        begun = time.monotonic()
+        yield texts[start : start + size]
+        start += size
+        wanted = size * _CHUNK_SECONDS / max(time.monotonic() - begun, 1e-3)
+        size = max(_SMALLEST_CHUNK, min(int(wanted), 4 * size, _LARGEST_CHUNK))

@@ -134,13 +134,26 @@ def _compiled(jar: Path | None, fetch: bool) -> bytes:
     synonyms = synonym_texts()
     # What Maven does not have comes first: where it is missing, nothing is fetched.
     jars = {role: _found(role, jar, fetch) for role in ("spice", "scene_graph_parser", "corenlp", "models")}
-    return _native.compile_spice_model(**jars, synsets=synonyms["synsets"], exceptions=synonyms["exceptions"])
+    try:
+        return _native.compile_spice_model(
+            **jars, synsets=synonyms["synsets"], exceptions=synonyms["exceptions"]
+        )
+    except ResourceError as error:
+        read = ", ".join(map(str, jars.values()))
+        raise ResourceError(
+            f"SPICE's model can't be made: {error} (read {read}); delete or replace the wrong jar, or name"
+            f" another one: {RUN} --from PATH"
+        ) from None
 
 
 def _found(role: str, given: Path | None, fetch: bool) -> Path:
     jar = _JARS[role]
     if given is not None and not given.exists():
         raise ResourceError(f"{given} must be {_JARS['models'].name}, or a folder with it (got no such file)")
+    if given is not None and given.is_dir() and not (given / _JARS["models"].name).is_file():
+        raise ResourceError(
+            f"{given} must be {_JARS['models'].name}, or a folder with it (got a folder without it)"
+        )
     if given is not None and given.is_file() and role == "models":
         return given
     places = _places(given)
@@ -169,14 +182,18 @@ def _fetch(artifact: str, name: str) -> Path | None:
     maven = shutil.which("mvn")
     if maven is None:
         return None
-    command = [maven, "--batch-mode", "--quiet", "dependency:get", f"-Dartifact={artifact}"]
+    # Java has its own idea of the home folder, so Maven is told which repository is looked in.
+    repository = f"-Dmaven.repo.local={_maven_repository()}"
+    command = [maven, "--batch-mode", "--quiet", "-Dstyle.color=never", repository]
+    command += ["dependency:get", f"-Dartifact={artifact}"]
     path = _maven_repository() / _MAVEN_FOLDER / name
     with tempfile.TemporaryFile("w+") as output:
         with subprocess.Popen(command, stdout=output, stderr=output) as process:  # noqa: S603
             _watch(process, path)
         if process.returncode or not path.is_file():
             output.seek(0)
-            reason = next(iter(output.read().strip().splitlines()), "no message")
+            said = [line for line in output.read().splitlines() if line.strip()]
+            reason = next(iter(said), f"it has not written {path}")
             raise ResourceError(f"Maven can't fetch {artifact}: {reason}")
     return path
 

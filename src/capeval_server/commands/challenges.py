@@ -36,7 +36,7 @@ def import_files(
 
 def example(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="`small` or `coco-captions`.", show_default=False)
+        str, typer.Argument(metavar="NAME", help="`small`, `nocaps` or `coco-captions`.", show_default=False)
     ],
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Where to write; made if needed.", show_default=False)

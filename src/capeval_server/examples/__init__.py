@@ -19,8 +19,8 @@ def write_example(name: str, folder: Path) -> Path:
     """Writes the files of an example challenge.
 
     Args:
-        name: `small`, six images; or `coco-captions`, made from the captions that the installed
-            `pycocoevalcap` carries.
+        name: `small`, six images; `nocaps`, the same in three domains, with SPICE; or `coco-captions`,
+            made from the captions that the installed `pycocoevalcap` carries.
         folder: Where to write.
 
     Returns:
@@ -31,7 +31,7 @@ def write_example(name: str, folder: Path) -> Path:
         ResourceError: `pycocoevalcap` is not installed.
         OSError: The folder can't be written to.
     """
-    examples = {"small": _write_small, "coco-captions": _write_coco}
+    examples = {"small": _write_small, "nocaps": _write_nocaps, "coco-captions": _write_coco}
     checked_choice("name", name, tuple(examples))
     path = folder / "challenge.toml"
     if path.exists():
@@ -43,6 +43,13 @@ def write_example(name: str, folder: Path) -> Path:
 
 def _write_small(folder: Path) -> None:
     for path in sorted((_HERE / "small").iterdir()):
+        shutil.copyfile(path, folder / path.name)
+
+
+def _write_nocaps(folder: Path) -> None:
+    for name in ("references_c2.json", "human.json"):
+        shutil.copyfile(_HERE / "small" / name, folder / name)
+    for path in sorted((_HERE / "nocaps").iterdir()):
         shutil.copyfile(path, folder / path.name)
 
 

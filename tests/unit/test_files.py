@@ -1,0 +1,23 @@
+"""Files are written whole or not at all."""
+
+import errno
+import resource
+from pathlib import Path
+
+import pytest
+
+from capeval.files import written_whole
+
+
+def test_a_file_without_room_is_named_and_the_old_one_stays(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="file") as caught, written_whole(path) as file:
+            file.write(bytes(2000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(path))
+    assert [each.read_bytes() for each in tmp_path.iterdir()] == [b"old"]
