@@ -26,6 +26,7 @@ __all__ = [
     "TokenizedCandidates",
     "TokenizedReferences",
     "TokenizerOptions",
+    "TooManyMatchesError",
     "__version__",
     "bleu_statistics",
     "compile_meteor_tables",
@@ -311,7 +312,11 @@ class MeteorReferences:
         cls, references: TokenizedReferences, tables: MeteorTables, options: MeteorOptions
     ) -> MeteorReferences: ...
     def statistics(self, candidates: TokenizedCandidates) -> NDArray[np.float64]:
-        """Rows of METEOR's counts against the best reference."""
+        """Rows of METEOR's counts against the best reference.
+
+        Raises:
+            TooManyMatchesError: A candidate and a reference are too long.
+        """
 
 def meteor_scores(statistics: NDArray[np.float64], options: MeteorOptions) -> NDArray[np.float64]:
     """The score of each row of counts."""
@@ -330,6 +335,15 @@ def meteor_align(
     Returns:
         The words of both, the matches (start and length in the candidate, start and length in the
         reference, stage, weight), the number of chunks, and precision, recall, F mean, penalty and score.
+
+    Raises:
+        TooManyMatchesError: The captions are too long.
+    """
+
+class TooManyMatchesError(ValueError):
+    """Two captions that are too long to align.
+
+    `args` are the candidate's position, which reference of its image it is, from 0, and the limits in words.
     """
 
 class SentenceTooLongError(ValueError):

@@ -1,4 +1,4 @@
-"""The exceptions that capeval raises on purpose.
+"""The exceptions that capeval raises on purpose, and its warnings.
 
 Each message says what was expected, what was found, and where. All derive from `CapevalError`.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 
 __all__ = [
     "CapevalError",
+    "CapevalWarning",
     "CaptionError",
     "DependencyError",
     "FormatError",
@@ -23,6 +24,10 @@ __all__ = [
 
 class CapevalError(Exception):
     """Base class of all errors that capeval raises on purpose."""
+
+
+class CapevalWarning(UserWarning):
+    """Something that works, and may not be what was meant; the message says why."""
 
 
 class FormatErrorKind(StrEnum):
@@ -108,8 +113,15 @@ class FormatError(CapevalError, ValueError):
 
     def in_file(self, path: str | Path) -> FormatError:
         """The same error with the file named at the beginning of the message."""
+        return self._changed(self.message, path)
+
+    def with_hint(self, hint: str) -> FormatError:
+        """The same error with a hint at the end of the message."""
+        return self._changed(f"{self.message}; {hint}", self.path)
+
+    def _changed(self, message: str, path: str | Path | None) -> FormatError:
         return FormatError(
-            self.message,
+            message,
             kind=self.kind,
             entry=self.entry,
             field=self.field,

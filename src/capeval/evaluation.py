@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,10 @@ import numpy as np
 from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError
 from capeval.files import written_whole
 from capeval.formats.json import without_nan
-from capeval.messages import first_few, one_candidate
+from capeval.messages import SWAPPED, first_few, listed, one_candidate, shown_score
 from capeval.metrics.base import Metric, Prepared, make_scores
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
+from capeval.notebooks import html_table
 from capeval.tokenization import TokenizedReferences, Tokenizer, unknown_images
 from capeval.types import (
     Candidates,
@@ -31,13 +32,17 @@ from capeval.types import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from capeval.significance import Comparisons, Interval, Method
 
 __all__ = ["Evaluator", "Report", "evaluate", "problems"]
 
 Subsets = Mapping[str, Iterable[int]] | Mapping[str, Iterable[str]] | Mapping[str, Iterable[ImageId]]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Report:
     """The scores of one set of candidates.
 
@@ -48,6 +53,7 @@ class Report:
         subsets: The corpus scores of each subset of the images, by subset and name.
         signatures: What the scores of each metric depend on, by the metric's key (`metric_keys`).
         scores: Each metric with its `Scores`, which have the statistics.
+        intervals: The bootstrap interval of each corpus score; empty, except after `with_intervals`.
     """
 
     image_ids: tuple[ImageId, ...]
@@ -55,7 +61,75 @@ class Report:
     per_image: Mapping[str, FloatArray]
     subsets: Mapping[str, Mapping[str, float]]
     signatures: Mapping[str, Signature]
-    scores: tuple[tuple[Metric, Scores], ...] = field(repr=False)
+    scores: tuple[tuple[Metric, Scores], ...]
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        lines = [f"Report of {len(self.image_ids):,} images"]
+        for metric, _ in self.scores:
+            lines.append(", ".join(f"{name} {self._shown(name)}" for name in metric.names))
+        if self.subsets:
+            lines.append(f"subsets {listed(list(self.subsets))}")
+        return "<" + "\n ".join(lines) + ">"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: a row a score, with the interval where there is one; a column a subset."""
+        columns = ("", f"{len(self.image_ids):,} images", *self.subsets)
+        rows = [
+            (name, self._shown(name), *(shown_score(scores[name]) for scores in self.subsets.values()))
+            for name in self.corpus
+        ]
+        signatures = [str(signature) for signature in self.signatures.values()]
+        return html_table(columns, rows, notes={"Signatures": signatures})
+
+    def _shown(self, name: str) -> str:
+        interval = self.intervals.get(name)
+        score = shown_score(self.corpus[name])
+        if interval is None:
+            return score
+        return f"{score} [{shown_score(interval.low)}, {shown_score(interval.high)}]"
+
+    def with_intervals(self, *, samples: int = 1000, level: float = 0.95, seed: int = 0) -> Report:
+        """The report with bootstrap intervals of the corpus scores (`capeval.significance.bootstrap`).
+
+        Args:
+            samples: The number of resamples.
+            level: The part of the resamples inside an interval.
+            seed: The seed of the resamples; the same seed gives the same intervals.
+
+        Raises:
+            OptionError: An option has a value that is not allowed.
+        """
+        # Imported here: significance is made of reports.
+        from capeval.significance import bootstrap
+
+        return replace(self, intervals=bootstrap(self, samples=samples, level=level, seed=seed))
+
+    def compare(
+        self,
+        other: Report,
+        *,
+        method: Method = "bootstrap",
+        samples: int = 1000,
+        level: float = 0.95,
+        seed: int = 0,
+    ) -> Comparisons:
+        """Tests whether this system and another differ (`capeval.significance.compare`).
+
+        Args:
+            other: The scores of the other, against the same references with the same metrics and options.
+            method: `bootstrap` or `randomization`.
+            samples: The number of resamples.
+            level: The part of the resamples inside an interval.
+            seed: The seed of the resamples; the same seed gives the same numbers.
+
+        Raises:
+            MismatchError: The two are not of the same images, references, metrics and options.
+            OptionError: An option has a value that is not allowed.
+        """
+        from capeval.significance import compare
+
+        return compare(self, other, method=method, samples=samples, level=level, seed=seed)
 
     def to_dict(self, *, per_image: bool = False) -> dict[str, Any]:
         """The report as plain Python: what `save` writes as JSON; None for a score that is not a number.
@@ -66,6 +140,8 @@ class Report:
         report: dict[str, Any] = {"images": len(self.image_ids), "metrics": _numbers(self.corpus)}
         if self.subsets:
             report["subsets"] = {name: _numbers(scores) for name, scores in self.subsets.items()}
+        if self.intervals:
+            report["intervals"] = {name: _numbers(asdict(each)) for name, each in self.intervals.items()}
         report["signatures"] = {name: _plain(signature) for name, signature in self.signatures.items()}
         if per_image:
             columns = {
@@ -89,6 +165,33 @@ class Report:
         except ImportError:
             raise DependencyError("to_pandas needs pandas: pip install pandas") from None
         return pd.DataFrame(dict(self.per_image), index=pd.Index(self.image_ids, name="image_id"))
+
+    def to_polars(self) -> pl.DataFrame:
+        """The scores of each image: a row an image, the column `image_id`, and a column a score.
+
+        Raises:
+            DependencyError: polars is not installed.
+        """
+        try:
+            import polars as pl
+        except ImportError:
+            raise DependencyError("to_polars needs polars: pip install polars") from None
+        return pl.DataFrame(self._columns())
+
+    def to_arrow(self) -> pa.Table:
+        """The scores of each image: a row an image, the column `image_id`, and a column a score.
+
+        Raises:
+            DependencyError: pyarrow is not installed.
+        """
+        try:
+            import pyarrow as pa
+        except ImportError:
+            raise DependencyError("to_arrow needs pyarrow: pip install pyarrow") from None
+        return pa.table(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        return {"image_id": list(self.image_ids), **self.per_image}
 
     def save(self, path: str | Path, *, per_image: bool = True) -> None:
         """Writes the report as JSON, whole or not at all.
@@ -255,7 +358,8 @@ def problems(references: References, candidates: Candidates) -> list[str]:
     several = np.flatnonzero(candidates.counts > 1)
     if several.size:
         image = candidates.image_ids[several[0]]
-        messages.append(one_candidate(image, len(candidates[image])))
+        swapped = references.counts.max() == 1 and candidates.counts.min() > 1
+        messages.append(one_candidate(image, len(candidates[image])) + (f"; {SWAPPED}" if swapped else ""))
     unknown = np.flatnonzero(candidates.native.positions_in(references.native) < 0)
     if unknown.size:
         messages.append(unknown_images(candidates, references, unknown.tolist()))

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-__all__ = ["check_writable", "written_whole"]
+__all__ = ["check_writable", "naming_file", "written_whole"]
 
 # The disk is full, a user's part of it is, or a file may not be so large.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -26,9 +26,26 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
 
     Raises:
         OSError: The folder does not exist or can't be written to, a link leads to itself, or the disk is
-            full.
+            full. The error names `path`.
     """
     path = Path(path)
+    with naming_file(path), _written_whole(path) as file:
+        yield file
+
+
+@contextmanager
+def naming_file(name: str | Path) -> Iterator[None]:
+    """Names a file in the errors of writing to it, which have no name, such as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(name)) from None
+
+
+@contextmanager
+def _written_whole(path: Path) -> Iterator[IO[bytes]]:
     mode = _mode(path)
     if mode is not None and not stat.S_ISREG(mode):
         # A terminal, a pipe or /dev/null can only be written to, never replaced.

@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isnan
 
-__all__ = ["first_few", "id_types", "images_problem", "listed", "one_candidate", "shortened"]
+__all__ = [
+    "RESULTS_AS_REFERENCES",
+    "SWAPPED",
+    "first_few",
+    "id_types",
+    "images_problem",
+    "listed",
+    "one_candidate",
+    "shortened",
+    "shown_score",
+]
+
+SWAPPED = "the references have one caption an image: were references and results swapped?"
+"""The hint where images have several candidates, and one reference."""
+
+RESULTS_AS_REFERENCES = "the file has the form of results: were references and results swapped?"
+"""The hint where the file of references can be read as results."""
 
 _LONGEST = 80
 _IMAGES = 5
@@ -56,6 +73,11 @@ def listed(names: Sequence[str]) -> str:
     """`'a', 'b', 'c' and 4 more`."""
     more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
     return ", ".join(map(repr, names[:_NAMES])) + more
+
+
+def shown_score(score: float) -> str:
+    """A score with three decimals; a dash where it is not a number."""
+    return "-" if isnan(score) else f"{score:.3f}"
 
 
 def shortened(value: object) -> str:

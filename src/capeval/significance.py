@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 from capeval.checks import checked_choice, checked_integer, checked_level
 from capeval.errors import MismatchError
 from capeval.evaluation import Report, rows_of
+from capeval.messages import shown_score
 from capeval.metrics.base import Metric
+from capeval.notebooks import html_table
 from capeval.sampling import generator, resample_counts
 from capeval.types import FloatArray, ImageId
 
 __all__ = [
     "Comparison",
+    "Comparisons",
     "Interval",
     "Resampled",
     "Resampler",
@@ -91,6 +94,29 @@ class Comparison:
     level: float
     samples: int
     seed: int
+
+
+class Comparisons(dict[str, Comparison]):
+    """The comparison of each score, by its name; a table where it is shown."""
+
+    def __repr__(self) -> str:
+        return "\n".join(["a - b", *("  ".join(row) for row in self._rows())])
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: a row a score."""
+        return html_table(("", "a", "b", "a - b", "p-value"), self._rows())
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                name,
+                shown_score(each.a),
+                shown_score(each.b),
+                f"{each.difference:+.4f} [{each.low:+.4f}, {each.high:+.4f}]",
+                f"{each.p_value:.4f}",
+            )
+            for name, each in self.items()
+        ]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -244,7 +270,7 @@ def compare(
     samples: int = 1000,
     level: float = 0.95,
     seed: int = 0,
-) -> dict[str, Comparison]:
+) -> Comparisons:
     """Tests whether two systems differ, pairing their scores image by image.
 
     `bootstrap` is the paired bootstrap (Koehn 2004), made two-sided: with d* the difference in a
@@ -279,15 +305,18 @@ def compare(
     metrics, first, second = _paired(a, b)
     images, count = len(a.image_ids), len(metrics)
     values = _values([*metrics, *metrics], [*first, *second], _resamples(images, samples, seed))
-    comparisons = {
-        name: difference(
-            Resampled(name=name, score=a.corpus[name], values=values_a[:, i], seed=seed),
-            Resampled(name=name, score=b.corpus[name], values=values_b[:, i], seed=seed),
-            level=level,
+    comparisons = Comparisons(
+        (
+            name,
+            difference(
+                Resampled(name=name, score=a.corpus[name], values=values_a[:, i], seed=seed),
+                Resampled(name=name, score=b.corpus[name], values=values_b[:, i], seed=seed),
+                level=level,
+            ),
         )
         for metric, values_a, values_b in zip(metrics, values[:count], values[count:], strict=True)
         for i, name in enumerate(metric.names)
-    }
+    )
     if method == "randomization":
         swapped = _swapped(metrics, first, second, _swaps(images, samples, seed))
         for metric, under_none in zip(metrics, swapped, strict=True):

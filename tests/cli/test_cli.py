@@ -24,6 +24,7 @@ import pytest
 
 import capeval
 from capeval.cli.console import system_names
+from capeval.messages import RESULTS_AS_REFERENCES, SWAPPED
 from capeval.metrics import METRICS
 from tests.waiting import PATIENCE, wait_until
 
@@ -251,13 +252,38 @@ def test_input_is_read_before_tables_are_made(files: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full to write to")
 def test_a_full_disk_is_told(files: Path) -> None:
     paths = files / "references.json", files / "a.json"
-    assert "No space left" in refusal("score", *paths, "-o", "/dev/full")
+    assert (
+        refusal("score", *paths, "-o", "/dev/full") == "capeval: error: /dev/full: No space left on device\n"
+    )
     with Path("/dev/full").open("wb") as full:
         for arguments in (["metrics"], ["check", files / "a.json"], ["score", *paths]):
             command = [sys.executable, "-m", "capeval", *map(str, arguments)]
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
             assert done.returncode == 2
-            assert done.stderr == b"capeval: error: No space left on device\n"
+            assert done.stderr == b"capeval: error: standard output: No space left on device\n"
+
+
+def test_swapped_files_are_asked_about(tmp_path: Path) -> None:
+    several = [{"image_id": 1, "caption": caption} for caption in ("a dog", "the dog", "dogs")]
+    forms = {
+        "annotations": {"images": [{"id": 1}], "annotations": several},
+        "list": several,
+        "lists": {"1": ["a dog", "the dog"]},
+        "results": [{"image_id": 1, "caption": "a dog runs"}],
+        "mapping": {"1": "a dog runs"},
+    }
+    files = {name: tmp_path / f"{name}.json" for name in forms}
+    for name, content in forms.items():
+        files[name].write_text(json.dumps(content))
+    for name in ("annotations", "list", "lists"):
+        for results, question in (
+            ("results", f"{SWAPPED}\n"),
+            ("mapping", f"{RESULTS_AS_REFERENCES}\n"),
+        ):
+            assert refusal("score", files[results], files[name]).endswith(question)
+            assert refusal("check", files[name], "-r", files[results]).endswith(question)
+    # Without a question where nothing is swapped.
+    assert "results swapped?" not in refusal("score", files["lists"], files["annotations"])
 
 
 def test_devices_are_written_to_and_stay(files: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from capeval.cli.needs import STORE
 from capeval.metrics.spice import Spice
+from capeval.resources.compiled import CACHE
 from capeval.resources.parses import ParseStore
 from capeval.resources.spice import compiled_model, found_model, spice_model
 from tests.cli.test_cli import output, refusal, run
@@ -77,10 +79,59 @@ def test_what_is_missing_is_listed_with_what_to_run(nothing_made: dict[str, str]
         "fingerprint": None,
         "missing": "capeval resources spice",
     }
-    assert meteor["missing"].startswith("made when a metric needs it")
+    assert meteor["missing"].startswith(
+        "made when a metric needs it, or before by capeval resources meteor ("
+    )
     assert (parses["missing"], parses["bytes"]) == ("none yet", None)
     (switched_off,) = json.loads(output("resources", "-f", "json", env={**nothing_made, STORE: "off"}))[2:]
     assert (switched_off["path"], switched_off["missing"]) == (None, "switched off")
+
+
+def test_the_tables_of_meteor_are_made_before_they_are_needed(tmp_path: Path) -> None:
+    environment = {**os.environ, CACHE: str(tmp_path / "cache")}
+    said = output("resources", "meteor", env=environment)
+    (path,) = (tmp_path / "cache").glob("meteor*.tables")
+    row = json.loads(output("resources", "--format", "json", env=environment))[0]
+    assert (row["path"], row["bytes"], row["missing"]) == (str(path), path.stat().st_size, None)
+    assert said.startswith(f"{path}: ")
+    assert said.endswith(f" MB, fingerprint {row['fingerprint']}\n")
+    # What is there is named, and not made again.
+    changed = path.stat().st_mtime_ns
+    assert output("resources", "meteor", env=environment) == said
+    assert path.stat().st_mtime_ns == changed
+    # What can't be written to is an error here: nothing is scored that would need the tables.
+    (tmp_path / "file").touch()
+    nowhere = {**os.environ, CACHE: str(tmp_path / "file" / "cache")}
+    assert "Not a directory" in refusal("resources", "meteor", env=nowhere)
+
+
+def test_scoring_goes_on_where_the_cache_cannot_be_written(files: Path) -> None:
+    environment = {**os.environ, CACHE: str(files / "a.json" / "cache")}
+    done = run(
+        "score", files / "references.json", files / "a.json", "-m", "METEOR", "-f", "csv", env=environment
+    )
+    assert (done.returncode, done.stdout) == (
+        0,
+        output("score", files / "references.json", files / "a.json", "-m", "METEOR", "-f", "csv").encode(),
+    )
+    (warning,) = done.stderr.decode().splitlines()
+    assert warning.startswith(f"capeval: warning: {files / 'a.json' / 'cache'}")
+    (folder,) = re.findall(r"word tables are in (\S+) until", warning)
+    assert not Path(folder).exists()
+
+
+def test_a_damaged_model_is_named(tmp_path: Path) -> None:
+    environment = {**os.environ, CACHE: str(tmp_path)}
+    path = tmp_path / "spice-1.0-en-1.tables"
+    path.write_bytes(b"damaged")
+    references = tmp_path / "references.json"
+    references.write_text(json.dumps(REFERENCES))
+    (tmp_path / "a.json").write_text(json.dumps(CANDIDATES))
+    message = refusal("score", references, tmp_path / "a.json", "-m", "SPICE", env=environment)
+    assert (
+        message
+        == f"capeval: error: {path} is damaged; to make SPICE's model again: capeval resources spice\n"
+    )
 
 
 @NEEDS_MODEL

@@ -59,6 +59,31 @@ def test_correlation(files: Path) -> None:
     assert "BLEU-9" in refusal(*arguments, "--against", "BLEU-9")
 
 
+def test_correlation_on_flickr8k(tmp_path: Path) -> None:
+    captions, experts, crowd = (tmp_path / name for name in ("captions.txt", "experts.txt", "crowd.txt"))
+    images = range(30)
+    captions.write_text("".join(f"{i}.jpg#{n}\t{'a ' * (i % 5)}man {n}\n" for i in images for n in range(3)))
+    experts.write_text("".join(f"{i}.jpg\t{(i + 1) % 30}.jpg#0\t1\t2\t{1 + i % 4}\n" for i in images))
+    votes = ("0\t0\t3", "1\t3\t0")
+    crowd.write_text("".join(f"{i}.jpg\t{i * 2 % 30}.jpg#0\t{votes[i % 2]}\n" for i in images))
+    for ratings in (experts, crowd):
+        arguments: list[str | Path] = [
+            "study",
+            "correlation",
+            captions,
+            ratings,
+            "--flickr8k",
+            "-m",
+            "ROUGE-L",
+            "--samples",
+            "1",
+        ]
+        assert "Segment level" in output(*arguments)
+    crowd.write_text(crowd.read_text().replace("\t3\t0", "\t1\t2"))
+    message = refusal("study", "correlation", captions, crowd, "--flickr8k", "-m", "ROUGE-L")
+    assert f"{crowd}: line 2 must have the share of yes" in message
+
+
 def test_domains(files: Path) -> None:
     arguments: list[str | Path] = [
         "study",

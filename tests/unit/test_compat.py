@@ -3,8 +3,12 @@
 import contextlib
 import io
 import json
+import pickle
+import pkgutil
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -15,15 +19,21 @@ import pycocoevalcap.eval
 import pytest
 from pycocoevalcap.bleu.bleu import Bleu as TheirBleu
 from pycocoevalcap.cider.cider import Cider as TheirCider
+from pycocoevalcap.cider.cider_scorer import CiderScorer as TheirCiderScorer
 from pycocoevalcap.meteor import meteor
 from pycocoevalcap.rouge.rouge import Rouge as TheirRouge
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer as TheirTokenizer
 from pycocotools.coco import COCO
 
-from capeval import compat
+from capeval import DocumentFrequencies, Tokenizer, compat
 from capeval.compat import Bleu, Cider, COCOEvalCap, Meteor, PTBTokenizer, Rouge, Spice
+from capeval.compat.bleu.bleu import BleuScorer
+from capeval.compat.cider.cider import CiderScorer
+from capeval.compat.ciderD.ciderD import CiderD
 from capeval.errors import CaptionError, MismatchError, OptionError, ResourceError
+from capeval.metrics import Metric
 from capeval.resources import spice
+from tests.pycocoevalcap_names import public_names
 from tests.spice_model import NEEDS_MODEL
 
 NEEDS_JAVA = pytest.mark.skipif(shutil.which("java") is None, reason="the reference's tokenizer needs Java")
@@ -111,9 +121,9 @@ MODULES = [
 @pytest.mark.parametrize("module", MODULES)
 def test_modules_are_where_they_are_in_the_reference(module: str) -> None:
     ours, theirs = import_module(f"capeval.compat.{module}"), import_module(f"pycocoevalcap.{module}")
-    (name,) = (name for name in ours.__all__ if name[0].isupper())
-    assert hasattr(theirs, name)
-    assert getattr(ours, name) is getattr(compat, name)
+    for name in ours.__all__:
+        assert hasattr(theirs, name)
+        assert name.endswith("Scorer") or getattr(ours, name) is getattr(compat, name)
 
 
 @NEEDS_JAVA
@@ -289,3 +299,154 @@ def test_bad_options_and_annotations_are_named() -> None:
         PTBTokenizer().tokenize({3: [{"caption": "a"}, {"text": "a"}]})
     with pytest.raises(CaptionError, match="must be a string"):
         PTBTokenizer().tokenize({3: [{"caption": 4}]})
+
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "compat.md"
+
+
+def documented() -> dict[str, str]:
+    """What the document says of each name of pycocoevalcap."""
+    table = DOCUMENT.read_text().split("## Every name")[1]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| `")]
+    found = [(name.strip("`"), here) for names, here in rows for name in names.split(", ")]
+    assert len(dict(found)) == len(found)
+    return dict(found)
+
+
+def is_here(name: str) -> bool:
+    instances: dict[str, Callable[[], object]] = {
+        "bleu.bleu": compat.Bleu,
+        "bleu.bleu_scorer": BleuScorer,
+        "cider.cider": compat.Cider,
+        "cider.cider_scorer": CiderScorer,
+        "eval": lambda: compat.COCOEvalCap(*coco_pair(), spice=False),
+        "meteor.meteor": compat.Meteor,
+        "rouge.rouge": compat.Rouge,
+        "spice.spice": compat.Spice,
+        "tokenizer.ptbtokenizer": compat.PTBTokenizer,
+    }
+    module = max((each for each in instances if name.startswith(f"{each}.")), key=len, default=None)
+    if module is None:
+        folder, file, *_ = name.split(".")
+        return (Path(compat.__path__[0]) / folder / f"{file}.py").exists()
+    first, _, member = name.removeprefix(f"{module}.").partition(".")
+    there = hasattr(import_module(f"capeval.compat.{module}"), first)
+    return there and (not member or hasattr(instances[module](), member))
+
+
+def test_the_document_tells_of_every_public_name() -> None:
+    assert sorted(documented()) == sorted(public_names())
+
+
+@pytest.mark.parametrize(("name", "said"), documented().items())
+def test_what_the_document_says_of_a_name_is_so(name: str, said: str) -> None:
+    assert said.startswith("yes" if is_here(name) else "no: ")
+
+
+def test_cider_d_of_the_forks_scores_several_results_of_an_image(tmp_path: Path) -> None:
+    gts, res = tokens(images=8)
+    results = [{"image_id": image, "caption": caption} for image, caption in res.items()] * 2
+    results = results[3:]
+    scorer = TheirCiderScorer()
+    for result in results:
+        scorer += (result["caption"][0], gts[result["image_id"]])
+    expected = scorer.compute_score()
+    found = CiderD(df="corpus").compute_score(gts, results)
+    assert shape(found) == shape(expected)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12, atol=1e-15)
+    counts = DocumentFrequencies.of(tokens(seed=1)[0], tokenizer=Tokenizer(kind="none"))
+    content = {"document_frequency": counts.counts(), "ref_len": counts.images}
+    (tmp_path / "coco-df.p").write_bytes(pickle.dumps(content))
+    of_object = CiderD(df=counts).compute_score(gts, results)[1].tolist()
+    for df in (tmp_path / "coco-df", str(tmp_path / "coco-df.p")):
+        assert CiderD(n=4, sigma=6.0, df=df).compute_score(gts, results)[1].tolist() == of_object
+        by_image = Cider(df=df).compute_score(gts, res)[1].tolist()
+        rows = dict(zip(gts, by_image, strict=True))
+        assert [rows[result["image_id"]] for result in results] == pytest.approx(
+            of_object, rel=1e-12, abs=1e-15
+        )
+    assert of_object != found[1].tolist()
+
+
+@pytest.mark.parametrize(
+    ("res", "error", "message"),
+    [
+        ([{"image_id": 1}], CaptionError, r"res\[0\] must be a mapping with 'image_id' and 'caption'"),
+        (
+            [{"image_id": 1, "caption": "a"}],
+            CaptionError,
+            r"caption of res\[0\] must be a list of one string",
+        ),
+        ([{"image_id": 2, "caption": ["a"]}], MismatchError, r"image 2 of res\[0\] has no references"),
+        ([], CaptionError, "at least one"),
+    ],
+)
+def test_wrong_results_are_named(res: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        CiderD().compute_score({1: ["a"]}, res)
+
+
+def test_the_name_of_a_metric_is_not_that_of_a_scorer_by_accident() -> None:
+    for module in pkgutil.walk_packages(compat.__path__, "capeval.compat."):
+        for name in ("Bleu", "Cider", "CiderD", "Meteor", "Rouge", "Spice"):
+            found = getattr(import_module(module.name), name, None)
+            assert found is None or not issubclass(found, Metric), module.name
+
+
+def test_scorers_of_pairs_refuse_what_does_not_fit() -> None:
+    scorer = BleuScorer("a dog", ["a dog runs"], n=2)
+    with pytest.raises(MismatchError, match="a BleuScorer can only be added one of the same n"):
+        scorer += BleuScorer("a", ["a"], n=3)
+    scorer += BleuScorer("a cat", ["a cat sits"], n=2)
+    assert scorer.size() == 2
+    with pytest.raises(MismatchError, match="must be 2 candidates"):
+        scorer.retest("a dog")
+    with pytest.raises(OptionError, match="'option' must be"):
+        scorer.compute_score(option="longest")  # type: ignore[arg-type]
+    scorer.cook_append(None, ["a"])
+    with pytest.raises(CaptionError, match="pair 3 must have a candidate"):
+        scorer.compute_score()
+
+
+def test_meteor_has_no_process_to_end() -> None:
+    scorer = Meteor()
+    gts, res = tokens(images=2)
+    (first, *_), scores = gts, scorer.compute_score(gts, res)[1]
+    with scorer.lock:
+        scorer.meteor_p.stdin.close()
+        scorer.meteor_p.kill()
+    assert scorer.meteor_p.wait() == scorer.meteor_p.poll() == 0
+    scorer.close()
+    assert scorer._score(res[first][0], gts[first]) == scores[0]
+
+
+def test_ids_of_any_type_are_shown_in_messages() -> None:
+    with pytest.raises(MismatchError, match=r"image \"\('v', 1\)\" is among the references but without"):
+        Cider().compute_score({("v", 1): ["a"], 2: ["b"]}, {2: ["b"]})
+    with pytest.raises(CaptionError, match=r"caption 0 of image \"\('v', 1\)\" must be a string"):
+        Cider().compute_score({("v", 1): [3], 2: ["b"]}, {("v", 1): ["a"], 2: ["b"]})  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("before", "message"),
+    [
+        ("", ""),
+        ("capeval.compat.install(); ", ""),
+        (
+            "import pycocoevalcap.bleu.bleu; ",
+            "install() must be called before pycocoevalcap is imported (got",
+        ),
+    ],
+)
+def test_install(before: str, message: str) -> None:
+    code = (
+        f"import capeval.compat; {before}capeval.compat.install(); from pycocoevalcap.meteor import meteor; "
+    )
+    code += "import pycocoevalcap.eval as e; assert e.Meteor is meteor.Meteor is capeval.compat.Meteor; "
+    # The words of METEOR are in the real package, whose folder is still found.
+    code += (
+        "from capeval.resources.installed import installed_folders as f; assert (f()[0] / 'meteor').is_dir()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert message in done.stderr
+    assert bool(done.returncode) is bool(message)

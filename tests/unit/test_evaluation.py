@@ -119,6 +119,9 @@ def test_all_problems_are_listed() -> None:
     with pytest.raises(MismatchError) as caught:
         evaluate(references, candidates, ["ROUGE-L"])
     assert str(caught.value) == "; ".join(expected)
+    swapped = {1: ["a", "b"], 2: ["c", "d"], 3: ["e", "f"]}
+    with pytest.raises(MismatchError, match=r"one caption an image: were references and results swapped\?$"):
+        evaluate(references, swapped, ["ROUGE-L"])
 
 
 def test_captions_must_be_captions() -> None:

@@ -107,7 +107,7 @@ def test_a_pipe_can_be_read() -> None:
 ID = '[{"image_id": %s, "caption": "a"}]'
 REFUSED: dict[str, tuple[bytes, str, str]] = {
     "not JSON": (b"hello", "NotJson", "line 1 column 1"),
-    "empty": (b" \n", "EmptyFile", "empty"),
+    "empty": (b" \n", "EmptyFile", "white space"),
     "truncated": (b'[{"image_id": 1, "caption": "a', "Truncated", "ends inside entries[0].caption"),
     "BOM": (b"\xef\xbb\xbf[]", "ByteOrderMark", "byte order mark"),
     "UTF-16": ("[]".encode("utf-16"), "Utf16", "UTF-16"),
@@ -261,7 +261,7 @@ def test_subsets_by_name_and_by_domain(write: Callable[..., Path]) -> None:
         (b'{"a": [1', "the file ends inside a[1] (truncated?)"),
         (b"\xff", "not UTF-8"),
         (b"", "the file is empty; expected JSON"),
-        (b" \n", "the file is empty; expected JSON"),
+        (b" \n", "the file has only white space; expected JSON"),
         (b'\xef\xbb\xbf{"a": [1]}', "byte order mark; expected plain UTF-8"),
         ('{"a": [1]}'.encode("utf-16"), "looks like UTF-16"),
         ('{"a": [1]}'.encode("utf-32-be"), "looks like UTF-16 or UTF-32"),
@@ -304,7 +304,7 @@ def test_bytes_are_read_as_their_file_is(write: Callable[..., Path]) -> None:
 def test_bytes_are_named_in_errors_where_they_have_a_name() -> None:
     for name, words in (("", "the file is empty"), ("r.json", "r.json: the file is empty")):
         with pytest.raises(FormatError) as caught:
-            load_candidates(b" ", name=name)
+            load_candidates(b"", name=name)
         assert str(caught.value).startswith(words)
         assert caught.value.path == (name or None)
     with pytest.raises(FormatError, match="at most 3 bytes"):

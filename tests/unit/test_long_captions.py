@@ -32,6 +32,30 @@ except CaptionError as error:
 """
 
 
+USUAL = """
+import resource, sys
+from capeval import evaluate
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+words = sys.argv[1:] * (100_000 // len(sys.argv[1:]))
+if words[0] == "different":
+    words = [f"w{i}x" for i in range(100_000)]
+references = {7: ["a dog runs on the grass", "the dog is on the lawn"], 1: ["two cats"]}
+report = evaluate(references, {7: " ".join(words), 1: "two cats"}, ["METEOR"])
+print(*report.per_image["METEOR"])
+"""
+
+NAMED = """
+from capeval import Meteor
+from capeval.errors import CaptionError
+caption = "dog " * 3000
+prepared = Meteor().prepare({"a.jpg": ["dog"], "park.jpg": ["cat", caption]})
+try:
+    prepared.score({"a.jpg": "dog", "park.jpg": caption})
+except CaptionError as error:
+    print(error)
+"""
+
+
 def run(script: str, *arguments: str, **variables: str) -> str:
     # By itself, since what took too long or too much memory could not be stopped here.
     done = subprocess.run(
@@ -75,7 +99,19 @@ def test_meteor_scores_long_captions(word: str, words: int) -> None:
 @pytest.mark.parametrize("words", [3_000, 10_000])
 def test_meteor_refuses_long_captions_of_one_word(words: int) -> None:
     message = run(SCORE, "dog", str(words), "METEOR")
-    assert message.startswith("candidate 1 (image 1) and reference 1 of that image: METEOR compares ")
+    assert message.startswith("image 1: the candidate and caption 2 of its references: METEOR compares ")
+
+
+@pytest.mark.parametrize("words", [["different"], ["dog"], ["a", "dog", "runs", "on"]])
+def test_meteor_compares_a_caption_of_100_000_words_with_usual_references(words: list[str]) -> None:
+    # A captioner that repeats itself without an end is scored like others, and within a gigabyte.
+    scores = run(USUAL, *words).split()
+    assert float(scores[0]) < 0.01
+    assert float(scores[1]) == 1
+
+
+def test_meteor_names_the_image_by_its_id() -> None:
+    assert run(NAMED).startswith("image 'park.jpg': the candidate and caption 2 of its references: ")
 
 
 def test_rouge_s_takes_little_memory() -> None:

@@ -6,12 +6,13 @@ import os
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from capeval import Meteor, _native
-from capeval.errors import ResourceError
+from capeval.errors import CapevalWarning, OptionError, ResourceError
 from capeval.resources import compiled, installed, meteor
 from tests.waiting import PATIENCE
 
@@ -34,11 +35,15 @@ def test_damaged_tables_are_made_again_by_one_of_several_processes(tmp_path: Pat
     middle = len(sound) // 2
     path = place(tmp_path, sound[:middle] + bytes([sound[middle] ^ 1]) + sound[middle + 1 :])
     processes = [
-        subprocess.Popen([sys.executable, "-c", OPEN, tmp_path], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", OPEN, tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         for _ in range(3)
     ]
-    answers = [process.communicate(timeout=PATIENCE)[0].strip() for process in processes]
-    assert answers == [str(path)] * 3
+    answers, warned = zip(*(process.communicate(timeout=PATIENCE) for process in processes), strict=True)
+    assert answers == (f"{path}\n",) * 3
+    # Said by the one that makes them.
+    assert "".join(warned).count(f"{path} is damaged, and is made again") == 1
     assert [process.returncode for process in processes] == [0] * 3
     assert path.read_bytes() == sound
     assert {file.suffix for file in tmp_path.iterdir()} == {".tables", ".checked", ".lock"}
@@ -69,6 +74,53 @@ def test_sound_tables_in_a_folder_that_is_read_only_will_do(
     # Permissions would not stop root.
     monkeypatch.setattr(compiled, "written_whole", refuse)
     assert meteor.compiled_tables(tmp_path, lambda _: pytest.fail("compiled again")) == path
+
+
+@pytest.fixture
+def no_cache(tmp_path: Path, sound: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cache folder that can't be written to, also not by root: a folder in a file."""
+    (tmp_path / "file").touch()
+    folder = tmp_path / "file" / "cache"
+    monkeypatch.setenv(compiled.CACHE, str(folder))
+    monkeypatch.setattr(meteor, "_compiled", lambda _: sound)
+    compiled.temporary_folder.cache_clear()
+    yield folder
+    compiled.temporary_folder.cache_clear()
+
+
+def test_where_the_cache_cannot_be_written_a_temporary_folder_will_do(no_cache: Path, sound: bytes) -> None:
+    with pytest.warns(CapevalWarning) as warned:
+        path = meteor.compiled_tables()
+    assert path.parent == compiled.temporary_folder()
+    assert path.read_bytes() == sound
+    (warning,) = warned
+    assert str(no_cache) in str(warning.message)
+    assert str(path.parent) in str(warning.message)
+    with pytest.raises(NotADirectoryError):
+        meteor.compiled_tables(no_cache)
+
+
+def test_the_temporary_folder_goes_with_its_process() -> None:
+    script = "import os; from capeval.resources.compiled import temporary_folder as f; print(f(), flush=True)"
+    # A fork that ends leaves it to the process that made it.
+    script += "; os.fork() or exit(); os.wait(); print(f().is_dir())"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
+    folder, there = done.stdout.split()
+    assert there == "True"
+    assert not Path(folder).exists()
+
+
+def test_the_variable_names_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(compiled.CACHE, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert compiled.cache_folder() == tmp_path / "capeval"
+    monkeypatch.setenv(compiled.CACHE, str(tmp_path / "other"))
+    assert compiled.cache_folder() == tmp_path / "other"
+    monkeypatch.setenv(compiled.CACHE, "")
+    with pytest.raises(OptionError, match=r"CAPEVAL_CACHE must be a folder \(got nothing\)"):
+        compiled.cache_folder()
 
 
 def test_the_metric_says_what_the_tables_take(sound: bytes) -> None:

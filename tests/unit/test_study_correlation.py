@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from capeval import CiderD
 from capeval.errors import CaptionError, FormatError, MismatchError, OptionError
-from capeval.formats.ratings import Ratings, load_flickr8k_expert, load_ratings
+from capeval.formats.ratings import Ratings, load_ratings
 from capeval.report.studies.correlation import correlation_table, difference_table, dots
 from capeval.studies.coefficients import COEFFICIENTS, coefficients
 from capeval.studies.correlation import RatedScores, correlate, score_ratings
@@ -295,31 +295,6 @@ def test_wrong_csv_is_named(tmp_path: Path, text: str, message: str) -> None:
     assert caught.value.path == path
     with pytest.raises(FormatError, match=f"^votes.csv: .*{message}"):
         load_ratings(text.encode(), name="votes.csv")
-
-
-def test_flickr8k(tmp_path: Path) -> None:
-    captions, experts = tmp_path / "captions.txt", tmp_path / "experts.txt"
-    captions.write_text("a.jpg#0\tA dog .\na.jpg#1\tDogs .\nb.jpg#0\tA cat .\n")
-    experts.write_text("a.jpg\tb.jpg#0\t1\t2\t1\na.jpg\ta.jpg#1\t4\t4\t4\n")
-    references, found = load_flickr8k_expert(experts, captions)
-    assert references == {"a.jpg": ["A dog .", "Dogs ."]}
-    assert found.captions == ("A cat .",)
-    assert load_flickr8k_expert(experts.read_bytes(), captions.read_bytes())[1].captions == ("A cat .",)
-    assert found.values.tolist() == [[1, 2, 1]]
-    assert load_flickr8k_expert(experts, captions, own=True)[1].captions == ("A cat .", "Dogs .")
-    for text, message in (
-        ("a.jpg\tb.jpg#0\t1\t2\n", "line 1 must have 5 columns"),
-        ("a.jpg\tb.jpg#9\t1\t2\t1\n", "got 'b.jpg#9'"),
-        ("z.jpg\tb.jpg#0\t1\t2\t1\n", "got 'z.jpg'"),
-        ("a.jpg\tb.jpg#0\t1\tx\t1\n", "line 1 must have a rating that is a number"),
-        ("", "at least one rating"),
-    ):
-        experts.write_text(text)
-        with pytest.raises(FormatError, match=message):
-            load_flickr8k_expert(experts, captions)
-    captions.write_text("a.jpg#0\tA dog .\na.jpg#0\tDogs .\n")
-    with pytest.raises(FormatError, match="line 2 must have a new caption's id"):
-        load_flickr8k_expert(experts, captions)
 
 
 def test_tables_and_figure() -> None:

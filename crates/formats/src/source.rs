@@ -240,7 +240,8 @@ fn position_at(file: &str, byte: usize) -> Position {
 pub(crate) fn text_of(bytes: &[u8]) -> Result<(&str, Option<ReadError>), ReadError> {
     refuse_other_encodings(bytes)?;
     if bytes.trim_ascii().is_empty() {
-        let message = "the file is empty; expected JSON";
+        let found = if bytes.is_empty() { "is empty" } else { "has only white space" };
+        let message = format!("the file {found}; expected JSON");
         return Err(ReadError::of_file(ReadErrorKind::EmptyFile, message));
     }
     let error = match std::str::from_utf8(bytes) {

@@ -118,18 +118,10 @@ pub enum MeteorError {
         given: u32,
     },
     /// Long captions of few different words.
-    #[error(
-        "candidate {candidate} (image {image}) and reference {reference} of that image: METEOR compares \
-         captions of at most {max_matches} possible matches of words, whose distances sum to at most \
-         {max_distance}; found more, as few different words repeat in long captions",
-        max_matches = MAX_MATCHES,
-        max_distance = MAX_DISTANCE
-    )]
+    #[error("candidate at position {candidate}, reference {reference} of its image: {}", match_limits())]
     TooManyMatches {
         /// The position of the candidate.
         candidate: usize,
-        /// The position of its image.
-        image: usize,
         /// Which reference of the image, from 0.
         reference: usize,
     },
@@ -141,6 +133,15 @@ pub enum MeteorError {
         /// The limit.
         limit: u32,
     },
+}
+
+/// What METEOR's captions must be like, and what was found instead.
+#[must_use]
+pub fn match_limits() -> String {
+    format!(
+        "METEOR compares captions of at most {MAX_MATCHES} possible matches of words, whose distances sum to \
+         at most {MAX_DISTANCE} (got more: few different words repeat in two long captions)"
+    )
 }
 
 impl MeteorError {

@@ -59,7 +59,7 @@ mod words;
 
 pub use alignment::{AlignedMatch, Alignment, align};
 pub use compile::{Progress, Sources, compile, compile_synonyms};
-pub use error::{CompileError, MeteorError, Source};
+pub use error::{CompileError, MeteorError, Source, match_limits};
 pub use options::{Options, Stage, WeightedStage};
 pub use prepared::PreparedReferences;
 pub use score::{Parts, Statistics, parts, score};

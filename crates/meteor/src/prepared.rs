@@ -89,7 +89,7 @@ impl PreparedReferences {
         let mut scratch = Scratch::new(self.references.captions.units());
         let image = self.references.images[0].clone();
         scorer.find_links(0, image.clone(), &mut scratch);
-        scorer.align(0, 0, image.start, &mut scratch)?;
+        scorer.align(0, image.start, &mut scratch)?;
         Ok((scorer.candidates, scratch.chosen))
     }
 

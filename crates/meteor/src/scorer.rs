@@ -107,7 +107,7 @@ impl Scorer<'_> {
         // An upper bound of the score from the words that can match at all spares the search of a
         // quarter of the references, but costs as much to compute as it saves.
         for caption in self.references.images[image].clone() {
-            self.align(candidate, image, caption, scratch)?;
+            self.align(candidate, caption, scratch)?;
             let statistics = self.statistics(candidate, caption, &scratch.chosen);
             let score = score(&statistics, self.options);
             if score > best.score {
@@ -149,7 +149,6 @@ impl Scorer<'_> {
     pub(crate) fn align(
         &self,
         candidate: usize,
-        image: usize,
         caption: usize,
         scratch: &mut Scratch,
     ) -> Result<(), MeteorError> {
@@ -159,7 +158,7 @@ impl Scorer<'_> {
         let orders = if candidate_keys == reference_keys { 2 } else { u8::MAX };
         if !self.find_matches(caption, orders, scratch) {
             let reference = self.references.origins[caption];
-            return Err(MeteorError::TooManyMatches { candidate, image, reference });
+            return Err(MeteorError::TooManyMatches { candidate, reference });
         }
         let (candidate_len, reference_len) = (candidate_keys.len(), reference_keys.len());
         let beam_size = self.options.beam_size;

@@ -8,8 +8,9 @@
 
 /// Possible matches of a candidate with one reference at most: 2048 times the same word on both sides.
 pub(crate) const MAX_MATCHES: usize = 1 << 22;
-/// What the distances of these matches may sum to: METEOR adds them up in 32 bits, with a sign.
-pub(crate) const MAX_DISTANCE: u64 = i32::MAX as u64;
+/// What the distances of these matches may sum to: the bits that ranks have for them.
+pub(crate) const MAX_DISTANCE: u64 = (1 << DISTANCE_BITS) - 1;
+const DISTANCE_BITS: u32 = 40;
 
 /// One possible match; positions are in words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +44,8 @@ const NONE: u32 = u32::MAX;
 struct Path {
     gain: u32,
     chunks: u32,
-    distance: u32,
+    /// Of all matches that were looked at: METEOR's overflows where long captions repeat a word.
+    distance: u64,
     /// First reference word after the last match or skipped word.
     next: u32,
     /// Candidate word after the last match, `NONE` if the last reference word was skipped.
@@ -68,10 +70,10 @@ impl Path {
     }
 
     /// Smaller is better; `order`, in the low 32 bits, keeps equals in the order in which they were
-    /// found.
+    /// found. There are no more chunks than matches, which 24 bits hold.
     fn rank(&self, order: usize) -> u128 {
         u128::from(!self.gain) << 96
-            | u128::from(self.chunks) << 64
+            | u128::from(self.chunks) << (32 + DISTANCE_BITS)
             | u128::from(self.distance) << 32
             | order as u128
     }
@@ -188,7 +190,7 @@ impl Search {
                 if position >= path.next {
                     let found = &matches[self.fixed[position as usize] as usize];
                     path.take(found);
-                    path.distance += found.distance();
+                    path.distance += u64::from(found.distance());
                 }
                 push(path, NONE);
                 continue;
@@ -202,7 +204,7 @@ impl Search {
                 taken.take(found);
                 push(taken, index as u32);
                 // METEOR charges the distance of a match to the paths found after it.
-                path.distance += found.distance();
+                path.distance += u64::from(found.distance());
             }
             path.close_chunk();
             path.next += 1;

@@ -12,10 +12,12 @@ use capeval_meteor::{
 };
 use memmap2::Mmap;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::errors::{caption_error, internal, option_error, resource_error};
+use crate::errors::{internal, option_error, resource_error};
 use crate::mapping::map_file;
 use crate::threads::detached;
 use crate::tokens::{TokenizedCandidates, TokenizedReferences};
@@ -53,10 +55,19 @@ fn stage(name: &str) -> PyResult<Stage> {
     Stage::ALL.into_iter().find(|stage| stage.name() == name).ok_or_else(|| internal(name))
 }
 
+create_exception!(
+    capeval._native,
+    TooManyMatchesError,
+    PyValueError,
+    "Two captions that are too long: the candidate's position, which reference of its image, and the limits."
+);
+
 fn raised(py: Python<'_>, error: &MeteorError) -> PyErr {
     match error {
         MeteorError::Option { .. } => option_error(py, &error.to_string()),
-        MeteorError::TooManyMatches { .. } => caption_error(py, &error.to_string()),
+        MeteorError::TooManyMatches { candidate, reference } => {
+            TooManyMatchesError::new_err((*candidate, *reference, meteor::match_limits()))
+        }
         MeteorError::Table(_) => resource_error(py, &error.to_string()),
         _ => internal(&error.to_string()),
     }
@@ -193,6 +204,7 @@ fn meteor_align(
 }
 
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("TooManyMatchesError", module.py().get_type::<TooManyMatchesError>())?;
     module.add_class::<MeteorOptions>()?;
     module.add_class::<MeteorTables>()?;
     module.add_class::<MeteorReferences>()?;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +15,7 @@ from capeval.cli import align, check, compare, data, demo, metrics, scene_graph,
 from capeval.cli.console import deliver
 from capeval.cli.resources import app as resources
 from capeval.cli.studies.app import app as studies
-from capeval.errors import CapevalError, DependencyError
+from capeval.errors import CapevalError, CapevalWarning, DependencyError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -88,6 +89,7 @@ app.add_typer(studies)
 def main() -> None:
     """Runs the command line; bad input is one line on standard error and exit code 2."""
     _open_closed_streams()
+    _show_warnings_in_one_line()
     try:
         try:
             app(prog_name="capeval")
@@ -110,6 +112,19 @@ def _open_closed_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+
+
+def _show_warnings_in_one_line() -> None:
+    """Shows a warning of capeval as one line on standard error."""
+    shown = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *arguments: Any, **options: Any) -> None:
+        if issubclass(category, CapevalWarning):
+            print(f"capeval: warning: {' '.join(str(message).split())}", file=sys.stderr)
+        else:
+            shown(message, category, *arguments, **options)
+
+    warnings.showwarning = show
 
 
 def _drop_output() -> None:

@@ -37,12 +37,17 @@ def run(
     A valid file is well formed and, with --references, has one caption for each of their images. For an
     invalid file, each problem is one line on standard error, and the exit code is 2.
     """
+    from capeval.cli import scoring
     from capeval.evaluation import problems
-    from capeval.formats import load_candidates, load_references
+    from capeval.formats import load_candidates
 
-    expected = load_references(references) if references is not None else None
+    expected = scoring.load_references_to_score(references) if references is not None else None
     try:
-        candidates = load_candidates(results)
+        candidates = (
+            load_candidates(results)
+            if expected is None
+            else scoring.load_candidates_to_score(results, expected)
+        )
     except FormatError as error:
         _refuse([str(error)])
     if expected is not None and (messages := problems(expected, candidates)):

@@ -12,6 +12,8 @@ from capeval.cli.console import Steps, check_outputs, deliver, examples, render,
 from capeval.cli.options import (
     Format,
     FormatOption,
+    Frequencies,
+    FrequenciesImages,
     Level,
     Metrics,
     Output,
@@ -42,6 +44,8 @@ def run(
     a: Annotated[Path, typer.Argument(metavar="A", help="Results of one system.", show_default=False)],
     b: Annotated[Path, typer.Argument(metavar="B", help="Results of the other.", show_default=False)],
     metrics: Metrics = None,
+    frequencies: Frequencies = None,
+    frequencies_images: FrequenciesImages = None,
     method: Annotated[Method, typer.Option(help="Paired test.")] = Method.BOOTSTRAP,
     samples: Samples = 1000,
     level: Level = 0.95,
@@ -58,8 +62,9 @@ def run(
 
     names = system_names([a, b])
     chosen = metric_names(metrics)
-    check_outputs([references, a, b], [output])
-    evaluator, candidates = scoring.prepared(references, [a, b], chosen, Tokenizer())
+    counts = scoring.Counts.of_options(frequencies, frequencies_images)
+    check_outputs([references, a, b, *([frequencies] if frequencies is not None else [])], [output])
+    evaluator, candidates = scoring.prepared(references, [a, b], chosen, Tokenizer(), counts)
     with Steps(3) as steps:
         reports = []
         for name, captions in zip(names, candidates, strict=True):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capeval.errors import OptionError
-from capeval.files import check_writable, written_whole
+from capeval.files import check_writable, naming_file, written_whole
 from capeval.progress import progress_to
 
 if TYPE_CHECKING:
@@ -43,9 +43,10 @@ def deliver(text: str | bytes, output: Path | None) -> None:
         with written_whole(output) as file:
             file.write(data)
         return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    with naming_file("standard output"):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
 
 
 def check_outputs(inputs: Sequence[Path], outputs: Sequence[Path | None]) -> None:

@@ -12,6 +12,8 @@ import typer
 __all__ = [
     "Format",
     "FormatOption",
+    "Frequencies",
+    "FrequenciesImages",
     "Level",
     "Metrics",
     "Output",
@@ -57,6 +59,21 @@ Output = Annotated[
     typer.Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="Format of the result.")]
+Frequencies = Annotated[
+    Path | None,
+    typer.Option(
+        "--frequencies",
+        metavar="FILE",
+        help="Document frequencies for CIDEr and CIDEr-D: captions to count, .npz, or a pickle.",
+        show_default="the references",
+    ),
+]
+FrequenciesImages = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="The images counted, for a pickle that doesn't say it.", show_default=False
+    ),
+]
 Samples = Annotated[int, typer.Option(min=1, help="Resamples of the images.")]
 Level = Annotated[
     float, typer.Option(callback=_inside, help="Confidence level of intervals, between 0 and 1.")

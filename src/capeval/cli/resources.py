@@ -14,6 +14,7 @@ from capeval.errors import OptionError
 
 if TYPE_CHECKING:
     from capeval.metrics import Resource
+    from capeval.resources.compiled import Found
     from capeval.resources.parses import ParseStore
 
 __all__ = ["app"]
@@ -21,7 +22,12 @@ __all__ = ["app"]
 app = typer.Typer(
     name="resources",
     help="What metrics need besides captions: where it is, or what to run; and the parses that are kept.",
-    epilog=examples("capeval resources", "capeval resources spice", "capeval resources parses --clear"),
+    epilog=examples(
+        "capeval resources",
+        "capeval resources meteor",
+        "capeval resources spice",
+        "capeval resources parses --clear",
+    ),
     invoke_without_command=True,
 )
 
@@ -43,6 +49,26 @@ def run(context: typer.Context, form: FormatOption = Format.TABLE) -> None:
         for row in rows
     ]
     render(Grid(columns=columns, rows=tuple(cells)), form, None)
+
+
+@app.command("meteor", epilog=examples("capeval resources meteor", "capeval resources meteor --again"))
+def meteor(
+    again: Annotated[
+        bool, typer.Option("--again", help="Make them again where they are there already.")
+    ] = False,
+) -> None:
+    """Makes METEOR's word tables from the installed pycocoevalcap, once.
+
+    Scoring with METEOR makes them too, where they are missing. The variable CAPEVAL_CACHE names another
+    folder for them.
+    """
+    from capeval.resources.compiled import cache_folder
+    from capeval.resources.meteor import compiled_tables, found_tables
+
+    with Steps(1) as steps:
+        steps.next("Making METEOR's word tables")
+        compiled_tables(cache_folder(), again=again)
+    _deliver_found(found_tables())
 
 
 @app.command("spice", epilog=examples("capeval resources spice", "capeval resources spice --from jars"))
@@ -70,9 +96,7 @@ def spice(
         with Steps(1) as steps:
             steps.next("Making SPICE's model")
             compiled_model(jars, fetch=True, again=again)
-    found = found_model()
-    assert found is not None  # noqa: S101 - it was made or found above.
-    deliver(f"{found.path}: {_size(found.path)}, fingerprint {found.fingerprint}\n", None)
+    _deliver_found(found_model())
 
 
 @app.command("parses", epilog=examples("capeval resources parses", "capeval resources parses --clear"))
@@ -92,6 +116,11 @@ def parses(
     if clear:
         store.clear()
     deliver(f"{store.path}: {_about(store)}\n", None)
+
+
+def _deliver_found(found: Found | None) -> None:
+    assert found is not None  # noqa: S101 - it was made or found before.
+    deliver(f"{found.path}: {_size(found.path)}, fingerprint {found.fingerprint}\n", None)
 
 
 def _resources() -> list[dict[str, str | int | None]]:
@@ -116,7 +145,8 @@ def _resources() -> list[dict[str, str | int | None]]:
 def _missing(resource: Resource) -> str:
     if resource.by_command:
         return resource.install
-    return f"made when a metric needs it ({resource.install})"
+    ahead = f", or before by {resource.command}" if resource.command else ""
+    return f"made when a metric needs it{ahead} ({resource.install})"
 
 
 def _parses() -> dict[str, str | int | None]:

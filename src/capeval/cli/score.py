@@ -11,6 +11,8 @@ from capeval.cli.console import Steps, check_outputs, deliver, examples, render,
 from capeval.cli.options import (
     Format,
     FormatOption,
+    Frequencies,
+    FrequenciesImages,
     Level,
     Metrics,
     Output,
@@ -29,6 +31,7 @@ EXAMPLES = examples(
     "capeval score references.json a.json b.json.gz --metrics BLEU,CIDEr-D --bootstrap",
     "capeval score references.json results.json --format json --per-image -o scores.json",
     "capeval score references.json a.json b.json --subset domains.json --report report.html",
+    "capeval score references.json results.json -m CIDEr-D --frequencies captions_train2014.json",
 )
 
 
@@ -39,6 +42,8 @@ def run(
         typer.Argument(metavar="RESULTS...", help="Files of results, one a system.", show_default=False),
     ],
     metrics: Metrics = None,
+    frequencies: Frequencies = None,
+    frequencies_images: FrequenciesImages = None,
     subset: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="JSON of subsets: names to image ids.", show_default=False),
@@ -73,10 +78,12 @@ def run(
             "--bootstrap and --subset"
         )
     chosen = metric_names(metrics)
-    check_outputs([references, *results, *([subset] if subset is not None else [])], [output, report])
+    counts = scoring.Counts.of_options(frequencies, frequencies_images)
+    read = [references, *results, *(path for path in (subset, frequencies) if path is not None)]
+    check_outputs(read, [output, report])
     captions, candidates = scoring.loaded(references, results)
     subsets = scoring.subsets_of(subset, captions) if subset is not None else None
-    evaluator = scoring.evaluator_of(captions, chosen, tokenizer)
+    evaluator = scoring.evaluator_of(captions, chosen, tokenizer, counts)
     with Steps(len(results) * (2 if bootstrap else 1) + (report is not None)) as steps:
         systems = []
         for name, results_of_system in zip(names, candidates, strict=True):

@@ -2,27 +2,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from capeval.cli.console import Steps, deliver
 from capeval.cli.needs import ready_metrics
-from capeval.errors import MismatchError
+from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.evaluation import Evaluator, problems
 from capeval.formats import load_candidates, load_references, load_subsets
-from capeval.messages import first_few
+from capeval.messages import RESULTS_AS_REFERENCES, SWAPPED, first_few
+from capeval.metrics import Metric
 from capeval.report import System, to_html
-from capeval.tokenization import Tokenizer
+from capeval.resources import DocumentFrequencies
+from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, ImageId, References
 
-__all__ = ["evaluator_of", "loaded", "prepared", "subsets_of", "with_intervals", "write_report"]
+__all__ = ["Counts", "evaluator_of", "loaded", "prepared", "subsets_of", "with_intervals", "write_report"]
+
+
+_PICKLES = (".p", ".pkl", ".pickle")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """A file of document frequencies.
+
+    Attributes:
+        path: Counts that `DocumentFrequencies.save` wrote (.npz), a pickle (.p, .pkl or .pickle), or
+            captions, whose n-grams are counted.
+        images: The number of images that a pickle counts, where it doesn't say it.
+    """
+
+    path: Path
+    images: int | None = None
+
+    @classmethod
+    def of_options(cls, path: Path | None, images: int | None) -> Counts | None:
+        """What `--frequencies` and `--frequencies-images` ask for; None where they ask for nothing.
+
+        Raises:
+            OptionError: There is a number of images, and no pickle.
+        """
+        if images is not None and (path is None or not path.name.lower().endswith(_PICKLES)):
+            raise OptionError(
+                f"--frequencies-images is for a pickle, a file that ends in {', '.join(_PICKLES)}"
+                f" (got {'no file' if path is None else path})"
+            )
+        return None if path is None else cls(path=path, images=images)
+
+    def weigh(self, metrics: tuple[Metric, ...], tokenizer: Tokenizer) -> tuple[Metric, ...]:
+        """The metrics, with these document frequencies.
+
+        Raises:
+            FormatError: The file is something else.
+            OptionError: No metric counts document frequencies, or the pickle says another number of images.
+            OSError: The file can't be read.
+        """
+        if all(metric.counts is None for metric in metrics):
+            names = ", ".join(name for metric in metrics for name in metric.names)
+            raise OptionError(f"--frequencies is for metrics such as CIDEr-D (got {names})")
+        name = self.path.name.lower()
+        if name.endswith(".npz"):
+            frequencies = DocumentFrequencies.load(self.path)
+        elif name.endswith(_PICKLES):
+            frequencies = DocumentFrequencies.load_pickle(self.path, images=self.images)
+        else:
+            corpus = TokenizedReferences(load_references(self.path), tokenizer)
+            return tuple(metric.counted_on(corpus, self.path.stem) for metric in metrics)
+        return tuple(metric.weighed_by(frequencies) for metric in metrics)
 
 
 def prepared(
-    references: Path, results: list[Path], metrics: tuple[str, ...], tokenizer: Tokenizer
+    references: Path,
+    results: list[Path],
+    metrics: tuple[str, ...],
+    tokenizer: Tokenizer,
+    counts: Counts | None = None,
 ) -> tuple[Evaluator, list[Candidates]]:
     """The prepared references, and the candidates of each file."""
     captions, candidates = loaded(references, results)
-    return evaluator_of(captions, metrics, tokenizer), candidates
+    return evaluator_of(captions, metrics, tokenizer, counts), candidates
 
 
 def loaded(references: Path, results: list[Path]) -> tuple[References, list[Candidates]]:
@@ -35,21 +96,60 @@ def loaded(references: Path, results: list[Path]) -> tuple[References, list[Cand
     # at once. Reading in a second thread was measured: no faster, since both processors are busy.
     with Steps(1) as steps:
         steps.next("Reading captions")
-        captions = load_references(references)
-        candidates = [load_candidates(path) for path in results]
+        captions = load_references_to_score(references)
+        candidates = [load_candidates_to_score(path, captions) for path in results]
     for path, system in zip(results, candidates, strict=True):
         for problem in problems(captions, system):
             raise MismatchError(f"{path}: {problem}")
     return captions, candidates
 
 
-def evaluator_of(references: References, metrics: tuple[str, ...], tokenizer: Tokenizer) -> Evaluator:
+def load_references_to_score(path: Path) -> References:
+    """References; the error of a file of results asks whether the files were swapped."""
+    try:
+        return load_references(path)
+    except FormatError as error:
+        raise _hinted(error, lambda: load_candidates(path), RESULTS_AS_REFERENCES) from None
+
+
+def load_candidates_to_score(path: Path, references: References) -> Candidates:
+    """Candidates; the error of a file of references asks whether the files were swapped."""
+    try:
+        return load_candidates(path)
+    except FormatError as error:
+        if references.counts.max() > 1:
+            raise
+        raise _hinted(error, lambda: load_references(path), SWAPPED) from None
+
+
+def _hinted(error: FormatError, otherwise: Callable[[], object], hint: str) -> FormatError:
+    """The error of a file, with a hint where the file can be read as what it should not be."""
+    with suppress(FormatError):
+        otherwise()
+        return error.with_hint(hint)
+    return error
+
+
+def evaluator_of(
+    references: References, metrics: tuple[str, ...], tokenizer: Tokenizer, counts: Counts | None = None
+) -> Evaluator:
     """The references prepared for metrics.
 
+    Args:
+        references: The references.
+        metrics: The names of the metrics.
+        tokenizer: How to tokenise.
+        counts: Where document frequencies come from; the references by default.
+
     Raises:
+        FormatError: The file of document frequencies is something else.
+        OptionError: There are document frequencies, and no metric that counts any.
         ResourceError: A resource that a metric needs is missing or damaged.
+        OSError: The file of document frequencies can't be read.
     """
     ready = ready_metrics(metrics)
+    if counts is not None:
+        ready = counts.weigh(ready, tokenizer)
     with Steps(1) as steps:
         steps.next("Preparing references")
         return Evaluator(references, ready, tokenizer=tokenizer)

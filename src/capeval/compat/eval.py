@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-import numpy as np
-
-from capeval.compat.spice.spice import Spice, category_scores, mean_f
-from capeval.compat.tokenizer.ptbtokenizer import captions_of
-from capeval.evaluation import Report, evaluate
-from capeval.metrics import Metric
-from capeval.metrics.bleu import Bleu
-from capeval.metrics.cider import CiderD
-from capeval.metrics.meteor import Meteor
-from capeval.metrics.rouge import RougeL
+from capeval.compat.bleu.bleu import Bleu
+from capeval.compat.cider.cider import Cider
+from capeval.compat.meteor.meteor import Meteor
+from capeval.compat.rouge.rouge import Rouge
+from capeval.compat.scoring import Captions, Scorer, report_of
+from capeval.compat.spice import spice
+from capeval.compat.spice.spice import Spice
+from capeval.compat.tokenizer.ptbtokenizer import PTBTokenizer
 from capeval.resources.parses import ParseStore
-from capeval.types import Candidates, ImageId, References
 
-__all__ = ["COCOEvalCap"]
-
-# pycocoevalcap's keys of each score, in its order, and the type that it gives the numbers.
-_KEYS: dict[str, tuple[str, type[float]]] = {
-    "BLEU-1": ("Bleu_1", float),
-    "BLEU-2": ("Bleu_2", float),
-    "BLEU-3": ("Bleu_3", float),
-    "BLEU-4": ("Bleu_4", float),
-    "METEOR": ("METEOR", float),
-    "ROUGE-L": ("ROUGE_L", np.float64),
-    "CIDEr-D": ("CIDEr", np.float64),
-}
+__all__ = ["Bleu", "COCOEvalCap", "Cider", "Meteor", "PTBTokenizer", "Rouge", "Spice"]
 
 
 class _Coco(Protocol):
@@ -39,14 +25,16 @@ class _Coco(Protocol):
     def imgToAnns(self) -> Mapping[Any, Sequence[Mapping[str, Any]]]:  # noqa: N802
         """The annotations of each image."""
 
-    def getImgIds(self) -> Iterable[ImageId]:  # noqa: N802
+    def getImgIds(self) -> Iterable[Any]:  # noqa: N802
         """The ids of the images."""
 
 
 class COCOEvalCap:
     """BLEU-1 to BLEU-4, METEOR, ROUGE-L, CIDEr-D and SPICE of results in COCO's format.
 
-    Nothing is printed; the scores are in the attributes.
+    Nothing is printed; the scores are in the attributes. As in pycocoevalcap, `evaluate` looks up the
+    tokenizer and the scorers as names of this module, and gives what it computed to `setEval`,
+    `setImgToEvalImgs` and `setEvalImgs`, so scripts can replace all of these.
 
     Attributes:
         params: `params["image_id"]` holds the images to score: all, unless it is changed.
@@ -70,12 +58,13 @@ class COCOEvalCap:
         store: ParseStore | None = None,
     ) -> None:
         self.evalImgs: list[dict[str, Any]] = []
-        self.eval: dict[str, float] = {}
-        self.imgToEval: dict[ImageId, dict[str, Any]] = {}
+        self.eval: dict[str, Any] = {}
+        self.imgToEval: dict[Any, dict[str, Any]] = {}
         self.coco = coco
         self.cocoRes = cocoRes
         self.params: dict[str, Any] = {"image_id": coco.getImgIds()}
-        self._spice = Spice(store=store) if spice else None
+        self._spice = spice
+        self._store = store
 
     def evaluate(self) -> None:
         """Tokenises, scores, and fills `eval`, `imgToEval` and `evalImgs`.
@@ -88,23 +77,65 @@ class COCOEvalCap:
                 what to run. Without SPICE's model, `spice=False` leaves it out.
         """
         images = list(self.params["image_id"])
-        references = captions_of({image: self.coco.imgToAnns.get(image, ()) for image in images})
-        candidates = captions_of({image: self.cocoRes.imgToAnns.get(image, ()) for image in images})
-        metrics: list[Metric] = [Bleu(), Meteor(), RougeL(), CiderD()]
-        if self._spice is not None:
-            metrics.append(self._spice.metric)
-        report = evaluate(References(references), Candidates(candidates), metrics)
-        self.eval = {key: kind(report.corpus[name]) for name, (key, kind) in _KEYS.items()}
-        self.imgToEval = {image: {"image_id": image} for image in report.image_ids}
-        for name, (key, kind) in _KEYS.items():
-            for scores, value in zip(self.imgToEval.values(), report.per_image[name].tolist(), strict=True):
-                scores[key] = kind(value)
-        if self._spice is not None:
-            self._add_spice(report)
+        tokenizer = PTBTokenizer()
+        gts = tokenizer.tokenize({image: self.coco.imgToAnns.get(image, ()) for image in images})
+        res = tokenizer.tokenize({image: self.cocoRes.imgToAnns.get(image, ()) for image in images})
+        for (scorer, method), (score, scores) in _scored(self._scorers(), gts, res):
+            # SPICE sorts the images; pycocoevalcap gives its scores to the images as they come.
+            of = sorted(gts) if isinstance(scorer, spice.Spice) else list(gts)
+            if isinstance(method, list):
+                for name, part, parts in zip(method, score, scores, strict=False):
+                    self.setEval(part, name)
+                    self.setImgToEvalImgs(parts, of, name)
+            else:
+                self.setEval(score, method)
+                self.setImgToEvalImgs(scores, of, method)
+        self.setEvalImgs()
+
+    def _scorers(self) -> list[tuple[Any, str | list[str]]]:
+        scorers: list[tuple[Any, str | list[str]]] = [
+            (Bleu(4), ["Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4"]),
+            (Meteor(), "METEOR"),
+            (Rouge(), "ROUGE_L"),
+            (Cider(), "CIDEr"),
+        ]
+        if self._spice:
+            scorers.append((Spice() if self._store is None else Spice(store=self._store), "SPICE"))
+        return scorers
+
+    def setEval(self, score: Any, method: str) -> None:  # noqa: N802
+        """Keeps a corpus score."""
+        self.eval[method] = score
+
+    def setImgToEvalImgs(self, scores: Iterable[Any], imgIds: Iterable[Any], method: str) -> None:  # noqa: N802, N803
+        """Keeps the scores of images."""
+        for image, score in zip(imgIds, scores, strict=False):
+            self.imgToEval.setdefault(image, {"image_id": image})[method] = score
+
+    def setEvalImgs(self) -> None:  # noqa: N802
+        """Lists the scores of all images."""
         self.evalImgs = list(self.imgToEval.values())
 
-    def _add_spice(self, report: Report) -> None:
-        by_image = category_scores(report)
-        self.eval["SPICE"] = mean_f(by_image.values())
-        for image, scores in by_image.items():
-            self.imgToEval[image]["SPICE"] = scores
+
+def _scored(
+    scorers: Sequence[tuple[Any, Any]], gts: Captions, res: Captions
+) -> Iterable[tuple[tuple[Any, Any], tuple[Any, Any]]]:
+    """Each scorer, and what its `compute_score` returns.
+
+    Captions are read once for all scorers of this package. Others, which a script put in the place of one,
+    get the captions themselves.
+    """
+    images: list[Hashable] = list(gts)
+    ours = [scorer for scorer, _ in scorers if _is_ours(scorer)]
+    report = report_of([scorer.metric for scorer in ours], gts, res) if ours else None
+    for each in scorers:
+        scorer = each[0]
+        if report is not None and _is_ours(scorer):
+            yield each, scorer.result(report, images)
+        else:
+            yield each, scorer.compute_score(gts, res)
+
+
+def _is_ours(scorer: object) -> bool:
+    # A subclass in a script may have a `compute_score` of its own.
+    return isinstance(scorer, Scorer) and type(scorer).__module__.startswith("capeval.compat.")

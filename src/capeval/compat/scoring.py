@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Hashable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,18 +11,19 @@ from capeval.errors import CaptionError, MismatchError
 from capeval.evaluation import Report, evaluate
 from capeval.metrics.base import Metric
 from capeval.tokenization import Tokenizer
-from capeval.types import Candidates, FloatArray, References, ReferencesLike
+from capeval.types import Candidates, FloatArray, References
 
-__all__ = ["Captions", "SingleScorer", "score"]
+__all__ = ["Captions", "Scorer", "SingleScorer", "report_of"]
 
-Captions = ReferencesLike
+Captions = Mapping[Any, list[str]]
+"""Image id, of any type, to captions that are tokens joined by spaces."""
 
 
-def score(metric: Metric, gts: Captions, res: Captions) -> Report:
-    """Scores captions that are tokens joined by spaces.
+def report_of(metrics: list[Metric], gts: Captions, res: Captions) -> Report:
+    """Scores captions that are tokens joined by spaces; rows are in the order of `gts`.
 
     Args:
-        metric: What to score with.
+        metrics: What to score with.
         gts: The references of each image.
         res: A list with the one candidate of each image of `gts`, in any order.
 
@@ -42,18 +43,35 @@ def score(metric: Metric, gts: Captions, res: Captions) -> Report:
             )
         if len(candidates) != 1:
             raise MismatchError(f"'res' must hold one caption for image {image!r} (got {len(candidates)})")
-    return evaluate(References(gts), Candidates(res), [metric], tokenizer=Tokenizer(kind="none"))
+    if _has_other_ids(gts) or _has_other_ids(res):
+        names = {image: repr(image) for image in (*gts, *res)}
+        if len(set(names.values())) < len(names):
+            raise CaptionError("image ids must have a different 'repr' each (got two with the same)")
+        gts, res = ({names[image]: texts for image, texts in part.items()} for part in (gts, res))
+    return evaluate(References(gts), Candidates(res), metrics, tokenizer=Tokenizer(kind="none"))
 
 
-class SingleScorer:
-    """A scorer that gives one score an image."""
+def _has_other_ids(captions: Captions) -> bool:
+    """Whether image ids are not all integers or all strings, such as tuples of dense captioning.
+
+    They are scored by their `repr`, which messages show too.
+    """
+    return {type(image) for image in captions} not in ({int}, {str}, set())
+
+
+class Scorer:
+    """A metric with pycocoevalcap's `compute_score`.
+
+    Attributes:
+        metric: What it scores with.
+    """
 
     _name: ClassVar[str]
 
     def __init__(self, metric: Metric) -> None:
-        self._metric = metric
+        self.metric = metric
 
-    def compute_score(self, gts: Captions, res: Captions) -> tuple[np.float64, FloatArray]:
+    def compute_score(self, gts: Captions, res: Captions) -> tuple[Any, Any]:
         """Scores tokenised captions.
 
         Args:
@@ -67,10 +85,26 @@ class SingleScorer:
             CaptionError: An argument is not a mapping of image ids to lists of strings.
             MismatchError: The images differ, or an image has no candidate or several.
         """
-        report = score(self._metric, gts, res)
-        (name,) = self._metric.names
-        return np.float64(report.corpus[name]), report.per_image[name]
+        return self.result(report_of([self.metric], gts, res), list(gts))
+
+    def result(self, report: Report, images: list[Hashable]) -> tuple[Any, Any]:
+        """What `compute_score` returns, from a report that has the scorer's metric.
+
+        Args:
+            report: The report.
+            images: The image of each row.
+        """
+        raise NotImplementedError
 
     def method(self) -> str:
         """The name of the scores."""
         return self._name
+
+
+class SingleScorer(Scorer):
+    """A scorer that gives one score an image."""
+
+    def result(self, report: Report, images: list[Hashable]) -> tuple[np.float64, FloatArray]:  # noqa: ARG002
+        """The corpus score and those of the images, as numpy gives them."""
+        (name,) = self.metric.names
+        return np.float64(report.corpus[name]), report.per_image[name]

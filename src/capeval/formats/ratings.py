@@ -1,19 +1,19 @@
-"""Tables of human ratings of captions: CSV, and the files of Flickr8K-Expert."""
+"""Tables of human ratings of captions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from capeval.errors import CaptionError, FormatError, FormatErrorKind
-from capeval.formats.rows import column, read_table, text_lines
+from capeval.formats.rows import column, read_table, wrong_line
 from capeval.formats.sources import LIMIT, File, naming
-from capeval.types import FloatArray, ImageId, References
+from capeval.types import FloatArray, ImageId
 
-__all__ = ["Ratings", "image_ids", "load_flickr8k_expert", "load_ratings"]
+__all__ = ["Ratings", "image_ids", "load_ratings", "require_ratings"]
 
 
 _INTEGER = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -50,7 +50,10 @@ class Ratings:
         wrong = np.flatnonzero(np.isinf(self.values).any(axis=1) | np.isnan(self.values).all(axis=1))
         if wrong.size:
             row = int(wrong[0])
-            raise CaptionError(f"row {row} must have a finite rating (got {self.values[row].tolist()})")
+            image = self.image_ids[row]
+            raise CaptionError(
+                f"row {row}, of image {image!r}, must have a finite rating (got {self.values[row].tolist()})"
+            )
 
 
 def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
@@ -83,70 +86,18 @@ def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
             captions.append(row[caption])
             values.append([_rating(row[place], line) for place in raters])
             if np.isnan(values[-1]).all():
-                raise _wrong(line, "a rating", "none")
+                raise wrong_line(line, "a rating", "none")
             if system is not None:
                 systems.append(row[system])
                 if not row[system]:
-                    raise _wrong(line, "a system", "none")
-        _require_ratings(images)
+                    raise wrong_line(line, "a system", "none")
+        require_ratings(images)
     return Ratings(
         image_ids=image_ids(images),
         captions=tuple(captions),
         values=np.array(values, dtype=np.float64),
         systems=tuple(systems),
     )
-
-
-def load_flickr8k_expert(ratings: File, captions: File, *, own: bool = False) -> tuple[References, Ratings]:
-    """The expert ratings of Flickr8K (Hodosh, Young and Hockenmaier 2013), as their authors publish them.
-
-    Args:
-        ratings: `ExpertAnnotations.txt`: image, caption's id, three ratings from 1 to 4, with tabs. The
-            path of the file, or its bytes.
-        captions: `Flickr8k.token.txt`: caption's id (`IMAGE#NUMBER`) and caption, with a tab.
-        own: Whether to keep candidates that are one of the image's own captions. Published
-            correlations leave them out.
-
-    Returns:
-        All captions of the rated images as references, and the ratings.
-
-    Raises:
-        FormatError: A file is something else; the error says which line.
-        OSError: A file can't be read.
-    """
-    texts: dict[str, str] = {}
-    groups: dict[str, list[str]] = {}
-    with naming(captions):
-        for line, (name, caption) in _tabbed(captions, 2):
-            if "#" not in name or name in texts:
-                raise _wrong(line, "a new caption's id such as image.jpg#0", repr(name))
-            texts[name] = caption
-            groups.setdefault(name.rpartition("#")[0], []).append(caption)
-    images: list[str] = []
-    candidates, values = [], []
-    with naming(ratings):
-        for line, (image, name, *scores) in _tabbed(ratings, 5):
-            if image not in groups or name not in texts:
-                unknown = name if image in groups else image
-                raise _wrong(line, "an image and a caption of the other file", repr(unknown))
-            if own or name.rpartition("#")[0] != image:
-                images.append(image)
-                candidates.append(texts[name])
-                values.append([_rating(score, line) for score in scores])
-        _require_ratings(images)
-    references = References({image: groups[image] for image in dict.fromkeys(images)})
-    return references, Ratings(
-        image_ids=tuple(images), captions=tuple(candidates), values=np.array(values, dtype=np.float64)
-    )
-
-
-def _tabbed(file: File, count: int) -> Iterator[tuple[int, list[str]]]:
-    """The fields of each line, which tabs separate and nothing quotes, with the line's number."""
-    for number, line in text_lines(file):
-        fields = line.split("\t")
-        if len(fields) != count:
-            raise _wrong(number, f"{count} columns with tabs between them", str(len(fields)))
-        yield number, fields
 
 
 def _rating(text: str, line: int) -> float:
@@ -157,7 +108,7 @@ def _rating(text: str, line: int) -> float:
     except ValueError:
         value = float("nan")
     if not np.isfinite(value):
-        raise _wrong(line, "a rating that is a number", repr(text))
+        raise wrong_line(line, "a rating that is a number", repr(text))
     return value
 
 
@@ -167,12 +118,12 @@ def image_ids(texts: Sequence[str]) -> tuple[ImageId, ...]:
     return tuple(int(text) for text in texts) if plain else tuple(texts)
 
 
-def _require_ratings(images: Sequence[str]) -> None:
+def require_ratings(images: Sequence[str]) -> None:
+    """Checks that a file of ratings has any.
+
+    Raises:
+        FormatError: There is none.
+    """
     if not images:
         message = "the file must have at least one rating (got none)"
         raise FormatError(message, kind=FormatErrorKind.NO_RATINGS)
-
-
-def _wrong(line: int, expected: str, found: str) -> FormatError:
-    message = f"line {line} must have {expected} (got {found})"
-    return FormatError(message, kind=FormatErrorKind.WRONG_TYPE, line=line)

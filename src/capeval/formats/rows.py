@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.sources import LIMIT, File, read_source
 
-__all__ = ["column", "columns", "read_table", "rows", "text_lines"]
+__all__ = ["column", "columns", "read_table", "rows", "text_lines", "wrong_line"]
 
 
 def columns(file: File, names: Sequence[str], limit: int = LIMIT) -> Iterator[tuple[int, list[str]]]:
@@ -82,6 +82,12 @@ def text_lines(file: File, limit: int = LIMIT) -> Iterator[tuple[int, str]]:
     with _decoding():
         for number, line in enumerate(io.TextIOWrapper(data, encoding="utf-8-sig"), 1):
             yield number, line.removesuffix("\n")
+
+
+def wrong_line(line: int, expected: str, found: str) -> FormatError:
+    """The error for a line that must have something else."""
+    message = f"line {line} must have {expected} (got {found})"
+    return FormatError(message, kind=FormatErrorKind.WRONG_TYPE, line=line)
 
 
 @contextmanager

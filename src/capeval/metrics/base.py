@@ -12,6 +12,7 @@ import numpy as np
 
 from capeval.errors import MismatchError
 from capeval.resources.compiled import Found
+from capeval.resources.frequencies import DocumentFrequencies
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized
 from capeval.types import (
     Candidates,
@@ -50,6 +51,7 @@ class Resource:
         memory: The address space in bytes that a process needs for it.
         install: The command that installs its source, or makes it, in one line.
         by_command: Whether that command alone makes it; otherwise scoring makes it where it can.
+        command: The command that makes it before a metric needs it; empty where there is none.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Resource:
     memory: int
     install: str
     by_command: bool = False
+    command: str = ""
 
 
 class Metric(ABC):
@@ -138,6 +141,14 @@ class Metric(ABC):
         Args:
             corpus: The captions whose n-grams are counted.
             name: What to call the corpus in signatures.
+
+        Returns:
+            The metric itself where `counts` is None.
+        """
+        return self
+
+    def weighed_by(self, frequencies: DocumentFrequencies) -> Metric:  # noqa: ARG002
+        """The metric with document frequencies that were counted before, instead of those of the references.
 
         Returns:
             The metric itself where `counts` is None.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self, get_args
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from capeval import _native
 from capeval.checks import checked_choice, checked_flag, checked_order, checked_positive
-from capeval.errors import OptionError
+from capeval.errors import CapevalWarning, OptionError
 from capeval.metrics.base import NOT_AN_OPTION, Counted, Kernel, MeanMetric, means
 from capeval.metrics.registry import register
 from capeval.resources import DocumentFrequencies
@@ -74,11 +75,24 @@ class _Cider(MeanMetric):
             return self
         return replace(self, frequencies=DocumentFrequencies.of(corpus, stem=self._stems, name=name))
 
+    def weighed_by(self, frequencies: DocumentFrequencies) -> Self:
+        """The metric with these document frequencies; unchanged where it already has some."""
+        return self if self.counts is None else replace(self, frequencies=frequencies)
+
     @property
     def document_frequencies(self) -> str:
         """`references`, `uniform`, or the name of the corpus and the fingerprint of its frequencies."""
         source = self.frequencies
         return f"{source.name}:{source.digest}" if isinstance(source, DocumentFrequencies) else source
+
+    def _warn_of_one_image(self, references: TokenizedReferences) -> None:
+        if self.counts is not None and len(references) == 1:
+            warnings.warn(
+                f"{self.family} of one image is 0 by definition: it weighs n-grams by the number of images"
+                " whose references have them; give document frequencies of a larger corpus",
+                CapevalWarning,
+                stacklevel=3,
+            )
 
     def _source(self) -> _native.DocumentFrequencies | Literal["references", "uniform"]:
         if isinstance(self.frequencies, DocumentFrequencies):
@@ -131,6 +145,7 @@ class CiderD(_Cider):
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Counts document frequencies and measures the references' vectors."""
+        self._warn_of_one_image(references)
         prepared = _native.CiderReferences(
             references.native,
             self._source(),
@@ -186,6 +201,7 @@ class Cider(_Cider):
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Stems the references, counts document frequencies and measures the references' vectors."""
+        self._warn_of_one_image(references)
         prepared = _native.CiderReferences(
             references.native,
             self._source(),

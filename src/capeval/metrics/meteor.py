@@ -17,12 +17,13 @@ from capeval.checks import (
     checked_number,
     checked_positive,
 )
-from capeval.errors import OptionError
+from capeval.errors import CaptionError, OptionError
+from capeval.messages import shortened
 from capeval.metrics.base import Kernel, Metric, Resource
 from capeval.metrics.registry import register
 from capeval.resources.installed import INSTALL
 from capeval.resources.meteor import PARAPHRASES, compiled_tables, found_tables, meteor_tables
-from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
+from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenize
 from capeval.types import FloatArray
 
 __all__ = ["STAGES", "Alignment", "Match", "Meteor", "align"]
@@ -37,6 +38,7 @@ _TABLES = Resource(
     steps=PARAPHRASES,
     memory=80 * 2**20,
     install=INSTALL,
+    command="capeval resources meteor",
 )
 
 
@@ -143,7 +145,18 @@ class Meteor(Metric):
             ResourceError: The word tables are missing or damaged.
         """
         prepared = _native.MeteorReferences(references.native, meteor_tables(), self.native_options())
-        return lambda candidates: prepared.statistics(candidates.native)
+
+        def statistics(candidates: TokenizedCandidates) -> FloatArray:
+            try:
+                return prepared.statistics(candidates.native)
+            except _native.TooManyMatchesError as error:
+                position, reference, limits = error.args
+                image = shortened(candidates.image_ids[position])
+                raise CaptionError(
+                    f"image {image}: the candidate and caption {reference + 1} of its references: {limits}"
+                ) from None
+
+        return statistics
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
         """METEOR of summed counts."""
@@ -214,7 +227,7 @@ def align(
         tokenizer: How to tokenise; the reference's way by default.
 
     Raises:
-        CaptionError: A caption is not a string of characters.
+        CaptionError: A caption is not a string of characters, or both are too long.
         OptionError: `metric` is not a `Meteor`, or `tokenizer` not a `Tokenizer`.
         ResourceError: The word tables are missing or damaged.
     """
@@ -222,7 +235,10 @@ def align(
         raise OptionError(f"'metric' must be a Meteor (got {metric!r})")
     texts = [" ".join(tokenize([caption], tokenizer)[0]) for caption in (candidate, reference)]
     options = (metric or Meteor()).native_options()
-    words, reference_words, spans, chunks, parts = _native.meteor_align(meteor_tables(), options, *texts)
+    try:
+        words, reference_words, spans, chunks, parts = _native.meteor_align(meteor_tables(), options, *texts)
+    except _native.TooManyMatchesError as error:
+        raise CaptionError(error.args[2]) from None
     precision, recall, f_mean, penalty, score = parts
     return Alignment(
         candidate=tuple(words),

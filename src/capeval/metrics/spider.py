@@ -84,6 +84,10 @@ class Spider(Metric):
         """Those of CIDEr-D."""
         return self._parts[1].document_frequencies
 
+    def weighed_by(self, frequencies: DocumentFrequencies) -> Self:
+        """The metric with these document frequencies for CIDEr-D; itself where it has others already."""
+        return self if self.counts is None else replace(self, frequencies=frequencies)
+
     def remembering(self, folder: Path) -> Self:
         """The metric with a store of parses in a folder, unless it has one."""
         return replace(self, store=self.store or store_in(folder))

@@ -6,17 +6,26 @@ milliseconds and a file that was changed since is checked, and made again if it 
 
 from __future__ import annotations
 
+import atexit
 import json
+import os
+import shutil
+import tempfile
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from capeval.errors import ResourceError
+from capeval.errors import CapevalWarning, OptionError, ResourceError
 from capeval.files import written_whole
 
-__all__ = ["Found", "cache_folder", "compiled_file", "is_sound"]
+__all__ = ["CACHE", "Found", "cache_folder", "compiled_file", "is_sound", "temporary_folder"]
+
+CACHE = "CAPEVAL_CACHE"
+"""The variable that names the folder of compiled files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,17 +52,41 @@ Open = Callable[[Path], _Opened]
 
 
 def cache_folder() -> Path:
-    """The folder of the user's cache that compiled files are in."""
+    """The folder that compiled files are in: the variable's, or `capeval` in the user's cache folder.
+
+    Raises:
+        OptionError: The variable is empty.
+    """
+    wanted = os.environ.get(CACHE)
+    if wanted == "":
+        raise OptionError(f"{CACHE} must be a folder (got nothing)")
+    if wanted is not None:
+        return Path(wanted)
     # Imported here: it takes longer than all that a run with compiled tables does otherwise.
     import platformdirs
 
     return platformdirs.user_cache_path("capeval")
 
 
+@cache
+def temporary_folder() -> Path:
+    """A folder of this process, which is deleted when the process ends."""
+    folder, process = Path(tempfile.mkdtemp(prefix="capeval-")), os.getpid()
+
+    def delete() -> None:
+        # A fork of the process has this function too.
+        if os.getpid() == process:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(delete)
+    return folder
+
+
 def compiled_file(path: Path, opened: Open, compiled: Callable[[], bytes], *, again: bool = False) -> Path:
     """The path of a compiled file, which is made where it is missing or damaged.
 
-    When several processes ask at once, one compiles and the others wait for it.
+    When several processes ask at once, one compiles and the others wait for it. Where the file was damaged, a
+    warning names it.
 
     Args:
         path: Where it is.
@@ -71,7 +104,10 @@ def compiled_file(path: Path, opened: Open, compiled: Callable[[], bytes], *, ag
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
-        if again or not is_sound(path, opened):
+        damaged = path.exists() and not is_sound(path, opened)
+        if damaged:
+            warnings.warn(f"{path} is damaged, and is made again", CapevalWarning, stacklevel=2)
+        if again or damaged or not path.exists():
             content = compiled()
             with written_whole(path) as file:
                 file.write(content)

@@ -178,7 +178,10 @@ class DocumentFrequencies:
             images = _counted(content, images, path)
             content = content["document_frequency"]
         if images is None:
-            raise OptionError(f"{path} does not say how many images were counted: give 'images'")
+            raise OptionError(
+                f"{path} does not say how many images were counted: give 'images' (on the command line,"
+                " --frequencies-images)"
+            )
         if not isinstance(content, dict) or not content:
             raise _not_pickle(path, f"found {type(content).__name__}")
         return cls(_from_counts(content, float(images), path), name=path.stem)

@@ -7,6 +7,7 @@ then are opened in milliseconds; others are verified, and compiled again if they
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -14,8 +15,8 @@ from functools import cache
 from pathlib import Path
 
 from capeval import _native
-from capeval.errors import ResourceError
-from capeval.resources.compiled import Found, cache_folder, compiled_file, is_sound
+from capeval.errors import CapevalWarning, ResourceError
+from capeval.resources.compiled import CACHE, Found, cache_folder, compiled_file, is_sound, temporary_folder
 from capeval.resources.installed import INSTALL, installed_file
 
 __all__ = ["PARAPHRASES", "compiled_tables", "found_tables", "meteor_tables", "synonym_texts"]
@@ -48,7 +49,7 @@ def meteor_tables(folder: Path | None = None) -> _native.MeteorTables:
 
     Raises:
         ResourceError: The sources are missing or damaged.
-        OSError: The folder can't be written to.
+        OSError: `folder` can't be written to.
     """
     return _native.MeteorTables.open(compiled_tables(folder))
 
@@ -61,19 +62,37 @@ def found_tables() -> Found | None:
     return Found(path=path, fingerprint=f"{zlib.crc32(path.read_bytes()):08x}")
 
 
-def compiled_tables(folder: Path | None = None, progress: Progress | None = None) -> Path:
+def compiled_tables(
+    folder: Path | None = None, progress: Progress | None = None, *, again: bool = False
+) -> Path:
     """The path of the compiled tables, which are made where they are missing or damaged.
 
     Args:
-        folder: The folder of the compiled file; the user's cache folder by default.
+        folder: The folder of the compiled file. By default it is the user's cache folder or, where that can't
+            be written to, one of this process alone, and a warning says so.
         progress: Called now and then, while compiling, with the number of paraphrases read.
+        again: Whether to make them where they are whole too.
 
     Raises:
         ResourceError: The sources are missing or damaged.
-        OSError: The folder can't be written to.
+        OSError: `folder` can't be written to.
     """
+    compiled = cache(lambda: _compiled(progress or (lambda _: None)))
     path = (folder or cache_folder()) / _NAME
-    return compiled_file(path, _native.MeteorTables.open, lambda: _compiled(progress or (lambda _: None)))
+    try:
+        return compiled_file(path, _native.MeteorTables.open, compiled, again=again)
+    except OSError as error:
+        if folder is not None:
+            raise
+        instead = temporary_folder()
+        warnings.warn(
+            f"{path} can't be written ({error.strerror}): METEOR's word tables are in {instead} until the"
+            f" process ends; to keep them, name another folder in {CACHE}",
+            CapevalWarning,
+            # Of this line, whoever calls: so it is said once.
+            stacklevel=1,
+        )
+        return compiled_file(instead / _NAME, _native.MeteorTables.open, compiled)
 
 
 def _compiled(progress: Progress) -> bytes:

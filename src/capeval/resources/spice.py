@@ -68,11 +68,14 @@ def spice_model() -> _native.SpiceModel:
     """The model, opened once in a process.
 
     Raises:
-        ResourceError: It was not made yet; the message says what to run.
+        ResourceError: It was not made yet, or is damaged; the message says what to run.
     """
     path = _path()
     if path is not None:
         return _native.SpiceModel.open(path)
+    damaged = [place for place in _model_places() if place.exists()]
+    if damaged:
+        raise ResourceError(f"{damaged[0]} is damaged; to make SPICE's model again: {RUN}")
     raise ResourceError(f"SPICE needs its model, which is made once from the reference's files: {RUN}")
 
 
@@ -86,8 +89,11 @@ def found_model() -> Found | None:
 
 def _path() -> Path | None:
     """The first model that is whole: an installed one, or that in the user's cache folder."""
-    places = (*_packaged(), cache_folder() / _NAME)
-    return next((path for path in places if is_sound(path, _native.SpiceModel.open)), None)
+    return next((path for path in _model_places() if is_sound(path, _native.SpiceModel.open)), None)
+
+
+def _model_places() -> tuple[Path, ...]:
+    return (*_packaged(), cache_folder() / _NAME)
 
 
 def compiled_model(

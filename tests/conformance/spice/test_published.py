@@ -10,7 +10,7 @@ import pytest
 
 from capeval import Spice, Spider, evaluate, load_candidates
 from capeval.benchmarks import karpathy, nocaps
-from capeval.formats.ratings import load_flickr8k_expert
+from capeval.formats.flickr8k import load_flickr8k_expert
 from capeval.resources.parses import ParseStore
 from capeval.studies.correlation import correlate, score_ratings
 from capeval.studies.domains import DomainEvaluator

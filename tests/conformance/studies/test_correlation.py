@@ -1,4 +1,4 @@
-"""Flickr8K-Expert: the correlations that others published, from the real ratings."""
+"""Flickr8K, its experts and CrowdFlower: the correlations that others published, from the real ratings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from capeval.formats.ratings import load_flickr8k_expert
+from capeval.formats.flickr8k import load_flickr8k, load_flickr8k_expert
 from capeval.studies.correlation import RatedScores, correlate, score_ratings
 from tests.shared_data import shared_data
 
@@ -60,3 +60,28 @@ def test_cider_beats_meteor_by_rank_and_not_by_pearson(rated: RatedScores) -> No
     found = correlate(rated, samples=200).compare("CIDEr-D", "METEOR")
     assert found["tau-b"].p_value < 0.02
     assert found["Pearson"].p_value > 0.2
+
+
+# Times 100, as the README of aimagelab/pacscore (commit bfbc488e) has them under `flickr8k_cf`: tau-b, tau-c.
+CROWDFLOWER = {
+    "BLEU-1": (17.946, 9.256),
+    "BLEU-4": (16.863, 8.710),
+    "METEOR": (22.269, 11.510),
+    "ROUGE-L": (19.903, 10.274),
+    "CIDEr-D": (24.619, 12.724),
+}
+
+
+def test_published_correlations_with_crowdflower_are_met() -> None:
+    folder = shared_data("flickr8k")
+    judgements = folder / "CrowdFlowerAnnotations.txt.gz"
+    if not judgements.exists():
+        pytest.skip(f"the judgements of CrowdFlower are not beside the project ({judgements} is missing)")
+    references, ratings = load_flickr8k(judgements, folder / "Flickr8k.token.txt.gz")
+    assert (len(references), len(ratings.captions)) == (1000, 47_830)
+    found = correlate(score_ratings(references, ratings), samples=10)
+    assert found.observations == 47_830
+    for name, (tau_b, tau_c) in CROWDFLOWER.items():
+        # Published to three decimals, and met to three.
+        assert 100 * found.values[name]["tau-b"].score == pytest.approx(tau_b, abs=0.0006), name
+        assert 100 * found.values[name]["tau-c"].score == pytest.approx(tau_c, abs=0.0006), name

@@ -18,6 +18,7 @@ NAME = "correlation"
 EXAMPLES = examples(
     "capeval study correlation references.json ratings.csv",
     "capeval study correlation Flickr8k.token.txt ExpertAnnotations.txt --flickr8k -o figures",
+    "capeval study correlation Flickr8k.token.txt CrowdFlowerAnnotations.txt --flickr8k",
     "capeval study correlation references.json ratings.csv --metrics METEOR,CIDEr-D --against CIDEr-D",
 )
 
@@ -49,7 +50,8 @@ def run(
         ),
     ],
     flickr8k: Annotated[
-        bool, typer.Option("--flickr8k", help="The files are those of Flickr8K-Expert, as published.")
+        bool,
+        typer.Option("--flickr8k", help="The files are those of Flickr8K, its experts or CrowdFlower's."),
     ] = False,
     metrics: Metrics = None,
     frequencies: Annotated[
@@ -71,7 +73,8 @@ def run(
     """Correlates metrics with ratings, caption by caption and, where systems are known, by system."""
     from capeval.cli.needs import ready_metrics
     from capeval.formats import load_references
-    from capeval.formats.ratings import load_flickr8k_expert, load_ratings
+    from capeval.formats.flickr8k import load_flickr8k
+    from capeval.formats.ratings import load_ratings
     from capeval.report.studies.correlation import report
     from capeval.studies.correlation import score_ratings, study_correlation
 
@@ -80,7 +83,7 @@ def run(
     with Steps(4) as steps:
         steps.next("Reading")
         if flickr8k:
-            captions, rated = load_flickr8k_expert(ratings, references)
+            captions, rated = load_flickr8k(ratings, references)
         else:
             captions, rated = load_references(references), load_ratings(ratings)
         steps.next("Scoring")

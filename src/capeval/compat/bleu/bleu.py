@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from capeval.checks import checked_order
-from capeval.compat.scoring import Captions, score
+from capeval.compat.bleu.bleu_scorer import BleuScorer
+from capeval.compat.scoring import Captions, Scorer
+from capeval.evaluation import Report
 from capeval.metrics import bleu
 
-__all__ = ["Bleu"]
+__all__ = ["Bleu", "BleuScorer"]
 
 
-class Bleu:
+class Bleu(Scorer):
     """BLEU-1 to BLEU-n with the closest reference length.
 
     Args:
@@ -19,8 +23,10 @@ class Bleu:
         OptionError: `n` is something else.
     """
 
+    _name = "Bleu"
+
     def __init__(self, n: int = 4) -> None:
-        self._metric = bleu.Bleu(orders=tuple(range(1, checked_order("n", n) + 1)))
+        super().__init__(bleu.Bleu(orders=tuple(range(1, checked_order("n", n) + 1))))
 
     def compute_score(
         self,
@@ -42,9 +48,13 @@ class Bleu:
             CaptionError: An argument is not a mapping of image ids to lists of strings.
             MismatchError: The images differ, or an image has no candidate or several.
         """
-        report = score(self._metric, gts, res)
-        return list(report.corpus.values()), [values.tolist() for values in report.per_image.values()]
+        return super().compute_score(gts, res)
 
-    def method(self) -> str:
-        """`Bleu`."""
-        return "Bleu"
+    def result(
+        self,
+        report: Report,
+        images: list[Hashable],  # noqa: ARG002
+    ) -> tuple[list[float], list[list[float]]]:
+        """The scores of each order, as lists."""
+        names = self.metric.names
+        return [report.corpus[name] for name in names], [report.per_image[name].tolist() for name in names]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from capeval.compat.cider.cider_scorer import CiderScorer
+from capeval.compat.frequencies import Df, frequencies_of
 from capeval.compat.scoring import SingleScorer
-from capeval.metrics.cider import CiderD
+from capeval.metrics import cider
 
-__all__ = ["Cider"]
+__all__ = ["Cider", "CiderScorer"]
 
 
 class Cider(SingleScorer):
@@ -16,9 +18,13 @@ class Cider(SingleScorer):
         refs: Accepted and ignored, as in pycocoevalcap.
         n: The longest n-grams, 1 to 4.
         sigma: The width of the penalty on the difference in length.
+        df: Where document frequencies come from: `corpus`, the references; the path of a pickle; or
+            `DocumentFrequencies`.
 
     Raises:
-        OptionError: `n` or `sigma` is something else.
+        FormatError: The pickle has something else.
+        OptionError: `n` or `sigma` is something else, or the pickle does not have the number of images.
+        OSError: The pickle can't be read.
     """
 
     _name = "CIDEr"
@@ -29,5 +35,7 @@ class Cider(SingleScorer):
         refs: object = None,  # noqa: ARG002
         n: int = 4,
         sigma: float = 6.0,
+        *,
+        df: Df = "corpus",
     ) -> None:
-        super().__init__(CiderD(n=n, sigma=sigma))
+        super().__init__(cider.CiderD(n=n, sigma=sigma, frequencies=frequencies_of(df)))

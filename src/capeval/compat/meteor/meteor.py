@@ -2,36 +2,71 @@
 
 from __future__ import annotations
 
-from capeval.compat.scoring import Captions, score
+import threading
+from collections.abc import Hashable, Sequence
+
+from capeval.compat.scoring import Scorer
+from capeval.evaluation import Report
 from capeval.metrics import meteor
 
 __all__ = ["Meteor"]
 
 
-class Meteor:
-    """METEOR 1.5 with normalisation, for English."""
+class _Pipe:
+    """Has what scripts do with a pipe of Java's process to end it."""
+
+    def close(self) -> None:
+        """Does nothing: there is no process."""
+
+    def flush(self) -> None:
+        """Does nothing: there is no process."""
+
+
+class _NoProcess:
+    """Has what scripts do with Java's process to end it, and has ended."""
+
+    returncode = 0
 
     def __init__(self) -> None:
-        self._metric = meteor.Meteor()
+        self.stdin = self.stdout = self.stderr = _Pipe()
 
-    def compute_score(self, gts: Captions, res: Captions) -> tuple[float, list[float]]:
-        """Scores tokenised captions.
+    def kill(self) -> None:
+        """Does nothing: there is no process."""
 
-        Args:
-            gts: The references of each image: lists of tokens joined by spaces.
-            res: The candidate of each image: a list of one.
+    terminate = kill
 
-        Returns:
-            The corpus score, and the scores of the images of `gts`.
+    def wait(self, timeout: float | None = None) -> int:  # noqa: ARG002
+        """The return code."""
+        return self.returncode
 
-        Raises:
-            CaptionError: An argument is not a mapping of image ids to lists of strings.
-            MismatchError: The images differ, or an image has no candidate or several.
-            ResourceError: The word tables are missing or damaged.
-        """
-        report = score(self._metric, gts, res)
+    def poll(self) -> int:
+        """The return code."""
+        return self.returncode
+
+
+class Meteor(Scorer):
+    """METEOR 1.5 with normalisation, for English.
+
+    Attributes:
+        lock: A lock for scripts that take it; scoring doesn't need it.
+        meteor_p: Stands for Java's process, which scripts end: there is none, so ending it does nothing.
+    """
+
+    _name = "METEOR"
+
+    def __init__(self) -> None:
+        super().__init__(meteor.Meteor())
+        self.lock = threading.Lock()
+        self.meteor_p = _NoProcess()
+
+    def result(self, report: Report, images: list[Hashable]) -> tuple[float, list[float]]:  # noqa: ARG002
+        """The corpus score and those of the images, as `float`."""
         return report.corpus["METEOR"], report.per_image["METEOR"].tolist()
 
-    def method(self) -> str:
-        """`METEOR`."""
-        return "METEOR"
+    def _score(self, hypothesis_str: str, reference_list: Sequence[str]) -> float:
+        """METEOR of one caption."""
+        score, _ = self.compute_score({0: list(reference_list)}, {0: [hypothesis_str]})
+        return float(score)
+
+    def close(self) -> None:
+        """Does nothing: there is no process to end."""

@@ -9,7 +9,7 @@ from capeval.errors import CaptionError
 from capeval.tokenization import tokenize
 from capeval.types import ImageId
 
-__all__ = ["PTBTokenizer", "captions_of"]
+__all__ = ["PTBTokenizer"]
 
 Annotations = Mapping[Any, Sequence[Mapping[str, Any]]]
 
@@ -30,12 +30,12 @@ class PTBTokenizer:
         Raises:
             CaptionError: An annotation has no caption, or it is not a string.
         """
-        captions = captions_of(captions_for_image)
+        captions = _captions_of(captions_for_image)
         tokens = iter(tokenize([text for texts in captions.values() for text in texts]))
         return {image: [" ".join(next(tokens)) for _ in texts] for image, texts in captions.items()}
 
 
-def captions_of(annotations: Annotations) -> dict[ImageId, list[str]]:
+def _captions_of(annotations: Annotations) -> dict[ImageId, list[str]]:
     """The captions of each image that has any.
 
     Raises:

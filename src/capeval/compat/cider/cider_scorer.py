@@ -1,0 +1,59 @@
+"""CIDEr-D of pairs that are added one by one, under the name that pycocoevalcap gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from capeval.compat.pairs import Pairs
+from capeval.metrics import cider
+from capeval.types import FloatArray
+
+__all__ = ["CiderScorer"]
+
+
+class CiderScorer(Pairs):
+    """CIDEr-D of candidates and their references.
+
+    Args:
+        test: A candidate, as tokens joined by spaces.
+        refs: Its references.
+        n: The longest n-grams, 1 to 4.
+        sigma: The width of the penalty on the difference in length.
+
+    Raises:
+        OptionError: `n` or `sigma` is something else.
+    """
+
+    def __init__(
+        self,
+        test: str | None = None,
+        refs: Sequence[str] | None = None,
+        n: int = 4,
+        sigma: float = 6.0,
+    ) -> None:
+        self.n = n
+        self.sigma = sigma
+        self._metric = cider.CiderD(n=n, sigma=sigma)
+        super().__init__(test, refs)
+
+    def compute_score(
+        self,
+        option: object = None,  # noqa: ARG002
+        verbose: int = 0,  # noqa: ARG002
+    ) -> tuple[np.float64, FloatArray]:
+        """Scores the pairs, each of which counts as an image in document frequencies.
+
+        Args:
+            option: Accepted and ignored, as in pycocoevalcap.
+            verbose: Accepted and ignored, as in pycocoevalcap.
+
+        Returns:
+            The mean score, and the score of each pair.
+
+        Raises:
+            CaptionError: There is no pair, or one without a candidate.
+        """
+        report = self._report(self._metric)
+        return np.float64(report.corpus["CIDEr-D"]), report.per_image["CIDEr-D"]

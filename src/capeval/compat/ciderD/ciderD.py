@@ -1,0 +1,74 @@
+"""CIDEr-D as the forks of CIDEr for self-critical training have it: several results of an image, own `df`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from capeval.compat.frequencies import Df, frequencies_of
+from capeval.compat.scoring import Captions
+from capeval.errors import CaptionError, MismatchError
+from capeval.metrics import cider
+from capeval.tokenization import Tokenizer
+from capeval.types import FloatArray
+
+__all__ = ["CiderD"]
+
+
+class CiderD:
+    """CIDEr-D of a list of results, in which an image may be any number of times.
+
+    Args:
+        n: The longest n-grams, 1 to 4.
+        sigma: The width of the penalty on the difference in length.
+        df: Where document frequencies come from: `corpus`, the references of each result; the path of a
+            pickle; or `DocumentFrequencies`.
+
+    Raises:
+        FormatError: The pickle has something else.
+        OptionError: `n` or `sigma` is something else, or the pickle does not have the number of images.
+        OSError: The pickle can't be read.
+    """
+
+    def __init__(self, n: int = 4, sigma: float = 6.0, df: Df = "corpus") -> None:
+        self.metric = cider.CiderD(n=n, sigma=sigma, frequencies=frequencies_of(df))
+
+    def compute_score(self, gts: Captions, res: Sequence[Mapping[str, Any]]) -> tuple[np.float64, FloatArray]:
+        """Scores tokenised captions.
+
+        Args:
+            gts: The references of each image: lists of tokens joined by spaces.
+            res: For each result its `image_id` and, as `caption`, a list of one caption.
+
+        Returns:
+            The mean score, and the score of each result.
+
+        Raises:
+            CaptionError: A result or references are something else, or there is none.
+            MismatchError: A result is of an image without references.
+        """
+        results = [_image_and_caption(place, result, gts) for place, result in enumerate(res)]
+        # Each result counts as an image in document frequencies, as in these forks.
+        references = {f"res[{place}]": gts[image] for place, (image, _) in enumerate(results)}
+        candidates = {f"res[{place}]": caption for place, (_, caption) in enumerate(results)}
+        scores = self.metric.prepare(references, tokenizer=Tokenizer(kind="none")).score(candidates)
+        return np.float64(scores.corpus["CIDEr-D"]), scores.per_image["CIDEr-D"]
+
+    def method(self) -> str:
+        """`CIDEr-D`."""
+        return "CIDEr-D"
+
+
+def _image_and_caption(place: int, result: object, gts: Captions) -> tuple[Any, str]:
+    if not isinstance(result, Mapping) or not {"image_id", "caption"} <= set(result):
+        raise CaptionError(
+            f"res[{place}] must be a mapping with 'image_id' and 'caption' (got {type(result).__name__})"
+        )
+    image, captions = result["image_id"], result["caption"]
+    if not isinstance(captions, list | tuple) or len(captions) != 1 or not isinstance(captions[0], str):
+        raise CaptionError(f"the caption of res[{place}] must be a list of one string (got {captions!r:.60})")
+    if image not in gts:
+        raise MismatchError(f"image {image!r} of res[{place}] has no references")
+    return image, captions[0]
