@@ -293,7 +293,7 @@ def test_images_to_draw_from_are_checked() -> None:
     with pytest.raises(OptionError, match=r"'images' must be a list of image ids \(got str\)"):
         resample(report, images="01")
     with pytest.raises(CaptionError, match="'images': an image id must be an integer or a string"):
-        bootstrap(report, images=[False])  # type: ignore[list-item]
+        bootstrap(report, images=[False])
 
 
 def test_the_method_is_checked() -> None:

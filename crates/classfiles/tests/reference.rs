@@ -1,4 +1,5 @@
-//! Compares with the reference's own program. Paths come from the environment:
+//! Compares with the reference's own program, when asked: `cargo test -p capeval-classfiles -- --ignored`.
+//! Paths come from the environment:
 //!
 //! - `CAPEVAL_SPICE_JARS`: a folder with `stanford-corenlp-3.6.0.jar`, `SceneGraphParser-1.0.jar`
 //!   and `spice-1.0.jar`, in it or in its folder `lib`;
@@ -28,13 +29,8 @@ const KIND: Kind = Kind { name: "TEST", version: 1 };
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// The value of a variable; None, with a line on the terminal, when the comparison has nothing.
-fn variable(name: &str) -> Option<String> {
-    let value = std::env::var(name).ok();
-    if value.is_none() {
-        eprintln!("NOTHING WAS COMPARED: {name} is not set");
-    }
-    value
+fn variable(name: &str) -> Result<String, Box<dyn Error>> {
+    Ok(std::env::var(name).map_err(|_| format!("{name} must be set, as this file's first lines say"))?)
 }
 
 fn jar(folder: &Path, name: &str) -> Result<Vec<u8>, Box<dyn Error>> {
@@ -43,16 +39,14 @@ fn jar(folder: &Path, name: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(std::fs::read(path)?)
 }
 
-fn reference() -> Result<Option<Reference>, Box<dyn Error>> {
-    let Some(folder) = variable("CAPEVAL_SPICE_JARS").map(PathBuf::from) else {
-        return Ok(None);
-    };
+fn reference() -> Result<Reference, Box<dyn Error>> {
+    let folder = PathBuf::from(variable("CAPEVAL_SPICE_JARS")?);
     let jars = Jars {
         corenlp: jar(&folder, "stanford-corenlp-3.6.0.jar")?,
         scene_graph_parser: jar(&folder, "SceneGraphParser-1.0.jar")?,
         spice: jar(&folder, "spice-1.0.jar")?,
     };
-    Ok(Some(Reference::read(jars)?))
+    Ok(Reference::read(jars)?)
 }
 
 fn lines(path: &str) -> Result<impl Iterator<Item = Result<Value, Box<dyn Error>>>, Box<dyn Error>> {
@@ -83,11 +77,10 @@ fn expected_relation(relation: &Value) -> Value {
 }
 
 #[test]
+#[ignore = "needs the reference's jars and its dumps"]
 fn rules_equal_what_reflection_gives() -> Outcome {
-    let (Some(reference), Some(path)) = (reference()?, variable("CAPEVAL_SPICE_RULES")) else {
-        return Ok(());
-    };
-    let expected: Value = serde_json::from_reader(File::open(path)?)?;
+    let reference = reference()?;
+    let expected: Value = serde_json::from_reader(File::open(variable("CAPEVAL_SPICE_RULES")?)?)?;
     let found: Value = serde_json::from_slice(&reference.rules.to_bytes()?)?;
     let relations = expected["relations"].as_array().into_iter().flatten().map(expected_relation);
     assert_eq!(found["dependencies"]["relations"], relations.collect::<Value>());
@@ -185,16 +178,13 @@ impl Comparison {
 }
 
 #[test]
+#[ignore = "needs the reference's jars and its dumps"]
 fn lemmas_equal_the_reference() -> Outcome {
-    let Some(reference) = reference()? else {
-        return Ok(());
-    };
+    let reference = reference()?;
     let sections = Sections::new(&reference.lemmas)?;
     let file = TableFile::open(capeval_tables::write(KIND, &sections.contents()), KIND)?;
     let lemmatizer = Lemmatizer::open(&file)?;
-    for path in
-        variable("CAPEVAL_SPICE_GOLDENS").unwrap_or_default().split(':').filter(|path| !path.is_empty())
-    {
+    for path in variable("CAPEVAL_SPICE_GOLDENS")?.split(':').filter(|path| !path.is_empty()) {
         let mut comparison = Comparison::default();
         for line in lines(path)? {
             for sentence in line?["s"].as_array().into_iter().flatten() {
@@ -206,14 +196,13 @@ fn lemmas_equal_the_reference() -> Outcome {
         }
         comparison.check(path);
     }
-    if let Some(path) = variable("CAPEVAL_SPICE_LEMMAS") {
-        let mut comparison = Comparison::default();
-        for line in lines(&path)? {
-            let line = line?;
-            comparison.add(&lemmatizer, &line[0], &line[1], &line[2])?;
-        }
-        comparison.check(&path);
+    let path = variable("CAPEVAL_SPICE_LEMMAS")?;
+    let mut comparison = Comparison::default();
+    for line in lines(&path)? {
+        let line = line?;
+        comparison.add(&lemmatizer, &line[0], &line[1], &line[2])?;
     }
+    comparison.check(&path);
     Ok(())
 }
 
@@ -224,11 +213,10 @@ fn rewriter(rules: &Rules) -> Result<(Rewriter, Labels), Box<dyn Error>> {
 }
 
 #[test]
+#[ignore = "needs the reference's jars and its dumps"]
 fn rewritten_trees_equal_the_reference() -> Outcome {
-    let (Some(reference), Some(paths)) = (reference()?, variable("CAPEVAL_SPICE_REWRITTEN")) else {
-        return Ok(());
-    };
-    let (rewriter, mut labels) = rewriter(&reference.rules)?;
+    let paths = variable("CAPEVAL_SPICE_REWRITTEN")?;
+    let (rewriter, mut labels) = rewriter(&reference()?.rules)?;
     let mut scratch = RewritingScratch::default();
     for path in paths.split(':').filter(|path| !path.is_empty()) {
         let (mut equal, mut changed, mut different) = (0, 0, Vec::new());
