@@ -200,7 +200,8 @@ mod tests {
             let (sender, receiver) = std::sync::mpsc::channel();
             let other = sender.clone();
             scope.spawn(move || {
-                older.take(600);
+                // So much that the younger one has to wait until it is given back.
+                older.take(950);
                 sender.send("older").unwrap();
                 older.give_back();
                 older.end();
