@@ -93,7 +93,7 @@ def test_others_see_nothing_of_it(ann: Participant) -> None:
 
 
 def test_a_metric_that_fails_fails_alone(ann: Participant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    monkeypatch.setenv("CAPEVAL_CACHE", "")
     submission = str(ann.submitted().pk)
     worker.work_once()
     found = ann.read(f"/api/submissions/{submission}")

@@ -240,7 +240,7 @@ def everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) ->
     options = {**settings.STORAGES["default"]["OPTIONS"], "location": tmp_path / "files"}
     settings.STORAGES = {**settings.STORAGES, "default": {**settings.STORAGES["default"], "OPTIONS": options}}
     # METEOR fails, and leaves its logs.
-    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    monkeypatch.setenv("CAPEVAL_CACHE", "")
     path = write_example("small", tmp_path / "small")
     challenge = _imported(path, REFERENCE)
     _imported(path, f"{REFERENCE} again")
