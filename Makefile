@@ -51,7 +51,7 @@ test-python: $(VENV)/.native $(VENV)/.spice ## The tests of the Python package, 
 	$(BIN)/pytest -m "not conformance" -n auto --maxprocesses 4 --dist loadfile
 
 conformance: $(VENV)/.native $(VENV)/.spice ## Compare all of the real data with the reference, and try many examples
-	$(BIN)/pytest -m conformance
+	$(BIN)/pytest -m conformance -raP
 	$(BIN)/pytest tests/properties --hypothesis-profile=thorough
 	PROPTEST_CASES=4096 cargo test --workspace --exclude capeval-python --release --quiet
 	@$(BIN)/python -m tests.conformance.spice.parser
