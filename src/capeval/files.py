@@ -13,9 +13,6 @@ from typing import IO
 
 __all__ = ["check_writable", "naming_file", "written_whole"]
 
-# The disk is full, a user's part of it is, or a file may not be so large.
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
 
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
@@ -68,11 +65,8 @@ def _written_whole(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         unfinished.chmod(_permissions(mode))
         unfinished.replace(path)
-    except BaseException as error:
+    except BaseException:
         unfinished.unlink(missing_ok=True)
-        # Writing to an open file does not say which one has no room.
-        if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
-            raise OSError(error.errno, error.strerror, str(path)) from None
         raise
 
 

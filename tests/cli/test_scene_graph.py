@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 
+from capeval import Spice
+from capeval.cli import scene_graph
 from capeval.metrics.spice import scene_tuples, sentence_stages
 from tests.cli.test_cli import output, refusal
 from tests.spice_model import NEEDS_MODEL
@@ -96,3 +99,7 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path) -> None:
     assert "'--stages' must be with '--format jsonl' (got '--format text')" in refusal(
         "scene-graph", path, "--stages"
     )
+
+
+def test_the_longest_sentence_is_that_of_the_metric() -> None:
+    assert inspect.signature(scene_graph.run).parameters["longest"].default == Spice.longest
