@@ -72,7 +72,7 @@ bench-server: $(VENV)/.native ## Time a server's pages under load, and how many 
 	$(BIN)/python -m benchmarks.server_scoring
 
 docs: $(VENV)/.native ## Build the documents into site/
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -d build/docs docs site
 
 wheel: $(VENV)/.native ## Build one wheel for Python 3.11 and newer into dist/
 	$(BIN)/maturin build --release --out dist
@@ -81,4 +81,4 @@ spice-wheel: $(VENV)/.spice ## Build capeval-spice-model, a wheel with SPICE's m
 	$(BIN)/python scripts/spice_wheel.py --output dist
 
 clean: ## Remove what the recipes made
-	rm -rf $(VENV) target dist site demo demo-server src/capeval/_native*.so
+	rm -rf $(VENV) target build dist site demo demo-server src/capeval/_native*.so
