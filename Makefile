@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs wheel clean
+.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs pictures wheel clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -71,8 +71,12 @@ bench-server: $(VENV)/.native ## Time a server's pages under load, and how many 
 	$(BIN)/python -m benchmarks.server_load
 	$(BIN)/python -m benchmarks.server_scoring
 
-docs: $(VENV)/.native ## Build the documents into site/
-	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -d build/docs docs site
+docs: $(VENV)/.native ## Build the documents into site/, which works from the disk: open site/index.html
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --fresh-env -d build/docs docs site
+
+pictures: $(VENV)/.native ## Take the pictures of the documents, of the demo's report and server
+	@sh scripts/install_packages.sh
+	$(BIN)/python scripts/pictures.py --output docs/pictures
 
 wheel: $(VENV)/.native ## Build one wheel for Python 3.11 and newer into dist/
 	$(BIN)/maturin build --release --out dist

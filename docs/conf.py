@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
@@ -14,19 +17,19 @@ project = "capeval"
 author = "the authors of capeval"
 version = release = capeval.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 root_doc = "index"
 
 # Markdown. Anchors of headings are those that links in the sources have.
 myst_heading_anchors = 4
 highlight_language = "text"
 
-# Docstrings: a name in backquotes is linked where it is a name of the API. Types are shown as they are written.
+# Docstrings: a name in backquotes is a link where the API has it. Types are shown as they are written.
 default_role = "py:obj"
-autosummary_generate = False
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
-autodoc_type_aliases = {name: name for name in ("CandidatesLike", "FloatArray", "ImageId", "ReferencesLike", "Subsets")}
+ALIASES = ("CandidatesLike", "FloatArray", "ImageId", "ReferencesLike", "Subsets")
+autodoc_type_aliases = {name: name for name in ALIASES}
 autodoc_default_options = {"exclude-members": "native, from_native"}
 maximum_signature_line_length = 72
 napoleon_numpy_docstring = False
@@ -39,12 +42,13 @@ html_title = "capeval"
 html_static_path = ["static"]
 html_css_files = ["capeval.css"]
 html_show_sourcelink = False
+# Excerpts in search results are fetched, which browsers refuse from the disk.
+html_show_search_summary = False
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
 html_theme_options = {
     "navbar_align": "left",
-    "navbar_persistent": ["search-button"],
     "header_links_before_dropdown": 7,
     "show_toc_level": 2,
     "footer_start": [],
@@ -63,6 +67,7 @@ class DarkPictures(SphinxTransform):
     default_priority = 200
 
     def apply(self) -> None:
+        """Puts the dark picture beside the light one."""
         for light in list(self.document.findall(nodes.image)):
             if "-light." in light["uri"]:
                 dark = light.deepcopy()
@@ -72,14 +77,25 @@ class DarkPictures(SphinxTransform):
                 light.parent.insert(light.parent.index(light) + 1, dark)
 
 
+def name_aliases(*about: Any) -> tuple[str | None, ...]:
+    """Writes an alias in a union by its name; Sphinx 9.0 writes the object that stands for it."""
+    signature_and_returned = about[-2:]
+    return tuple(
+        text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in signature_and_returned
+    )
+
+
 class RegisteredMetrics(SphinxDirective):
     """The classes of all registered metrics, with their options."""
 
     def run(self) -> list[nodes.Node]:
+        """Describes each as `autoclass` does."""
         return self.parse_text_to_nodes("\n".join(f".. autoclass:: capeval.{name}" for name in CLASSES))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    """Adds the above to Sphinx."""
     app.add_transform(DarkPictures)
+    app.connect("autodoc-process-signature", name_aliases)
     app.add_directive("registered-metrics", RegisteredMetrics)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -146,6 +146,8 @@ def test_commands(page: Path, folder: Path) -> None:
     # The command next to the interpreter that runs the tests, whatever else is installed.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "COLUMNS": "120", "PYTHONUTF8": "1", "NO_COLOR": "1"}
+    # That of the tests, which a server of the examples does not share.
+    environment.pop("DJANGO_SETTINGS_MODULE", None)
     for command in commands(page):
         done = subprocess.run(
             command.text,
