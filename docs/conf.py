@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
+from sphinx.util.inspect import TypeAliasForwardRef
 
 import capeval
 from capeval.metrics import CLASSES
@@ -30,6 +28,8 @@ autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 ALIASES = ("CandidatesLike", "FloatArray", "ImageId", "ReferencesLike", "Subsets")
 autodoc_type_aliases = {name: name for name in ALIASES}
+# In a union or a tuple, Sphinx 9.0 writes an alias as this class shows itself: here, by its name.
+TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # type: ignore[method-assign]
 autodoc_default_options = {"exclude-members": "native, from_native"}
 maximum_signature_line_length = 72
 napoleon_numpy_docstring = False
@@ -77,14 +77,6 @@ class DarkPictures(SphinxTransform):
                 light.parent.insert(light.parent.index(light) + 1, dark)
 
 
-def name_aliases(*about: Any) -> tuple[str | None, ...]:
-    """Writes an alias in a union by its name; Sphinx 9.0 writes the object that stands for it."""
-    signature_and_returned = about[-2:]
-    return tuple(
-        text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in signature_and_returned
-    )
-
-
 class RegisteredMetrics(SphinxDirective):
     """The classes of all registered metrics, with their options."""
 
@@ -96,6 +88,5 @@ class RegisteredMetrics(SphinxDirective):
 def setup(app: Sphinx) -> dict[str, bool]:
     """Adds the above to Sphinx."""
     app.add_transform(DarkPictures)
-    app.connect("autodoc-process-signature", name_aliases)
     app.add_directive("registered-metrics", RegisteredMetrics)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
