@@ -46,10 +46,11 @@ class Problem(Schema):
 
 
 class ReferenceSetAnswer(Schema):
-    """A reference set. The references themselves are not in the API."""
+    """A reference set, and how many images it has. The references themselves are not in the API."""
 
     name: str
     public: bool
+    images: int
     version: int
 
 

@@ -54,6 +54,8 @@ class References(_Part):
     name: Name
     file: str
     public: bool
+    # Whether they are of a part of the split's images.
+    partial: bool = False
     # Results of people, for a human baseline: captions that are not among these references.
     human: str | None = None
 
@@ -81,6 +83,8 @@ class Split(_Part):
         _different("metrics", names)
         checked_choice("sort_by", self.sort_by, names, error=ValueError)
         _different("references", [references.name for references in self.references])
+        if all(references.partial for references in self.references):
+            raise ValueError("one of the references must be of all images (got partial = true for each)")
         if self.image_url and not IMAGE_ID.search(self.image_url):
             raise ValueError(f"image_url must have {{id}} or {{id:012}} in it (got {self.image_url!r})")
         if self.image_url and urlsplit(self.image_url).scheme not in ("http", "https"):

@@ -75,15 +75,26 @@ class Split(models.Model):
 
 
 class ReferenceSet(models.Model):
-    """References of a split, such as c5; the highest version counts."""
+    """References of a split, such as c5; the highest version counts.
+
+    A set may have references of a part of the split's images alone, as COCO's c40 has of 5,000 test images.
+    """
 
     split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="reference_sets")
     name = models.SlugField()
     public = models.BooleanField()
     version = models.PositiveIntegerField(default=0)
+    # Of which images, in the order of the split's; none where it has references of all of them.
+    part = models.JSONField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["split", "name"], name="reference_set_once")]
+
+    @property
+    def image_ids(self) -> list[int] | list[str]:
+        """The images that it has references of, in the order of the split's."""
+        found: list[int] | list[str] = self.split.image_ids if self.part is None else self.part
+        return found
 
 
 class ReferenceVersion(models.Model):

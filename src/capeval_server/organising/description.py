@@ -65,6 +65,8 @@ def _references(entry: ReferenceSet, human: set[int]) -> dict[str, Any]:
         "file": f"references_{entry.split.name}_{entry.name}{ending}",
         "public": entry.public,
     }
+    if entry.part is not None:
+        found["partial"] = True
     if entry.pk in human:
         found["human"] = f"human_{entry.split.name}_{entry.name}.json"
     return found
@@ -103,6 +105,9 @@ def state_of(challenge: Challenge) -> dict[str, str]:
             ids = sorted(subset.image_ids, key=str)
             found[f"{place}.subsets.{subset.name}"] = f"{len(ids):,} images ({fingerprint(ids)[:12]})"
         for entry in split.reference_sets.all():
+            if entry.part is not None:
+                text = f"{len(entry.part):,} ({fingerprint(entry.part)[:12]})"
+                found[f"{place}.references.{entry.name}.images"] = text
             for version in entry.versions.all():
                 if version.number == entry.version:
                     text = f"version {version.number} (sha256 {version.sha256[:12]})"

@@ -14,8 +14,13 @@ def small_groups(challenge: Challenge) -> list[tuple[str, int]]:
     """The splits with private references, and their subsets, that have few images; and how many."""
     private = challenge.splits.filter(reference_sets__public=False).distinct().order_by("name")
     found = []
-    for split in private.prefetch_related("subsets"):
+    for split in private.prefetch_related("subsets", "reference_sets"):
         groups = [(f"split {split.name}", split.image_ids)]
+        groups += [
+            (f"references {entry.name} of split {split.name}", entry.part)
+            for entry in split.reference_sets.all()
+            if entry.part is not None and not entry.public
+        ]
         subsets = sorted(split.subsets.all(), key=lambda subset: subset.name)
         groups += [(f"subset {subset.name} of split {split.name}", subset.image_ids) for subset in subsets]
         found += [(name, len(images)) for name, images in groups if len(images) < LEAST_IMAGES]

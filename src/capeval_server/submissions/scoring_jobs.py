@@ -10,6 +10,8 @@ from typing import Self
 
 from django.db.models.fields.files import FieldFile
 
+from capeval.types import ImageId
+from capeval_server.challenges.models import ReferenceSet
 from capeval_server.jobs.handlers import Handler
 from capeval_server.jobs.models import Job
 from capeval_server.submissions import lifecycle
@@ -57,7 +59,7 @@ class ScoringHandler(Handler):
         lifecycle.fail(job, reason, log)
 
     def _score(self, part: Unscored, renew: Callable[[], None]) -> list[Outcome]:
-        split, stored = part.file.split, part.version.file
+        reference_set, stored = part.version.reference_set, part.version.file
         with tempfile.TemporaryDirectory(prefix=SCRATCH) as name:
             folder = Path(name)
 
@@ -71,10 +73,20 @@ class ScoringHandler(Handler):
                 candidates=_copy(part.file.file, folder / "candidates.json"),
                 folder=folder,
                 metrics=part.metrics,
-                subsets=dict(split.subsets.values_list("name", "image_ids")),
-                images=split.image_ids if part.version.reference_set.public else None,
+                subsets=_subsets(reference_set),
+                images=reference_set.image_ids if reference_set.public else None,
             )
             return self._scorer.score(task, renew)
+
+
+def _subsets(reference_set: ReferenceSet) -> dict[str, list[ImageId]]:
+    """The subsets of a split, of the images that a reference set has; without those of which it has none."""
+    subsets = dict(reference_set.split.subsets.values_list("name", "image_ids"))
+    if reference_set.part is None:
+        return subsets
+    covered = set(reference_set.part)
+    parts = {name: [image for image in images if image in covered] for name, images in subsets.items()}
+    return {name: images for name, images in parts.items() if images}
 
 
 def _copy(stored: FieldFile, path: Path) -> Path:
