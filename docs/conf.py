@@ -15,11 +15,13 @@ project = "capeval"
 author = "the authors of capeval"
 version = release = capeval.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 root_doc = "index"
 
 # Markdown. Anchors of headings are those that links in the sources have.
 myst_heading_anchors = 4
+# Notebooks are shown with the outputs that are stored in them; a test runs them.
+nb_execution_mode = "off"
 highlight_language = "text"
 
 # Docstrings: a name in backquotes is a link where the API has it. Types are shown as they are written.
