@@ -74,7 +74,7 @@ def commands(page: Path) -> Iterator[Command]:
         parts = re.split(start, block.text, flags=re.MULTILINE)
         line = block.line + parts[0].count("\n")
         for part in parts[1:]:
-            # A command goes on after a backslash at the end of its line; what it writes may have such lines too.
+            # A command goes on after a backslash at the end of its line. So may lines that it writes end.
             [(command, shown)] = re.findall(r"\A((?:[^\n]*\\\n)*[^\n]*)\n?([\s\S]*)", part)
             command = command.replace("\\\n", "")
             if re.search(r"(^|\| *)capeval ", command):
