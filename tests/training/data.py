@@ -4,7 +4,23 @@ import random
 
 METRICS = ("BLEU", "ROUGE-L", "CIDEr-D", "CIDEr")
 
-_WORDS = "a the dog cat man woman red old runs sits eats on in near grass bed street table , . two".split()
+_WORDS = [
+    "a",
+    "the",
+    "dog",
+    "cat",
+    "man",
+    "red",
+    "runs",
+    "sits",
+    "on",
+    "in",
+    "grass",
+    "bed",
+    "table",
+    ",",
+    "two",
+]
 
 
 def captions(images: int, seed: int) -> tuple[dict[int, list[str]], dict[int, str]]:

@@ -23,9 +23,8 @@ EXPECTED = capeval.evaluate(
 @pytest.fixture
 def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The module, with no network and with an empty cache."""
-    from evaluate import config
-
     import evaluate
+    from evaluate import config
 
     assert config.HF_EVALUATE_OFFLINE
     return evaluate.load(EVALUATE_MODULE, cache_dir=str(tmp_path / "cache"))
@@ -47,7 +46,8 @@ def test_batches_add_up(loaded: Any) -> None:
     for start in range(0, len(images), 5):
         some = images[start : start + 5]
         loaded.add_batch(
-            predictions=[CANDIDATES[image] for image in some], references=[REFERENCES[image] for image in some]
+            predictions=[CANDIDATES[image] for image in some],
+            references=[REFERENCES[image] for image in some],
         )
     found = loaded.compute(metrics=list(METRICS))
     assert {name: found[name] for name in EXPECTED.corpus} == dict(EXPECTED.corpus)
@@ -76,5 +76,5 @@ def test_the_default_metrics_are_those_of_coco(loaded: Any) -> None:
 def test_errors_are_those_of_capeval(loaded: Any) -> None:
     with pytest.raises(OptionError, match="'metrics' must be one of"):
         loaded.compute(predictions=["a"], references=[["a"]], metrics=["CIDEr-X"])
-    with pytest.raises(CaptionError, match="image 0 must have at least one caption|no caption|image 0"):
+    with pytest.raises(CaptionError, match="image 0"):
         loaded.compute(predictions=["a"], references=[[]], metrics=["BLEU"])

@@ -36,6 +36,14 @@ def test_spaces_are_refused_and_can_be_dropped() -> None:
 
 def test_command_line(tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text(f"{CAPTION}\n", encoding="utf-8")
-    command = [sys.executable, "-m", "capeval", "tokenize", tmp_path / "lines.txt", "--tokenizer", "jieba:lcut"]
+    command = [
+        sys.executable,
+        "-m",
+        "capeval",
+        "tokenize",
+        str(tmp_path / "lines.txt"),
+        "--tokenizer",
+        "jieba:lcut",
+    ]
     done = subprocess.run(command, capture_output=True, check=False, encoding="utf-8")
     assert (done.returncode, done.stdout) == (0, " ".join(WORDS) + "\n"), done.stderr

@@ -44,8 +44,10 @@ def started(tmp_path: Path, processes: int, mode: str) -> list[list[dict[str, fl
     environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
     running = [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.training.process", str(rank), str(processes)]
-            + [str(tmp_path / "meeting"), mode, str(tmp_path / f"{rank}.json")],
+            [
+                *(sys.executable, "-m", "tests.training.process", str(rank), str(processes)),
+                *(str(tmp_path / "meeting"), mode, str(tmp_path / f"{rank}.json")),
+            ],
             cwd=PROJECT,
             env=environment,
             stderr=subprocess.PIPE,
@@ -104,7 +106,7 @@ def test_references_of_the_updates_in_one_process() -> None:
     assert scores(metric) == EXPECTED
     assert list(metric.signatures) == ["BLEU", "ROUGE-L", "CIDEr-D", "CIDEr"]
     metric.reset()
-    metric.update(["狗 \"a\"\n"], ["狗 \"a\"\n"])
+    metric.update(['狗 "a"\n'], ['狗 "a"\n'])
     assert metric.compute()["ROUGE-L"] == 1
 
 
@@ -160,7 +162,10 @@ def test_reset_copies_and_pickles() -> None:
         assert scores(again) == EXPECTED
     metric.reset()
     # torchmetrics says it too, and then asks.
-    with pytest.warns(UserWarning, match="before the"), pytest.raises(MismatchError, match="compute must come after an update"):
+    with (
+        pytest.warns(UserWarning, match="before the"),
+        pytest.raises(MismatchError, match="compute must come after an update"),
+    ):
         metric.compute()
     assert scores(updated(metric)) == EXPECTED
 

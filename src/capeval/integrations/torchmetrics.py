@@ -106,7 +106,9 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
             if not isinstance(values, list | tuple):
                 raise CaptionError(f"{name!r} must be a list (got {type(values).__name__})")
         if len(preds) != len(wanted):
-            raise CaptionError(f"'preds' and 'target' must have one length (got {len(preds)} and {len(wanted)})")
+            raise CaptionError(
+                f"'preds' and 'target' must have one length (got {len(preds)} and {len(wanted)})"
+            )
         if not preds:
             return
         if self._tokens is None:

@@ -11,8 +11,8 @@ import capeval.metrics
 __all__ = ["CapevalScores"]
 
 _DESCRIPTION = """
-The metrics of image captioning as the COCO Captions server computes them: BLEU, METEOR, ROUGE-L, CIDEr-D, SPICE and
-others, equal to pycocoevalcap's, without Java.
+The metrics of image captioning as the COCO Captions server computes them: BLEU, METEOR, ROUGE-L, CIDEr-D,
+SPICE and others, equal to pycocoevalcap's, without Java.
 """
 
 _CITATION = """
