@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs pictures wheel clean
+.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs pictures wheel clean test-training
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -50,6 +50,16 @@ test-python: $(VENV)/.native $(VENV)/.spice ## The tests of the Python package, 
 	@sh scripts/install_packages.sh
 	$(BIN)/pytest -m "not conformance" -n auto --maxprocesses 4 --dist loadfile
 
+# In an environment of its own, with Debian's PyTorch; TORCH=pypi takes the newest one (2.9 GB to fetch).
+TORCH := debian
+TRAINING := .venv-training-$(TORCH)
+$(TRAINING)/.dependencies: scripts/set_up_training.sh constraints-training.txt
+	@sh scripts/set_up_training.sh $(TRAINING) $(TORCH)
+	@touch $@
+
+test-training: $(VENV)/.native $(TRAINING)/.dependencies ## The tests of torchmetrics, on several processes, and of Hugging Face's evaluate
+	PYTHONPATH=src $(TRAINING)/bin/python -m pytest -c tests/training/pytest.ini tests/training
+
 conformance: $(VENV)/.native $(VENV)/.spice ## Compare all of the real data with the reference, and try many examples
 	$(BIN)/pytest -m conformance -raP
 	$(BIN)/pytest tests/properties --hypothesis-profile=thorough
@@ -85,4 +95,4 @@ spice-wheel: $(VENV)/.spice ## Build capeval-spice-model, a wheel with SPICE's m
 	$(BIN)/python scripts/spice_wheel.py --output dist
 
 clean: ## Remove what the recipes made
-	rm -rf $(VENV) target build dist site demo demo-server src/capeval/_native*.so
+	rm -rf $(VENV) .venv-training-* target build dist site demo demo-server src/capeval/_native*.so

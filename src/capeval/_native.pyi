@@ -29,6 +29,7 @@ __all__ = [
     "TooManyMatchesError",
     "__version__",
     "bleu_statistics",
+    "compile_meteor_function_words",
     "compile_meteor_tables",
     "compile_spice_model",
     "meteor_align",
@@ -253,6 +254,7 @@ class MeteorOptions:
     def __new__(
         cls,
         *,
+        language: str,
         stages: list[tuple[str, float]],
         alpha: float,
         beta: float,
@@ -302,6 +304,13 @@ def compile_meteor_tables(
     Raises:
         OSError: `paraphrases` can't be read.
         ResourceError: A text is not what it must be.
+    """
+
+def compile_meteor_function_words(function_words: bytes) -> bytes:
+    """Compiles the tables of another language than English: its function words, of which there may be none.
+
+    Raises:
+        ResourceError: They are not text.
     """
 
 @final

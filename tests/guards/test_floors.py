@@ -20,7 +20,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("metrics",),
     ("evaluation", "scene_graphs", "significance"),
     ("studies", "benchmarks"),
-    ("report", "compat"),
+    ("report", "compat", "integrations"),
     ("cli",),
 )
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}

@@ -20,7 +20,9 @@ from capeval.cli.options import (
     ReferencesFile,
     Samples,
     Seed,
+    TokenizerSpec,
     metric_names,
+    tokenizer_of,
 )
 
 __all__ = ["EXAMPLES", "NAME", "run"]
@@ -50,6 +52,7 @@ def run(
     samples: Samples = 1000,
     level: Level = 0.95,
     seed: Seed = 0,
+    tokenizer_spec: TokenizerSpec = None,
     form: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
@@ -58,13 +61,13 @@ def run(
     from capeval.report import comparison
     from capeval.report.texts import comparison_to_json
     from capeval.significance import compare
-    from capeval.tokenization import Tokenizer
 
+    tokenizer = tokenizer_of(tokenizer_spec)
     names = system_names([a, b])
     chosen = metric_names(metrics)
     counts = scoring.Counts.of_options(frequencies, frequencies_images)
     check_outputs([references, a, b, *([frequencies] if frequencies is not None else [])], [output])
-    evaluator, candidates = scoring.prepared(references, [a, b], chosen, Tokenizer(), counts)
+    evaluator, candidates = scoring.prepared(references, [a, b], chosen, tokenizer, counts)
     with Steps(3) as steps:
         reports = []
         for name, captions in zip(names, candidates, strict=True):

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from capeval.errors import OptionError
+
+if TYPE_CHECKING:
+    from capeval.tokenization import Tokenizer
 
 __all__ = [
     "Format",
@@ -20,7 +25,10 @@ __all__ = [
     "ReferencesFile",
     "Samples",
     "Seed",
+    "Tokenized",
+    "TokenizerSpec",
     "metric_names",
+    "tokenizer_of",
 ]
 
 
@@ -79,6 +87,35 @@ Level = Annotated[
     float, typer.Option(callback=_inside, help="Confidence level of intervals, between 0 and 1.")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of random draws.")]
+TokenizerSpec = Annotated[
+    str | None,
+    typer.Option(
+        "--tokenizer",
+        metavar="MODULE:NAME",
+        help="Your own tokenizer: a function from a caption to its tokens, or a Tokenizer.",
+        show_default="the reference's",
+    ),
+]
+Tokenized = Annotated[
+    bool, typer.Option("--tokenized", help="Captions are tokens already, joined by single spaces.")
+]
+
+
+def tokenizer_of(spec: str | None, *, tokenized: bool = False) -> Tokenizer:
+    """The tokenizer that `--tokenizer` and `--tokenized` ask for; the reference's by default.
+
+    Raises:
+        OptionError: Both are given, or there is no such tokenizer.
+    """
+    from capeval.tokenization import Tokenizer
+
+    if spec is None:
+        return Tokenizer(kind="none") if tokenized else Tokenizer()
+    if tokenized:
+        raise OptionError("--tokenized and --tokenizer can't be given together")
+    from capeval.cli.own_tokenizers import load_tokenizer
+
+    return load_tokenizer(spec)
 
 
 def metric_names(values: Sequence[str] | None) -> tuple[str, ...]:

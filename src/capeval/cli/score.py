@@ -19,7 +19,10 @@ from capeval.cli.options import (
     ReferencesFile,
     Samples,
     Seed,
+    Tokenized,
+    TokenizerSpec,
     metric_names,
+    tokenizer_of,
 )
 from capeval.errors import OptionError
 
@@ -61,16 +64,14 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", help="Write a report with plots as HTML too.", show_default=False),
     ] = None,
-    tokenized: Annotated[
-        bool, typer.Option("--tokenized", help="Captions are tokens already, joined by single spaces.")
-    ] = False,
+    tokenized: Tokenized = False,
+    tokenizer_spec: TokenizerSpec = None,
 ) -> None:
     """Scores results against references, for one system or several."""
     from capeval.cli import scoring
     from capeval.report import System, per_image, scores, to_json
-    from capeval.tokenization import Tokenizer
 
-    tokenizer = Tokenizer(kind="none") if tokenized else Tokenizer()
+    tokenizer = tokenizer_of(tokenizer_spec, tokenized=tokenized)
     names = system_names(results)
     if each and (bootstrap or subset is not None) and form is not Format.JSON and report is None:
         raise OptionError(
