@@ -118,7 +118,7 @@ def _name(text: str) -> str:
 
 
 def _check(path: Path) -> None:
-    """Checks a file of results, or each file in a zip of them, as `capeval check` does.
+    """Checks a file of results, or each file in a zip of them, as servers do: COCO results or a mapping.
 
     Raises:
         FormatError: A file is not a file of results.
@@ -129,12 +129,12 @@ def _check(path: Path) -> None:
 
     data = path.read_bytes()
     if not data.startswith(b"PK"):
-        load_candidates(path)
+        load_candidates(path, strict=True)
         return
     name: str | None = None
     try:
         for name, results in read_zip(data).items():  # noqa: B007 - named in errors.
-            load_candidates(results)
+            load_candidates(results, strict=True)
     except FormatError as error:
         where = error.entry if name is None else name
         message = f"{where!r}: {error.message}" if where else error.message

@@ -103,8 +103,8 @@ def run(
     """Scores systems in-domain, near-domain, out-of-domain and overall."""
     from capeval.benchmarks.nocaps import domains_of_boxes, load_captions, load_domains
     from capeval.cli import scoring
+    from capeval.cli.captions import candidates_from
     from capeval.cli.needs import ready_metrics
-    from capeval.formats import load_candidates
     from capeval.report.studies.domains import report
     from capeval.studies.domains import DomainEvaluator, study_domains
     from capeval.tokenization import Tokenizer
@@ -131,6 +131,6 @@ def run(
                 coco_references, list(coco_results or ()), wanted, Tokenizer()
             )
             coco = (coco_evaluator, dict(zip(names, on_coco, strict=True)))
-        systems = {name: load_candidates(path) for name, path in zip(names, results, strict=True)}
+        systems = {name: candidates_from(path) for name, path in zip(names, results, strict=True)}
         study = study_domains(evaluator, systems, coco=coco, progress=steps.next)
     show(report(study, layout=layout.value, human=human.value if human else None), output)
