@@ -53,7 +53,8 @@ def _found(names: Sequence[Any], columns: Columns) -> tuple[str, str]:
 
 def _is_frame(table: Any) -> bool:
     """Whether a value is like a data frame of pandas, or of polars."""
-    return hasattr(table, "columns") and (hasattr(table, "iloc") or hasattr(table, "get_column"))
+    # In this order: to say its columns, a lazy frame has to work, and warns of it.
+    return (hasattr(table, "iloc") or hasattr(table, "get_column")) and hasattr(table, "columns")
 
 
 def _is_arrow(table: Any) -> bool:
@@ -72,9 +73,14 @@ def _arrow(table: Any) -> Any:
     except ImportError:
         message = f"a {type(table).__name__} needs pyarrow: pip install pyarrow"
         raise DependencyError(message) from None
-    if hasattr(table, "__arrow_c_stream__"):
-        return pa.table(table)
-    return interchange.from_dataframe(table)
+    try:
+        if hasattr(table, "__arrow_c_stream__"):
+            return pa.table(table)
+        return interchange.from_dataframe(table)
+    except (pa.ArrowException, TypeError) as error:
+        # Such as a series, which is one column.
+        message = f"a {type(table).__name__} can't be read as a table with columns ({error})"
+        raise CaptionError(message) from None
 
 
 def _names(table: Any) -> list[Any]:

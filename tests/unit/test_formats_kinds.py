@@ -377,7 +377,7 @@ UNREAD: dict[str, tuple[bytes, str, str]] = {
     "old Excel": (b"\xd0\xcf\x11\xe0", "r.xls", "looks like an old Excel file: save the sheet as CSV"),
     "UTF-16": ("image_id,caption\n1,a\n".encode("utf-16"), "r.csv", "UTF-16"),
     "HDF5": (b"\x89HDF\r\n", "r.h5", "looks like HDF5"),
-    "an empty CSV": (b"", "r.csv", "the column of image ids must be one with a usual name (got no names)"),
+    "an empty CSV": (b"", "r.csv", "the file is empty"),
     "an empty file": (b"", "r", "the file is empty"),
     "blanks": (b" \n\t\n", "r", "the file has only white space"),
     "a header alone": (b"image_id,caption\n", "r.csv", "must have at least one caption (got none)"),

@@ -17,7 +17,7 @@ from capeval.formats.sources import File, read_bounded
 from capeval.messages import RESULTS_AS_REFERENCES, SWAPPED
 from capeval.types import Candidates, References
 
-__all__ = ["Reading", "candidates_from", "place", "references_from"]
+__all__ = ["Reading", "candidates_from", "opened", "place", "references_from"]
 
 _STANDARD_INPUT = "standard input"
 
@@ -29,13 +29,13 @@ def place(path: Path) -> str:
 
 def references_from(path: Path) -> References:
     """The references in a file; `-` is standard input."""
-    file, name = _opened(path)
+    file, name = opened(path)
     return load_references(file, name=name)
 
 
 def candidates_from(path: Path) -> Candidates:
     """The candidates in a file; `-` is standard input."""
-    file, name = _opened(path)
+    file, name = opened(path)
     return load_candidates(file, name=name)
 
 
@@ -77,7 +77,7 @@ class Reading:
 
     def references(self, path: Path) -> References:
         """References; the error of a file of results asks whether the files were swapped."""
-        file, name = _opened(path)
+        file, name = opened(path)
         try:
             return self._references(file, name)
         except FormatError as error:
@@ -85,7 +85,10 @@ class Reading:
 
     def candidates(self, path: Path, references: References | None = None) -> Candidates:
         """Candidates; the error of a file of references asks whether the files were swapped."""
-        file, name = _opened(path)
+        return self.candidates_in(*opened(path), references)
+
+    def candidates_in(self, file: File, name: str, references: References | None = None) -> Candidates:
+        """Candidates as `candidates`, from a file that was opened."""
         try:
             return load_candidates(
                 file, name=name, id_column=self.id_column, caption_column=self.caption_column
@@ -120,8 +123,8 @@ def _is_standard_input(path: Path) -> bool:
     return str(path) == "-"
 
 
-def _opened(path: Path) -> tuple[File, str]:
-    """The file to read, and its name where it has no path."""
+def opened(path: Path) -> tuple[File, str]:
+    """The file to read, and its name where it has no path. Standard input is read whole."""
     if not _is_standard_input(path):
         return path, ""
     if sys.stdin is None:

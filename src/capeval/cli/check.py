@@ -13,6 +13,7 @@ from capeval.cli.options import CaptionColumn, IdColumn, ReferenceCaptionColumn,
 from capeval.errors import FormatError
 
 if TYPE_CHECKING:
+    from capeval.formats.sources import File
     from capeval.types import Candidates
 
 __all__ = ["EXAMPLES", "NAME", "run"]
@@ -46,7 +47,7 @@ def run(
     A valid file is well formed and, with --references, has one caption for each of their images. For an
     invalid file, each problem is one line on standard error, and the exit code is 2.
     """
-    from capeval.cli.captions import Reading, place
+    from capeval.cli.captions import Reading, opened, place
     from capeval.evaluation import problems
 
     reading = Reading(
@@ -59,18 +60,30 @@ def run(
     reading.check(references, [results])
     expected = reading.references(references) if references is not None else None
     try:
-        candidates = reading.candidates(results, expected)
+        file, name = opened(results)
+        candidates = reading.candidates_in(file, name, expected)
     except FormatError as error:
         _refuse([str(error)])
     if expected is not None and (messages := problems(expected, candidates)):
         _refuse([f"{place(results)}: {message}" for message in messages])
-    deliver(f"{place(results)} is valid: {len(candidates):,} captions{_wordless(candidates)}\n", None)
+    notes = f"{_wordless(candidates)}{_not_strict(file)}"
+    deliver(f"{place(results)} is valid: {len(candidates):,} captions{notes}\n", None)
 
 
 def _refuse(messages: list[str]) -> None:
     for message in messages:
         print(f"capeval: error: {message}", file=sys.stderr)
     raise typer.Exit(2)
+
+
+def _not_strict(file: File) -> str:
+    from capeval.formats import load_candidates
+
+    try:
+        load_candidates(file, strict=True)
+    except FormatError:
+        return "; evaluation servers take JSON alone, as COCO results or captions by image id"
+    return ""
 
 
 def _wordless(candidates: Candidates) -> str:
