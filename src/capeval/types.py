@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ ImageId = int | str
 FloatArray = NDArray[np.float64]
 
 
-def is_image_id(value: object) -> bool:
+def is_image_id(value: object) -> TypeGuard[ImageId]:
     """Whether a value is an integer or a string: True == 1 and 1.0 == 1, but neither is an image id."""
     return isinstance(value, int | np.integer | str) and not isinstance(value, bool)
 

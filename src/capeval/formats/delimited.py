@@ -12,7 +12,7 @@ from capeval.columns import find_columns, have_columns
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.json import read_json
 from capeval.formats.kind import Kind, Options, Wanted, captions_of
-from capeval.formats.rows import rows_of
+from capeval.formats.rows import dialect, rows_of
 from capeval.formats.sources import Source
 from capeval.types import Candidates, ImageId, References
 
@@ -40,8 +40,11 @@ def _header(line: str) -> tuple[str, list[str]]:
 
 
 def _split(line: str, delimiter: str) -> list[str]:
-    quoting = csv.QUOTE_NONE if delimiter == _UNQUOTED else csv.QUOTE_MINIMAL
-    return [name.strip() for name in next(csv.reader([line], delimiter=delimiter, quoting=quoting), [])]
+    try:
+        names = next(csv.reader([line], dialect(delimiter, quotes=delimiter != _UNQUOTED)), [])
+    except csv.Error:
+        return []
+    return [name.strip() for name in names]
 
 
 def _read(kind: type[_Captions], source: Source, options: Options) -> _Captions:

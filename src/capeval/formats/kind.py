@@ -95,11 +95,12 @@ def captions_of(kind: type[Captions], rows: Iterable[Row], fields: tuple[str, st
     id_field, caption_field = fields
     captions: dict[ImageId, list[str]] = {}
     places: dict[ImageId, str] = {}
-    first: tuple[str, ImageId] | None = None
+    first: tuple[str, ImageId] = ("", 0)
     for place, image, value in rows:
         if not is_image_id(image):
             refuse(place, "an integer or a string", image, field=id_field)
-        first = first or (place, image)
+        if not captions:
+            first = (place, image)
         if isinstance(image, str) is not isinstance(first[1], str):
             raise _mixed(place, image, first, id_field)
         texts = _texts(place, value, caption_field)

@@ -14,6 +14,7 @@ __all__ = [
     "UTF16",
     "column",
     "columns",
+    "dialect",
     "lines_of",
     "not_utf8",
     "read_table",
@@ -95,13 +96,30 @@ def rows_of(data: bytes, delimiter: str, *, quotes: bool = True) -> Iterator[tup
     with _decoding(data):
         # Line by line: the whole text at once would take several times the memory of the file.
         text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
-        quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-        # Strict: otherwise a quotation mark without its other takes the rest of the file for one field.
-        reader = csv.reader(text, delimiter=delimiter, quoting=quoting, strict=True)
+        reader = csv.reader(text, dialect=dialect(delimiter, quotes=quotes))
         try:
             yield from ((reader.line_num, row) for row in reader if row)
         except csv.Error as error:
             raise _wrong_quotes(error, reader.line_num, delimiter) from None
+
+
+def dialect(delimiter: str, *, quotes: bool = True) -> type[csv.Dialect]:
+    """The dialect of CSV with a delimiter.
+
+    It is strict: otherwise a quotation mark without its other takes the rest of the file for one field.
+    """
+    return type(
+        "Dialect",
+        (csv.Dialect,),
+        {
+            "delimiter": delimiter,
+            "doublequote": True,
+            "lineterminator": "\n",
+            "quotechar": '"' if quotes else None,
+            "quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
+            "strict": True,
+        },
+    )
 
 
 def _wrong_quotes(error: csv.Error, line: int, delimiter: str) -> FormatError:

@@ -103,7 +103,7 @@ def run(
     """Scores systems in-domain, near-domain, out-of-domain and overall."""
     from capeval.benchmarks.nocaps import domains_of_boxes, load_captions, load_domains
     from capeval.cli import scoring
-    from capeval.cli.captions import candidates_from
+    from capeval.cli.captions import Reading, candidates_from
     from capeval.cli.needs import ready_metrics
     from capeval.report.studies.domains import report
     from capeval.studies.domains import DomainEvaluator, study_domains
@@ -128,7 +128,7 @@ def run(
         coco = None
         if coco_references is not None:
             coco_evaluator, on_coco = scoring.prepared(
-                coco_references, list(coco_results or ()), wanted, Tokenizer()
+                coco_references, list(coco_results or ()), wanted, Tokenizer(), Reading()
             )
             coco = (coco_evaluator, dict(zip(names, on_coco, strict=True)))
         systems = {name: candidates_from(path) for name, path in zip(names, results, strict=True)}
