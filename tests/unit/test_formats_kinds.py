@@ -107,7 +107,7 @@ def test_a_byte_order_mark_and_packing_change_nothing(
     assert dict(load_candidates(data, name=name)) == RESULTS
 
 
-KARPATHY = {
+KARPATHY: dict[str, Any] = {
     "dataset": "coco",
     "images": [
         {
@@ -126,10 +126,7 @@ KARPATHY = {
         {"imgid": 2, "split": "test", "filename": "c.jpg", "cocoid": 2, "sentences": [{"raw": "a dog"}]},
     ],
 }
-FLICKR = [
-    {key: value for key, value in image.items() if key != "cocoid"}
-    for image in KARPATHY["images"]  # type: ignore[attr-defined]
-]
+FLICKR = [{key: value for key, value in image.items() if key != "cocoid"} for image in KARPATHY["images"]]
 PAIRS = [(image, caption) for image, captions in REFERENCES.items() for caption in captions]
 REFERENCE_FILES: dict[str, tuple[str, object]] = {
     "COCO annotations": (
@@ -189,7 +186,7 @@ def test_splits_of_a_dataset_are_asked_for(write: Write) -> None:
 
 
 def test_one_split_needs_no_name(write: Write) -> None:
-    images = [image for image in KARPATHY["images"] if image["split"] == "test"]  # type: ignore[index, attr-defined]
+    images = [image for image in KARPATHY["images"] if image["split"] == "test"]
     assert dict(load_references(write({"images": images}))) == REFERENCES
 
 
@@ -463,7 +460,7 @@ def test_images_without_captions_are_said_to_be(write: Write) -> None:
 def test_strict_results_are_what_servers_take(write: Write) -> None:
     for content in (ENTRIES, {"1": "a man", "2": "a cat"}):
         assert dict(load_candidates(write(content), strict=True)) == RESULTS
-    refused = [
+    refused: list[bytes] = [
         b"\xef\xbb\xbf" + json.dumps(ENTRIES).encode(),
         json.dumps(ENTRIES).replace('"caption"', '"x": NaN, "caption"').encode(),
         b"image_id,caption\n1,a man\n",
@@ -476,8 +473,8 @@ def test_strict_results_are_what_servers_take(write: Write) -> None:
         b'{"1": ["a man"]}',
         b'[{"id": 1, "pred": "a"}]',
     ]
-    for content in refused:
-        refusal(load_candidates, write(content), strict=True)
+    for data in refused:
+        refusal(load_candidates, write(data), strict=True)
     with pytest.raises(OptionError, match="'strict' reads image_id and caption alone"):
         load_candidates(write(ENTRIES), strict=True, id_column="x")
     both = [{**entry, "prediction": "?"} for entry in ENTRIES]

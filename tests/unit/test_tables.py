@@ -166,7 +166,7 @@ def test_what_is_no_table_is_refused() -> None:
     with pytest.raises(CaptionError, match=r"'table' must be a data frame or a table \(got dict\)"):
         Candidates.from_table({1: "a"})  # type: ignore[arg-type]
     with pytest.raises(CaptionError, match=r"row 1 must be a mapping with the key 'caption'"):
-        Candidates([{"image_id": 1, "caption": "a"}, {"image_id": 2}])
+        Candidates([{"image_id": 1, "caption": "a"}, {"image_id": 2}])  # type: ignore[arg-type]
 
 
 def test_without_pyarrow_pandas_and_polars_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
