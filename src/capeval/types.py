@@ -80,7 +80,7 @@ class _Captions(Mapping[ImageId, list[str]]):
         if is_table(captions):
             captions = self._rows(captions, Columns(role=self._role))
         elif isinstance(captions, list | tuple):
-            captions = dict(enumerate(captions))
+            captions = self._aligned(captions)
         if not isinstance(captions, Mapping):
             raise CaptionError(
                 f"{self._kind} must be a mapping of image ids to captions, a list with an element for each "
@@ -133,6 +133,17 @@ class _Captions(Mapping[ImageId, list[str]]):
                 )
             groups.setdefault(image, []).extend(texts)
         return groups
+
+    @classmethod
+    def _aligned(cls, captions: Sequence[Any]) -> dict[ImageId, Any]:
+        for image, value in enumerate(captions):
+            # The id of a pair would silently be taken for a caption.
+            if isinstance(value, tuple):
+                raise CaptionError(
+                    f"{cls._kind} of image {image} must be a list (got tuple); pairs of an image id and its "
+                    "captions are given as a mapping"
+                )
+        return dict(enumerate(captions))
 
     @classmethod
     def _group(cls, image: ImageId, value: object) -> list[str]:

@@ -136,7 +136,7 @@ def test_studies_and_frequencies_read_the_same_files(files: Path) -> None:
     arguments = (files / "references.json", files / "results.json", "-m", "CIDEr-D", "--format", "csv")
     plain = output("score", *arguments)
     assert output("score", *arguments, "--frequencies", files / "references.csv").split() == plain.split()
-    done = run("study", "ranking", files / "references.csv")
-    assert done.returncode == 0, done.stderr
-    piped = run("study", "ranking", "-", input=(files / "references.csv").read_bytes())
-    assert piped.stdout == done.stdout
+    # Neither metric has a favourite here; the file was read to find that out.
+    read = run("study", "ranking", files / "references.csv")
+    assert b"must be an image whose references both metrics tell apart" in read.stderr
+    assert run("study", "ranking", "-", input=(files / "references.csv").read_bytes()).stderr == read.stderr

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from capeval import load_candidates, load_references
 from capeval.errors import DependencyError, FormatError, OptionError
@@ -37,11 +39,11 @@ def write(tmp_path: Path) -> Write:
     return write
 
 
-def zipped(**members: str) -> bytes:
+def zipped(members: dict[str, str]) -> bytes:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         for name, content in members.items():
-            archive.writestr(name.replace("__", "/").replace("_", "."), content)
+            archive.writestr(name, content)
     return data.getvalue()
 
 
@@ -83,6 +85,7 @@ RESULT_FILES: dict[str, tuple[str, object]] = {
     "CSV without an ending": ("r", "id,prediction\n1,a man\n2,a cat"),
     "CSV of pandas": ("r.csv", ",image_id,caption\n0,1,a man\n1,2,a cat\n"),
     "CSV with semicolons": ("r.csv", "image_id;caption\n1;a man\n2;a cat\n"),
+    "CSV of an old Mac": ("r.csv", "image_id,caption\r1,a man\r2,a cat\r"),
     "TSV": ("r.tsv", "image_id\tcaption\n1\ta man\n2\ta cat\n"),
     "TSV by another name": ("r.txt", "image_id\tcaption\n1\ta man\n2\ta cat\n"),
 }
@@ -309,28 +312,28 @@ def test_ids_of_csv_are_integers_where_all_are(write: Write) -> None:
 
 
 MEMBERS = {
-    "one table": {"a_csv": "image_id,caption\n1,a man\n2,a cat\n"},
-    "beside a readme": {"a_json": json.dumps(ENTRIES), "README_md": "hi", "LICENSE": "x"},
-    "in a folder of a Mac": {"x__a_json": json.dumps(ENTRIES), "__MACOSX__x__a_json": "\0"},
+    "one table": {"a.csv": "image_id,caption\n1,a man\n2,a cat\n"},
+    "beside a readme": {"a.json": json.dumps(ENTRIES), "README.md": "hi", "LICENSE": "x"},
+    "in a folder of a Mac": {"x/a.json": json.dumps(ENTRIES), "__MACOSX/x/a.json": "\0"},
     "beside instances": {
-        "annotations__captions_json": json.dumps(COCO),
-        "annotations__instances_json": json.dumps({"images": [{"id": 1}], "annotations": [{"bbox": []}]}),
+        "annotations/captions.json": json.dumps(COCO),
+        "annotations/instances.json": json.dumps({"images": [{"id": 1}], "annotations": [{"bbox": []}]}),
     },
 }
 
 
 @pytest.mark.parametrize("what", MEMBERS)
 def test_the_one_file_of_captions_in_a_zip(write: Write, what: str) -> None:
-    data = zipped(**MEMBERS[what])
+    data = zipped(MEMBERS[what])
     assert dict(load_candidates(write(data, "z.zip"))) == RESULTS
 
 
 def test_two_files_of_captions_in_a_zip_are_named(write: Write) -> None:
-    path = write(zipped(a_json=json.dumps(ENTRIES), b_json=json.dumps(COCO)), "z.zip")
+    path = write(zipped({"a.json": json.dumps(ENTRIES), "b.json": json.dumps(COCO)}), "z.zip")
     error = refusal(load_candidates, path)
     assert error.kind == "WrongMembers"
     assert "must hold one file of captions (got 'a.json', 'b.json'): unpack it" in str(error)
-    path = write(zipped(a_csv="x", b_txt="y"), "z.zip")
+    path = write(zipped({"a.csv": "x", "b.txt": "y"}), "z.zip")
     assert "(got 'a.csv', 'b.txt')" in str(refusal(load_candidates, path))
 
 
@@ -375,6 +378,21 @@ UNREAD: dict[str, tuple[bytes, str, str]] = {
     "UTF-16": ("image_id,caption\n1,a\n".encode("utf-16"), "r.csv", "UTF-16"),
     "HDF5": (b"\x89HDF\r\n", "r.h5", "looks like HDF5"),
     "an empty CSV": (b"", "r.csv", "the file is empty"),
+    "latin-1 in the names": (
+        b"image_id,l\xe9gende\n1,a\n",
+        "r.csv",
+        "line 1 column 11: the byte 0xe9 is not",
+    ),
+    "Excel": (
+        zipped({"[Content_Types].xml": "", "xl/workbook.xml": ""}),
+        "r.xlsx",
+        "looks like an Excel workbook",
+    ),
+    "something after the JSON": (
+        b'{"1": "a"}\n]',
+        "r.json",
+        "line 2 column 1 is not JSON: trailing characters",
+    ),
     "an empty file": (b"", "r", "the file is empty"),
     "blanks": (b" \n\t\n", "r", "the file has only white space"),
     "a header alone": (b"image_id,caption\n", "r.csv", "must have at least one caption (got none)"),
@@ -498,3 +516,41 @@ def test_xz_that_asks_for_gigabytes_is_refused(write: Write) -> None:
     assert "the xz file is damaged (Memory usage limit exceeded)" in str(
         refusal(load_candidates, write(bytes(data)))
     )
+
+
+def packed_files() -> list[tuple[str, bytes]]:
+    files = [*RESULT_FILES.values(), *REFERENCE_FILES.values(), ("k.json", KARPATHY)]
+    plain = [
+        (name, (content if isinstance(content, str) else json.dumps(content)).encode())
+        for name, content in files
+    ]
+    packed = [
+        gzip.compress(plain[0][1]),
+        lzma.compress(plain[0][1]),
+        zipped({"a.json": plain[0][1].decode()}),
+    ]
+    return [*plain, ("t.token", b"1.jpg#0\ta\n1.jpg#1\tb\n"), *(("r", data) for data in packed)]
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    file=st.sampled_from(packed_files()),
+    cut=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+    between=st.one_of(
+        st.binary(max_size=3), st.sampled_from([b"NaN", b'"', b"\n", b",", b"{", b"]", b"\xff"])
+    ),
+)
+def test_a_damaged_file_is_read_or_refused(
+    file: tuple[str, bytes], cut: tuple[float, float], between: bytes
+) -> None:
+    name, data = file
+    start, end = sorted(round(place * len(data)) for place in cut)
+    damaged = data[:start] + between + data[end:]
+    for load in (load_candidates, load_references):
+        message = ""
+        try:
+            load(damaged, name=name)
+        except FormatError as error:
+            message = str(error)
+        assert "\n" not in message
+        assert len(message) < 1500

@@ -124,8 +124,11 @@ def _is_standard_input(path: Path) -> bool:
 
 
 def opened(path: Path) -> tuple[File, str]:
-    """The file to read, and its name where it has no path. Standard input is read whole."""
+    """The file to read, and its name where it has no path. What can be read only once is read whole."""
     if not _is_standard_input(path):
+        if path.is_fifo():
+            with path.open("rb") as file:
+                return read_bounded(file, LIMIT, "the file"), str(path)
         return path, ""
     if sys.stdin is None:
         raise OptionError("standard input is closed (got '-' for a file)")

@@ -49,6 +49,9 @@ def _split(line: str, delimiter: str) -> list[str]:
 
 def _read(kind: type[_Captions], source: Source, options: Options) -> _Captions:
     delimiter, names = _header(source.first_line)
+    if not names:
+        # Bytes that are not UTF-8 are said to be that, not to lack columns.
+        next(_rows(source, delimiter, 0), None)
     fields = find_columns(names, options.columns)
     wanted = Wanted(names, options)
     columns = [names.index(field) for field in fields]

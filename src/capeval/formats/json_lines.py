@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from capeval import _native
@@ -14,11 +15,15 @@ from capeval.types import Candidates, References
 __all__ = ["KIND"]
 
 _ENDINGS = (".jsonl", ".ndjson")
+_TWO_LINES = re.compile(rb"\s*\{[^\n]*\}\s*\n\s*\{")
 
 
 def _recognise(source: Source, _: Options) -> bool:
     # An entry is an object, so what begins as a list is one, whatever the file is called.
-    return source.json.kind != "list" and (source.name.endswith(_ENDINGS) or source.has_several_values)
+    if source.json.kind == "list":
+        return False
+    are_lines = source.has_several_values and _TWO_LINES.match(source.data) is not None
+    return are_lines or source.name.endswith(_ENDINGS)
 
 
 def _rows(source: Source, fields: tuple[str, str], options: Options) -> Iterator[Row]:

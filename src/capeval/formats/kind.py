@@ -11,7 +11,7 @@ from capeval.errors import CaptionError, FormatError, FormatErrorKind
 from capeval.formats.json import refuse, shown
 from capeval.formats.sources import LIMIT, Source
 from capeval.messages import listed
-from capeval.types import Candidates, ImageId, References, is_image_id
+from capeval.types import Candidates, ImageId, References
 
 __all__ = ["SPLIT", "Captions", "Kind", "Options", "Row", "Wanted", "captions_of"]
 
@@ -97,13 +97,14 @@ def captions_of(kind: type[Captions], rows: Iterable[Row], fields: tuple[str, st
     places: dict[ImageId, str] = {}
     first: tuple[str, ImageId] = ("", 0)
     for place, image, value in rows:
-        if not is_image_id(image):
+        # `type`, since bool is a subclass of int.
+        if type(image) is not int and type(image) is not str:
             refuse(place, "an integer or a string", image, field=id_field)
         if not captions:
             first = (place, image)
-        if isinstance(image, str) is not isinstance(first[1], str):
+        if type(image) is not type(first[1]):
             raise _mixed(place, image, first, id_field)
-        texts = _texts(place, value, caption_field)
+        texts = [value] if type(value) is str else _texts(place, value, caption_field)
         if kind is Candidates:
             _check_candidate(place, image, texts, places, fields)
             places[image] = place
@@ -118,8 +119,6 @@ def captions_of(kind: type[Captions], rows: Iterable[Row], fields: tuple[str, st
 
 
 def _texts(place: str, value: object, field: str) -> list[str]:
-    if isinstance(value, str):
-        return [value]
     if not isinstance(value, list):
         refuse(place, "a string or a list of strings", value, field=field)
     for position, text in enumerate(value):

@@ -99,12 +99,12 @@ class Source:
     @cached_property
     def first_line(self) -> str:
         """The first line, if it is short text; empty otherwise."""
-        line = self.data[:_FIRST_LINE].partition(b"\n")[0]
+        line = re.split(rb"[\r\n]", self.data[:_FIRST_LINE], maxsplit=1)[0]
         try:
             text = line.decode()
         except UnicodeDecodeError:
             return ""
-        return "" if "\0" in text else text.removesuffix("\r")
+        return "" if "\0" in text else text
 
 
 def _looks(native: tuple[str, dict[str, Any], Any]) -> Looks:
@@ -261,6 +261,9 @@ def _only_source(archive: zipfile.ZipFile, limit: int) -> Source:
         if not member.is_dir() and not member.filename.startswith("__MACOSX/")
     ]
     names = [member.filename for member in members]
+    if "[Content_Types].xml" in names:
+        message = "the file looks like an Excel workbook: save the sheet as CSV"
+        raise FormatError(message, kind=FormatErrorKind.UNSUPPORTED)
     if len(members) > 1:
         members = [member for member in members if member.filename.lower().endswith(_JSON)]
     if len(members) == 1:
