@@ -73,7 +73,7 @@ fn places_in(text: &str) -> Vec<(usize, usize)> {
 
 fn number_at(text: &str, start: usize) -> Option<(&'static str, usize)> {
     let (number, length) = NUMBERS.into_iter().find(|(number, _)| text[start..].starts_with(number))?;
-    let before = text[..start].trim_ascii_end().bytes().last();
+    let before = text[..start].trim_ascii_end().bytes().next_back();
     let after = text[start + number.len()..].trim_ascii_start().bytes().next();
     // Anywhere else, such as in the place of a key, it stays what it is: no JSON.
     let is_value = matches!(before, None | Some(b':' | b',' | b'['))

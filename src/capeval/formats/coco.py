@@ -21,7 +21,7 @@ def _references(source: Source, _: Options) -> References:
     except FormatError as error:
         if (
             error.kind is FormatErrorKind.MISSING_FIELD
-            and error.field is None
+            and error.entry is None
             and "images" in source.json.fields
         ):
             raise error.with_hint("the file describes images, and has no captions of them") from None
