@@ -14,7 +14,7 @@ SERVER = PROJECT / "src" / "capeval_server"
 # The floor of each module or folder of the package, from the ground up. Modules of one floor may import
 # each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("checks", "errors", "files", "messages", "notebooks", "progress", "spreadsheets"),
+    ("checks", "columns", "errors", "files", "frames", "messages", "notebooks", "progress", "spreadsheets"),
     ("_native", "types"),
     ("tokenization", "formats", "resources", "sampling"),
     ("metrics",),

@@ -10,16 +10,21 @@ import typer
 
 from capeval.cli.console import Steps, check_outputs, deliver, examples, render, system_names
 from capeval.cli.options import (
+    CaptionColumn,
     Format,
     FormatOption,
     Frequencies,
     FrequenciesImages,
+    IdColumn,
     Level,
     Metrics,
     Output,
+    ReferenceCaptionColumn,
+    ReferenceIdColumn,
     ReferencesFile,
     Samples,
     Seed,
+    Split,
     TokenizerSpec,
     metric_names,
     tokenizer_of,
@@ -46,6 +51,11 @@ def run(
     a: Annotated[Path, typer.Argument(metavar="A", help="Results of one system.", show_default=False)],
     b: Annotated[Path, typer.Argument(metavar="B", help="Results of the other.", show_default=False)],
     metrics: Metrics = None,
+    id_column: IdColumn = None,
+    caption_column: CaptionColumn = None,
+    reference_id_column: ReferenceIdColumn = None,
+    reference_caption_column: ReferenceCaptionColumn = None,
+    split: Split = None,
     frequencies: Frequencies = None,
     frequencies_images: FrequenciesImages = None,
     method: Annotated[Method, typer.Option(help="Paired test.")] = Method.BOOTSTRAP,
@@ -58,6 +68,7 @@ def run(
 ) -> None:
     """Compares two systems: for each score the difference A - B, its interval and a p-value."""
     from capeval.cli import scoring
+    from capeval.cli.captions import Reading
     from capeval.report import comparison
     from capeval.report.texts import comparison_to_json
     from capeval.significance import compare
@@ -67,7 +78,14 @@ def run(
     chosen = metric_names(metrics)
     counts = scoring.Counts.of_options(frequencies, frequencies_images)
     check_outputs([references, a, b, *([frequencies] if frequencies is not None else [])], [output])
-    evaluator, candidates = scoring.prepared(references, [a, b], chosen, tokenizer, counts)
+    reading = Reading(
+        id_column=id_column,
+        caption_column=caption_column,
+        reference_id_column=reference_id_column,
+        reference_caption_column=reference_caption_column,
+        split=split,
+    )
+    evaluator, candidates = scoring.prepared(references, [a, b], chosen, tokenizer, reading, counts)
     with Steps(3) as steps:
         reports = []
         for name, captions in zip(names, candidates, strict=True):

@@ -15,16 +15,21 @@ if TYPE_CHECKING:
     from capeval.tokenization import Tokenizer
 
 __all__ = [
+    "CaptionColumn",
     "Format",
     "FormatOption",
     "Frequencies",
     "FrequenciesImages",
+    "IdColumn",
     "Level",
     "Metrics",
     "Output",
+    "ReferenceCaptionColumn",
+    "ReferenceIdColumn",
     "ReferencesFile",
     "Samples",
     "Seed",
+    "Split",
     "Tokenized",
     "TokenizerSpec",
     "metric_names",
@@ -50,7 +55,8 @@ def _inside(level: float) -> float:
 
 
 ReferencesFile = Annotated[
-    Path, typer.Argument(metavar="REFERENCES", help="File of references.", show_default=False)
+    Path,
+    typer.Argument(metavar="REFERENCES", help="File of references; - is standard input.", show_default=False),
 ]
 Metrics = Annotated[
     list[str] | None,
@@ -81,6 +87,32 @@ FrequenciesImages = Annotated[
     typer.Option(
         min=1, metavar="N", help="The images counted, for a pickle that doesn't say it.", show_default=False
     ),
+]
+IdColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Column of image ids, in CSV and the like.", show_default="found by name"
+    ),
+]
+CaptionColumn = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Column of captions.", show_default="found by name"),
+]
+ReferenceIdColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Column of image ids in REFERENCES, if it is another.", show_default=False
+    ),
+]
+ReferenceCaptionColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Column of captions in REFERENCES, if it is another.", show_default=False
+    ),
+]
+Split = Annotated[
+    str | None,
+    typer.Option(metavar="NAME,...", help="Splits of REFERENCES, if it has several.", show_default=False),
 ]
 Samples = Annotated[int, typer.Option(min=1, help="Resamples of the images.")]
 Level = Annotated[

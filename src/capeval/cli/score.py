@@ -9,16 +9,21 @@ import typer
 
 from capeval.cli.console import Steps, check_outputs, deliver, examples, render, system_names
 from capeval.cli.options import (
+    CaptionColumn,
     Format,
     FormatOption,
     Frequencies,
     FrequenciesImages,
+    IdColumn,
     Level,
     Metrics,
     Output,
+    ReferenceCaptionColumn,
+    ReferenceIdColumn,
     ReferencesFile,
     Samples,
     Seed,
+    Split,
     Tokenized,
     TokenizerSpec,
     metric_names,
@@ -35,6 +40,8 @@ EXAMPLES = examples(
     "capeval score references.json results.json --format json --per-image -o scores.json",
     "capeval score references.json a.json b.json --subset domains.json --report report.html",
     "capeval score references.json results.json -m CIDEr-D --frequencies captions_train2014.json",
+    "capeval score dataset_coco.json results.json --split test",
+    "capeval score captions.csv model.csv --id-column photo --caption-column output",
 )
 
 
@@ -42,9 +49,18 @@ def run(
     references: ReferencesFile,
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULTS...", help="Files of results, one a system.", show_default=False),
+        typer.Argument(
+            metavar="RESULTS...",
+            help="Files of results, one a system; - is standard input.",
+            show_default=False,
+        ),
     ],
     metrics: Metrics = None,
+    id_column: IdColumn = None,
+    caption_column: CaptionColumn = None,
+    reference_id_column: ReferenceIdColumn = None,
+    reference_caption_column: ReferenceCaptionColumn = None,
+    split: Split = None,
     frequencies: Frequencies = None,
     frequencies_images: FrequenciesImages = None,
     subset: Annotated[
@@ -69,6 +85,7 @@ def run(
 ) -> None:
     """Scores results against references, for one system or several."""
     from capeval.cli import scoring
+    from capeval.cli.captions import Reading
     from capeval.report import System, per_image, scores, to_json
 
     tokenizer = tokenizer_of(tokenizer_spec, tokenized=tokenized)
@@ -82,7 +99,14 @@ def run(
     counts = scoring.Counts.of_options(frequencies, frequencies_images)
     read = [references, *results, *(path for path in (subset, frequencies) if path is not None)]
     check_outputs(read, [output, report])
-    captions, candidates = scoring.loaded(references, results)
+    reading = Reading(
+        id_column=id_column,
+        caption_column=caption_column,
+        reference_id_column=reference_id_column,
+        reference_caption_column=reference_caption_column,
+        split=split,
+    )
+    captions, candidates = scoring.loaded(references, results, reading)
     subsets = scoring.subsets_of(subset, captions) if subset is not None else None
     evaluator = scoring.evaluator_of(captions, chosen, tokenizer, counts)
     with Steps(len(results) * (2 if bootstrap else 1) + (report is not None)) as steps:

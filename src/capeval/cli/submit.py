@@ -134,7 +134,7 @@ def _name(text: str) -> str:
 
 
 def _checked(path: Path) -> dict[str, Candidates]:
-    """A file of results, or each file in a zip of them, by name, checked as `capeval check` does.
+    """A file of results, or each file in a zip of them, by name, read as servers do: COCO results or a mapping.
 
     Raises:
         FormatError: A file is not a file of results.
@@ -145,12 +145,12 @@ def _checked(path: Path) -> dict[str, Candidates]:
 
     data = path.read_bytes()
     if not data.startswith(b"PK"):
-        return {path.name: load_candidates(path)}
+        return {path.name: load_candidates(path, strict=True)}
     name: str | None = None
     files = {}
     try:
         for name, results in read_zip(data).items():
-            files[name] = load_candidates(results)
+            files[name] = load_candidates(results, strict=True)
     except FormatError as error:
         where = error.entry if name is None else name
         message = f"{where!r}: {error.message}" if where else error.message
