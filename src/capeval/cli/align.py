@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from capeval.metrics.meteor import Alignment, Match
     from capeval.report import Grid
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "align"
 EXAMPLES = examples(
     'capeval align "A man rides his bike." "A man riding his bicycle."',
     'capeval align "two dogs" "a pair of dogs" --format json',

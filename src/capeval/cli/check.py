@@ -14,9 +14,8 @@ from capeval.errors import FormatError
 if TYPE_CHECKING:
     from capeval.types import Candidates
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "check"
 EXAMPLES = examples(
     "capeval check results.json --references references.json",
     "capeval check results.json.gz",

@@ -23,9 +23,8 @@ from capeval.cli.options import (
     metric_names,
 )
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "compare"
 EXAMPLES = examples(
     "capeval compare references.json a.json b.json",
     "capeval compare references.json a.json b.json --method randomization --samples 10000",

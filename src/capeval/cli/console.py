@@ -32,7 +32,8 @@ _ENDINGS = (".gz", ".zip", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", "
 
 def examples(*lines: str) -> str:
     """The examples at the end of a command's help."""
-    return "[bold]Examples[/bold]\n\n" + "\n\n".join(f"  {line}" for line in lines)
+    # The backspace keeps these lines from being wrapped: a line that is broken can't be copied.
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def deliver(text: str | bytes, output: Path | None) -> None:

@@ -12,9 +12,8 @@ from capeval.cli.console import Steps, deliver, examples
 from capeval.cli.options import Seed
 from capeval.errors import OptionError
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "data"
 EXAMPLES = examples("capeval data coco", "capeval data coco --split train2014 --seed 7")
 
 

@@ -12,9 +12,8 @@ import typer
 from capeval.cli.console import Steps, deliver, examples, render
 from capeval.cli.options import Seed
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "demo"
 EXAMPLES = examples("capeval demo", "capeval demo --output reports --seed 7")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from capeval.cli.console import Steps, deliver, examples, render
+from capeval.cli.groups import Group
 from capeval.cli.options import Format, FormatOption
 from capeval.errors import OptionError
 
@@ -21,6 +22,9 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="resources",
+    cls=Group,
+    rich_markup_mode=None,
+    add_completion=False,
     help="What metrics need besides captions: where it is, or what to run; and the parses that are kept.",
     epilog=examples(
         "capeval resources",

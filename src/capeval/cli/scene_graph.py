@@ -18,9 +18,8 @@ from capeval.errors import CaptionError, OptionError
 if TYPE_CHECKING:
     from capeval._native import SentenceStages
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "scene-graph"
 EXAMPLES = examples(
     'echo "A man rides a red bike." | capeval scene-graph -',
     "capeval scene-graph captions.txt --format jsonl -o graphs.jsonl",

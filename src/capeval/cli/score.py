@@ -23,9 +23,8 @@ from capeval.cli.options import (
 )
 from capeval.errors import OptionError
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "score"
 EXAMPLES = examples(
     "capeval score references.json results.json",
     "capeval score references.json a.json b.json.gz --metrics BLEU,CIDEr-D --bootstrap",

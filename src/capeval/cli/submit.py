@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from capeval.cli.remote import Remote
     from capeval.report import Grid
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "submit"
 EXAMPLES = examples(
     "capeval submit captions_val_mine_results.json --server https://host --challenge coco --phase test",
     "capeval submit results.zip --server https://host --challenge coco --phase test "

@@ -11,9 +11,8 @@ from capeval.cli.console import check_outputs, deliver, examples
 from capeval.cli.lines import read_text
 from capeval.cli.options import Output
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "tokenize"
 EXAMPLES = examples(
     "capeval tokenize captions.txt",
     'echo "A man\'s best friend." | capeval tokenize -',

@@ -7,14 +7,18 @@ from collections.abc import Callable
 
 import typer
 
+from capeval.cli.groups import Group
 from capeval_server.commands import accounts, challenges, running
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="server",
+    cls=Group,
     help="Runs an evaluation server: challenges, submissions, leaderboards.",
     no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
     pretty_exceptions_enable=False,
 )
 

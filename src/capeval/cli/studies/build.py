@@ -10,9 +10,8 @@ import typer
 from capeval.cli.console import Steps, deliver, examples, render
 from capeval.cli.options import Seed
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "build"
 EXAMPLES = examples(
     "capeval study build collected.json plans.json --release 1.0 --output dataset",
     "capeval study build --verify dataset/1.0",

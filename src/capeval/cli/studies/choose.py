@@ -11,9 +11,8 @@ from capeval.cli.console import Steps, examples
 from capeval.cli.options import Seed
 from capeval.cli.studies.output import Folder, show
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "choose"
 EXAMPLES = examples(
     "capeval study choose test-annotations-bbox.csv -n 10600 --rotations test-images-with-rotation.csv",
     "capeval study choose validation-annotations-bbox.csv -n 4500 --sample 1000 --seed 7 -o chosen",

@@ -13,9 +13,8 @@ from capeval.cli.options import Seed
 from capeval.cli.studies.output import CheckpointFile, Folder, numbers, show
 from capeval.errors import OptionError
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "consensus"
 EXAMPLES = examples(
     "capeval study consensus data/abstract50s",
     "capeval study consensus data/abstract50s --counts 1,5,10,20,48 --draws 3 --output study",

@@ -12,9 +12,8 @@ from capeval.cli.console import Steps, examples
 from capeval.cli.options import Level, Metrics, Samples, Seed, metric_names
 from capeval.cli.studies.output import Folder, show
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "correlation"
 EXAMPLES = examples(
     "capeval study correlation references.json ratings.csv",
     "capeval study correlation Flickr8k.token.txt ExpertAnnotations.txt --flickr8k -o figures",

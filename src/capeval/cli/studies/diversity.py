@@ -17,9 +17,8 @@ from capeval.errors import OptionError
 if TYPE_CHECKING:
     from capeval.studies.diversity import ObjectCounts
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "diversity"
 EXAMPLES = examples(
     "capeval study diversity nocaps_val.json --coco",
     "capeval study diversity a.json b.json --images 1000 --captions 5 -o figures",

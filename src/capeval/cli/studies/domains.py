@@ -13,9 +13,8 @@ from capeval.cli.options import Metrics, ReferencesFile, metric_names
 from capeval.cli.studies.output import Folder, show
 from capeval.errors import OptionError
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "domains"
 EXAMPLES = examples(
     "capeval study domains nocaps_val.json results.json",
     "capeval study domains nocaps_val.json a.json b.json --human val --layout table2 -o figures",

@@ -11,9 +11,8 @@ from capeval.cli.console import Steps, examples
 from capeval.cli.options import Seed
 from capeval.cli.studies.output import Folder, show
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "gaming"
 EXAMPLES = examples(
     "capeval study gaming", "capeval study gaming --references references.json --results results.json"
 )

@@ -11,9 +11,8 @@ from capeval.cli.console import Steps, examples
 from capeval.cli.options import Metrics, Seed, metric_names
 from capeval.cli.studies.output import CheckpointFile, Folder, numbers, show
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "human"
 EXAMPLES = examples(
     "capeval study human",
     "capeval study human --references 1,2,3,4 --draws 10 --output human",

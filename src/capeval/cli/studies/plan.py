@@ -11,9 +11,8 @@ from capeval.cli.console import examples, system_names
 from capeval.cli.options import Seed
 from capeval.cli.studies.output import show
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "plan"
 EXAMPLES = examples(
     "capeval study plan captions.json --pairs HC=200,HI=200 --output plan",
     "capeval study plan captions.json a.json b.json --pairs HM=100,MM=100 --per-pair 20 --seed 7 -o plan",

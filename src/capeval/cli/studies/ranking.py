@@ -13,9 +13,8 @@ from capeval.cli.studies.output import Folder, show
 if TYPE_CHECKING:
     from capeval.types import ImageId, References
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "ranking"
 EXAMPLES = examples(
     "capeval study ranking references.json",
     "capeval study ranking data/abstract50s/abstract48S.json.gz --image US_41_2.png --output study",

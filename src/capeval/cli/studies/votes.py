@@ -10,9 +10,8 @@ import typer
 from capeval.cli.console import examples
 from capeval.cli.studies.output import Folder, show
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "votes"
 EXAMPLES = examples("capeval study votes plan votes.csv", "capeval study votes plan votes.csv -o winners")
 
 

@@ -10,9 +10,8 @@ import typer
 from capeval.cli.console import Steps, examples
 from capeval.cli.studies.output import Folder, show
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "words"
 EXAMPLES = examples(
     "capeval study words --output words",
     "capeval study words captions.json --words 200 --references 2",
