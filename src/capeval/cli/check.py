@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import deliver, examples
 from capeval.errors import FormatError
 
@@ -23,10 +22,10 @@ EXAMPLES = examples(
 
 
 def run(
-    results: Annotated[Path, typer.Argument(metavar="RESULTS", help="File of results.", show_default=False)],
+    results: Annotated[Path, Argument(metavar="RESULTS", help="File of results.", show_default=False)],
     references: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--references", "-r", metavar="FILE", help="References of the same images.", show_default=False
         ),
     ] = None,
@@ -57,7 +56,7 @@ def run(
 def _refuse(messages: list[str]) -> None:
     for message in messages:
         print(f"capeval: error: {message}", file=sys.stderr)
-    raise typer.Exit(2)
+    sys.exit(2)
 
 
 def _wordless(candidates: Candidates) -> str:

@@ -7,7 +7,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
+
+from capeval.cli.commands import Argument, Option
 
 __all__ = [
     "Format",
@@ -37,16 +39,16 @@ class Format(StrEnum):
 def _inside(level: float) -> float:
     # Typer's own limits include both ends, and there is no interval for a level of 0 or 1.
     if not 0 < level < 1:
-        raise typer.BadParameter(f"{level} is not between 0 and 1.")
+        raise click.BadParameter(f"{level} is not between 0 and 1.")
     return level
 
 
 ReferencesFile = Annotated[
-    Path, typer.Argument(metavar="REFERENCES", help="File of references.", show_default=False)
+    Path, Argument(metavar="REFERENCES", help="File of references.", show_default=False)
 ]
 Metrics = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--metrics",
         "-m",
         metavar="NAME,...",
@@ -56,12 +58,12 @@ Metrics = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False),
+    Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False),
 ]
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help="Format of the result.")]
+FormatOption = Annotated[Format, Option("--format", "-f", help="Format of the result.")]
 Frequencies = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--frequencies",
         metavar="FILE",
         help="Document frequencies for CIDEr and CIDEr-D: captions to count, .npz, or a pickle.",
@@ -70,15 +72,13 @@ Frequencies = Annotated[
 ]
 FrequenciesImages = Annotated[
     int | None,
-    typer.Option(
+    Option(
         min=1, metavar="N", help="The images counted, for a pickle that doesn't say it.", show_default=False
     ),
 ]
-Samples = Annotated[int, typer.Option(min=1, help="Resamples of the images.")]
-Level = Annotated[
-    float, typer.Option(callback=_inside, help="Confidence level of intervals, between 0 and 1.")
-]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of random draws.")]
+Samples = Annotated[int, Option(min=1, help="Resamples of the images.")]
+Level = Annotated[float, Option(callback=_inside, help="Confidence level of intervals, between 0 and 1.")]
+Seed = Annotated[int, Option(min=0, help="Seed of random draws.")]
 
 
 def metric_names(values: Sequence[str] | None) -> tuple[str, ...]:

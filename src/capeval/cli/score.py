@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, check_outputs, deliver, examples, render, system_names
 from capeval.cli.options import (
     Format,
@@ -38,30 +37,30 @@ def run(
     references: ReferencesFile,
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULTS...", help="Files of results, one a system.", show_default=False),
+        Argument(metavar="RESULTS...", help="Files of results, one a system.", show_default=False),
     ],
     metrics: Metrics = None,
     frequencies: Frequencies = None,
     frequencies_images: FrequenciesImages = None,
     subset: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="JSON of subsets: names to image ids.", show_default=False),
+        Option(metavar="FILE", help="JSON of subsets: names to image ids.", show_default=False),
     ] = None,
     bootstrap: Annotated[
-        bool, typer.Option("--bootstrap", help="Add bootstrap intervals of the corpus scores.")
+        bool, Option("--bootstrap", help="Add bootstrap intervals of the corpus scores.")
     ] = False,
     samples: Samples = 1000,
     level: Level = 0.95,
     seed: Seed = 0,
-    each: Annotated[bool, typer.Option("--per-image", help="Show the scores of each image.")] = False,
+    each: Annotated[bool, Option("--per-image", help="Show the scores of each image.")] = False,
     form: FormatOption = Format.TABLE,
     output: Output = None,
     report: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a report with plots as HTML too.", show_default=False),
+        Option(metavar="FILE", help="Write a report with plots as HTML too.", show_default=False),
     ] = None,
     tokenized: Annotated[
-        bool, typer.Option("--tokenized", help="Captions are tokens already, joined by single spaces.")
+        bool, Option("--tokenized", help="Captions are tokens already, joined by single spaces.")
     ] = False,
 ) -> None:
     """Scores results against references, for one system or several."""

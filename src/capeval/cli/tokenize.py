@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import check_outputs, deliver, examples
 from capeval.cli.lines import read_text
 from capeval.cli.options import Output
@@ -23,14 +22,12 @@ EXAMPLES = examples(
 def run(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE", help="A caption in each line; - is standard input.", show_default=False
-        ),
+        Argument(metavar="FILE", help="A caption in each line; - is standard input.", show_default=False),
     ],
     keep_punctuation: Annotated[
-        bool, typer.Option("--keep-punctuation", help="Keep punctuation, as the tokenizer itself does.")
+        bool, Option("--keep-punctuation", help="Keep punctuation, as the tokenizer itself does.")
     ] = False,
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not turn tokens to lower case.")] = False,
+    keep_case: Annotated[bool, Option("--keep-case", help="Do not turn tokens to lower case.")] = False,
     output: Output = None,
 ) -> None:
     """Writes the tokens of each caption: one caption on each line, its tokens on the same line of the output.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
-import typer
-
-from capeval.cli.groups import Group
+from capeval.cli.commands import Group
 
 __all__ = ["app"]
 
@@ -27,19 +26,11 @@ STUDIES = (
 
 
 class _Studies(Group):
-    modules: ClassVar = {name: f"capeval.cli.studies.{name}" for name in STUDIES}
+    modules: ClassVar[Mapping[str, str]] = {name: f"capeval.cli.studies.{name}" for name in STUDIES}
 
 
-app = typer.Typer(
+app = _Studies(
     name="study",
-    cls=_Studies,
     help="The studies of the papers on COCO Captions, CIDEr and nocaps, on your data or theirs.",
     no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
 )
-
-
-@app.callback()
-def _study() -> None:
-    pass

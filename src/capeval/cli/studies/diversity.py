@@ -7,8 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, examples, system_names
 from capeval.cli.options import Seed
 from capeval.cli.studies.output import Folder, show
@@ -36,27 +35,27 @@ class Words(StrEnum):
 def run(
     corpora: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="REFERENCES...", help="Files of captions.", show_default=False),
+        Argument(metavar="REFERENCES...", help="Files of captions.", show_default=False),
     ] = None,
-    coco: Annotated[bool, typer.Option("--coco", help="Add COCO val2014, from pycocoevalcap.")] = False,
-    images: Annotated[int, typer.Option(min=1, help="Images in each sample.")] = 4500,
-    captions: Annotated[int, typer.Option(min=1, help="Captions of each image.")] = 5,
-    samples: Annotated[int, typer.Option(min=1, help="Samples of each corpus.")] = 10,
+    coco: Annotated[bool, Option("--coco", help="Add COCO val2014, from pycocoevalcap.")] = False,
+    images: Annotated[int, Option(min=1, help="Images in each sample.")] = 4500,
+    captions: Annotated[int, Option(min=1, help="Captions of each image.")] = 5,
+    samples: Annotated[int, Option(min=1, help="Samples of each corpus.")] = 10,
     across: Annotated[
-        bool, typer.Option("--across-punctuation", help="Count n-grams across commas and other marks too.")
+        bool, Option("--across-punctuation", help="Count n-grams across commas and other marks too.")
     ] = False,
     words: Annotated[
-        Words, typer.Option(help="Words as in the paper's counts, or tokens of the reference's tokenizer.")
+        Words, Option(help="Words as in the paper's counts, or tokens of the reference's tokenizer.")
     ] = Words.PAPER,
     objects: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             metavar="FILE", help="Objects: COCO instances (JSON) or Open Images boxes.", show_default=False
         ),
     ] = None,
     class_names: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Names of Open Images classes, for boxes.", show_default=False),
+        Option(metavar="FILE", help="Names of Open Images classes, for boxes.", show_default=False),
     ] = None,
     seed: Seed = 0,
     output: Folder = None,
