@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from capeval.report.grids import Grid
-from capeval.report.texts import numeric, printable, shown
+from capeval.report.texts import number_columns, printable, shown
 
 __all__ = ["table"]
 
@@ -23,7 +23,7 @@ def table(grid: Grid, title: str | None = None, *, styled: bool = False) -> str:
         title: A line above it.
         styled: Whether the header and the best of each column are bold, and the title italic.
     """
-    right = numeric(grid)
+    right = number_columns(grid)
     header = [printable(name) for name in grid.columns]
     texts = [[shown(cell) for cell in row] for row in grid.rows]
     widths = [max(map(_width, column)) for column in zip(header, *texts, strict=True)]

@@ -8,8 +8,6 @@ then are opened in milliseconds; others are verified, and compiled again if they
 from __future__ import annotations
 
 import warnings
-import zipfile
-import zlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -59,7 +57,9 @@ def found_tables() -> Found | None:
     path = cache_folder() / _NAME
     if not is_sound(path, _native.MeteorTables.open):
         return None
-    return Found(path=path, fingerprint=f"{zlib.crc32(path.read_bytes()):08x}")
+    from zlib import crc32
+
+    return Found(path=path, fingerprint=f"{crc32(path.read_bytes()):08x}")
 
 
 def compiled_tables(
@@ -96,8 +96,10 @@ def compiled_tables(
 
 
 def _compiled(progress: Progress) -> bytes:
+    from zlib import crc32
+
     paraphrases = installed_file(_PARAPHRASES, _PURPOSE)
-    checksum = zlib.crc32(paraphrases.read_bytes())
+    checksum = crc32(paraphrases.read_bytes())
     if checksum != _PARAPHRASES_CRC:
         raise _damaged(paraphrases, f"its CRC-32 must be {_PARAPHRASES_CRC:08x} (got {checksum:08x})")
     return _native.compile_meteor_tables(**_texts(), paraphrases=paraphrases, progress=progress)
@@ -115,6 +117,9 @@ def synonym_texts() -> dict[str, bytes]:
 
 def _texts() -> dict[str, bytes]:
     """The four texts of the jar."""
+    import zipfile
+    import zlib
+
     jar = installed_file(_JAR, _PURPOSE)
     texts = {}
     try:
