@@ -59,6 +59,13 @@ class _Commands(Group):
         known = super().get_command(ctx, cmd_name)
         return known or (_loaded(cmd_name) if cmd_name in _added() else None)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            # Quietly, with the code that shells expect; click says "Aborted!" and exits with 1.
+            sys.exit(130)
+
 
 @cache
 def _added() -> dict[str, EntryPoint]:
