@@ -11,7 +11,7 @@ SECTIONS = dict(re.findall(r"^## Adding an? (\w+)\n(.*?)(?=^## )", TEXT, re.DOTA
 # Where a new thing is named besides in its own files.
 LISTS = {
     "metric": {"mkdocs.yml": "metrics/{}.md", "src/capeval/__init__.py": "capeval.metrics.{} import"},
-    "study": {"mkdocs.yml": "studies/{}.md", "src/capeval/cli/studies/app.py": "    {},"},
+    "study": {"mkdocs.yml": "studies/{}.md", "src/capeval/cli/studies/app.py": '    "{}",'},
     "page": {"src/capeval_server/pages/organiser/__init__.py": " {}."},
 }
 
