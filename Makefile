@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs wheel clean
+.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs wheel release-check clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -74,8 +74,17 @@ bench-server: $(VENV)/.native ## Time a server's pages under load, and how many 
 docs: $(VENV)/.native ## Build the documents into site/
 	$(BIN)/mkdocs build --strict --quiet
 
-wheel: $(VENV)/.native ## Build one wheel for Python 3.11 and newer into dist/
-	$(BIN)/maturin build --release --out dist
+# What builds and checks what is released: Zig links against the C library of manylinux2014, whatever this machine has.
+$(VENV)/.release: $(VENV)/.dependencies
+	@$(BIN)/pip install --constraint constraints.txt auditwheel cargo-zigbuild maturin twine ziglang
+	@touch $@
+
+ARCHITECTURES := x86_64 aarch64
+wheel: $(VENV)/.release ## Build wheels of Linux for ARCHITECTURES, for Python 3.11 and newer, and the source distribution into dist/
+	@$(BIN)/python scripts/wheels.py --output dist $(ARCHITECTURES)
+
+release-check: wheel $(VENV)/.native ## Build what is released, and check it: licences, versions, contents, and that it installs and works
+	@$(BIN)/python scripts/release_check.py dist
 
 spice-wheel: $(VENV)/.spice ## Build capeval-spice-model, a wheel with SPICE's model under its own licences, into dist/
 	$(BIN)/python scripts/spice_wheel.py --output dist
