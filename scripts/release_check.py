@@ -99,22 +99,14 @@ def installs(wheel: Path) -> Iterator[str]:
         run([folder / "venv/bin/pip", "install", "--quiet", wheel], env={**bare, **settings})
         (folder / "references.json").write_text(json.dumps(REFERENCES))
         (folder / "results.json").write_text(json.dumps(RESULTS))
-        arguments: list[str | Path] = [
-            "score",
-            "references.json",
-            "results.json",
-            "-m",
-            METRICS,
-            "-f",
-            "json",
-            "--per-image",
-        ]
-        theirs = run([folder / "venv/bin/capeval", *arguments], cwd=folder, env=bare)
-        ours = run([sys.executable, "-m", "capeval", *arguments], cwd=folder)
+        score: list[str | Path] = ["score", "references.json", "results.json", "-m", METRICS]
+        score += ["--format", "json", "--per-image"]
+        theirs = run([folder / "venv/bin/capeval", *score], cwd=folder, env=bare)
+        ours = run([sys.executable, "-m", "capeval", *score], cwd=folder)
         if json.loads(theirs) != json.loads(ours):
             yield f"{wheel.name} scores {theirs}, and this checkout {ours}"
-        command = [folder / "venv/bin/python", "-c", "import capeval; print(capeval.__file__)"]
-        if not run(command, cwd=folder, env=bare).startswith(name):
+        code = "import capeval; print(capeval.__file__)"
+        if not run([folder / "venv/bin/python", "-c", code], cwd=folder, env=bare).startswith(name):
             yield f"{wheel.name} was not what ran"
 
 
@@ -123,18 +115,8 @@ def builds(source: Path) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as name:
         # What it is tried for is whether all is there, so the slowest optimisations are left out.
         quick = {"CARGO_PROFILE_RELEASE_LTO": "off", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16"}
-        command: list[str | Path] = [
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "--quiet",
-            "--no-deps",
-            "--wheel-dir",
-            name,
-            source,
-        ]
-        run(command, cwd=Path(name), env={**quick, **os.environ})
+        pip: list[str | Path] = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
+        run([*pip, "--wheel-dir", name, source], cwd=Path(name), env={**quick, **os.environ})
         (wheel,) = Path(name).glob("*.whl")
         yield from contents(f"{source.name}'s wheel", members_of(wheel))
 
