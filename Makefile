@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs pictures wheel clean test-training
+.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs pictures wheel clean test-training release-check
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -88,8 +88,17 @@ pictures: $(VENV)/.native ## Take the pictures of the documents, of the demo's r
 	@sh scripts/install_packages.sh
 	$(BIN)/python scripts/pictures.py --output docs/pictures
 
-wheel: $(VENV)/.native ## Build one wheel for Python 3.11 and newer into dist/
-	$(BIN)/maturin build --release --out dist
+# What builds and checks what is released: Zig links against the C library of manylinux2014, whatever this machine has.
+$(VENV)/.release: $(VENV)/.dependencies
+	@$(BIN)/pip install --constraint constraints.txt auditwheel cargo-zigbuild maturin twine ziglang
+	@touch $@
+
+ARCHITECTURES := x86_64 aarch64
+wheel: $(VENV)/.release ## Build wheels of Linux for ARCHITECTURES, for Python 3.11 and newer, and the source distribution into dist/
+	@$(BIN)/python scripts/wheels.py --output dist $(ARCHITECTURES)
+
+release-check: wheel $(VENV)/.native ## Build what is released, and check it: licences, versions, contents, and that it installs and works
+	@$(BIN)/python scripts/release_check.py dist
 
 spice-wheel: $(VENV)/.spice ## Build capeval-spice-model, a wheel with SPICE's model under its own licences, into dist/
 	$(BIN)/python scripts/spice_wheel.py --output dist

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -290,13 +289,15 @@ class Digest:
 
     @cached_property
     def _text(self) -> str:
+        from hashlib import blake2b
+
         ids, native = self._captions.image_ids, self._captions.native
         order = sorted(range(len(ids)), key=lambda position: ids[position])
         groups = [native.of(position) for position in order]
         texts = [text for group in groups for text in group]
         # The lengths make the bytes unambiguous: other captions can't give the same.
         lengths = np.array([len(group) for group in groups] + [len(text) for text in texts], dtype="<i8")
-        digest = hashlib.blake2b(digest_size=4)
+        digest = blake2b(digest_size=4)
         for part in (json.dumps([ids[position] for position in order]), "".join(texts)):
             digest.update(part.encode())
         digest.update(lengths.tobytes())

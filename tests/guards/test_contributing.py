@@ -11,7 +11,7 @@ SECTIONS = dict(re.findall(r"^## Adding an? (\w+)\n(.*?)(?=^## )", TEXT, re.DOTA
 # Where a new thing is named besides in its own files.
 LISTS = {
     "metric": {"docs/metrics/index.md": "\n{}\n", "src/capeval/__init__.py": "capeval.metrics.{} import"},
-    "study": {"docs/studies/index.md": "\n{}\n", "src/capeval/cli/studies/app.py": "    {},"},
+    "study": {"docs/studies/index.md": "\n{}\n", "src/capeval/cli/studies/app.py": '    "{}",'},
     "page": {"src/capeval_server/pages/organiser/__init__.py": " {}."},
 }
 

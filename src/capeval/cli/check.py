@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import deliver, examples
 from capeval.cli.options import CaptionColumn, IdColumn, ReferenceCaptionColumn, ReferenceIdColumn, Split
 from capeval.errors import FormatError
@@ -16,9 +15,8 @@ if TYPE_CHECKING:
     from capeval.formats.sources import File
     from capeval.types import Candidates
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "check"
 EXAMPLES = examples(
     "capeval check results.json --references references.json",
     "capeval check results.json.gz",
@@ -28,11 +26,11 @@ EXAMPLES = examples(
 def run(
     results: Annotated[
         Path,
-        typer.Argument(metavar="RESULTS", help="File of results; - is standard input.", show_default=False),
+        Argument(metavar="RESULTS", help="File of results; - is standard input.", show_default=False),
     ],
     references: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--references", "-r", metavar="FILE", help="References of the same images.", show_default=False
         ),
     ] = None,
@@ -73,7 +71,7 @@ def run(
 def _refuse(messages: list[str]) -> None:
     for message in messages:
         print(f"capeval: error: {message}", file=sys.stderr)
-    raise typer.Exit(2)
+    sys.exit(2)
 
 
 def _not_strict(file: File) -> str:

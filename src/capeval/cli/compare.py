@@ -6,8 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, check_outputs, deliver, examples, render, system_names
 from capeval.cli.options import (
     CaptionColumn,
@@ -30,9 +29,8 @@ from capeval.cli.options import (
     tokenizer_of,
 )
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "compare"
 EXAMPLES = examples(
     "capeval compare references.json a.json b.json",
     "capeval compare references.json a.json b.json --method randomization --samples 10000",
@@ -48,8 +46,8 @@ class Method(StrEnum):
 
 def run(
     references: ReferencesFile,
-    a: Annotated[Path, typer.Argument(metavar="A", help="Results of one system.", show_default=False)],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Results of the other.", show_default=False)],
+    a: Annotated[Path, Argument(metavar="A", help="Results of one system.", show_default=False)],
+    b: Annotated[Path, Argument(metavar="B", help="Results of the other.", show_default=False)],
     metrics: Metrics = None,
     id_column: IdColumn = None,
     caption_column: CaptionColumn = None,
@@ -58,7 +56,7 @@ def run(
     split: Split = None,
     frequencies: Frequencies = None,
     frequencies_images: FrequenciesImages = None,
-    method: Annotated[Method, typer.Option(help="Paired test.")] = Method.BOOTSTRAP,
+    method: Annotated[Method, Option(help="Paired test.")] = Method.BOOTSTRAP,
     samples: Samples = 1000,
     level: Level = 0.95,
     seed: Seed = 0,

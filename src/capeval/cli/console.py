@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 import threading
@@ -44,7 +43,8 @@ _ENDINGS = (
 
 def examples(*lines: str) -> str:
     """The examples at the end of a command's help."""
-    return "[bold]Examples[/bold]\n\n" + "\n\n".join(f"  {line}" for line in lines)
+    # The backspace keeps these lines from being wrapped: a line that is broken can't be copied.
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def deliver(text: str | bytes, output: Path | None) -> None:
@@ -85,29 +85,14 @@ def check_outputs(inputs: Sequence[Path], outputs: Sequence[Path | None]) -> Non
 def render(grid: Grid, form: str, output: Path | None, title: str | None = None) -> None:
     """Writes a table in one of the formats of tables."""
     from capeval.report import to_csv, to_latex, to_markdown
+    from capeval.report.terminal import table
 
     texts = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}
     if form in texts:
         deliver(texts[form](grid), output)
     else:
-        _render_table(grid, output, title)
-
-
-def _render_table(grid: Grid, output: Path | None, title: str | None) -> None:
-    from rich.console import Console
-    from rich.measure import Measurement
-
-    from capeval.report.terminal import table
-
-    rich_table = table(grid, title)
-    text = io.StringIO()
-    terminal = output is None and sys.stdout.isatty()
-    console = Console(file=text, force_terminal=terminal, highlight=False, width=10_000)
-    # The whole table, even on a narrow terminal: a score that is cut off would be read as another score.
-    console.width = Measurement.get(console, console.options, rich_table).maximum
-    console.print(rich_table)
-    lines = (line.rstrip() for line in text.getvalue().splitlines())
-    deliver("".join(f"{line}\n" for line in lines), output)
+        styled = output is None and sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+        deliver(table(grid, title, styled=styled), output)
 
 
 def system_names(paths: Sequence[Path]) -> list[str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, check_outputs, deliver, examples, render, system_names
 from capeval.cli.options import (
     CaptionColumn,
@@ -31,9 +30,8 @@ from capeval.cli.options import (
 )
 from capeval.errors import OptionError
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "score"
 EXAMPLES = examples(
     "capeval score references.json results.json",
     "capeval score references.json a.json b.json.gz --metrics BLEU,CIDEr-D --bootstrap",
@@ -49,7 +47,7 @@ def run(
     references: ReferencesFile,
     results: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="RESULTS...",
             help="Files of results, one a system; - is standard input.",
             show_default=False,
@@ -65,20 +63,20 @@ def run(
     frequencies_images: FrequenciesImages = None,
     subset: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="JSON of subsets: names to image ids.", show_default=False),
+        Option(metavar="FILE", help="JSON of subsets: names to image ids.", show_default=False),
     ] = None,
     bootstrap: Annotated[
-        bool, typer.Option("--bootstrap", help="Add bootstrap intervals of the corpus scores.")
+        bool, Option("--bootstrap", help="Add bootstrap intervals of the corpus scores.")
     ] = False,
     samples: Samples = 1000,
     level: Level = 0.95,
     seed: Seed = 0,
-    each: Annotated[bool, typer.Option("--per-image", help="Show the scores of each image.")] = False,
+    each: Annotated[bool, Option("--per-image", help="Show the scores of each image.")] = False,
     form: FormatOption = Format.TABLE,
     output: Output = None,
     report: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a report with plots as HTML too.", show_default=False),
+        Option(metavar="FILE", help="Write a report with plots as HTML too.", show_default=False),
     ] = None,
     tokenized: Tokenized = False,
     tokenizer_spec: TokenizerSpec = None,

@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import check_outputs, deliver, examples
 from capeval.cli.lines import read_text, split_lines
 from capeval.cli.options import Output, TokenizerSpec, tokenizer_of
 from capeval.errors import OptionError
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "tokenize"
 EXAMPLES = examples(
     "capeval tokenize captions.txt",
     'echo "A man\'s best friend." | capeval tokenize -',
@@ -25,14 +23,12 @@ EXAMPLES = examples(
 def run(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE", help="A caption in each line; - is standard input.", show_default=False
-        ),
+        Argument(metavar="FILE", help="A caption in each line; - is standard input.", show_default=False),
     ],
     keep_punctuation: Annotated[
-        bool, typer.Option("--keep-punctuation", help="Keep punctuation, as the tokenizer itself does.")
+        bool, Option("--keep-punctuation", help="Keep punctuation, as the tokenizer itself does.")
     ] = False,
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not turn tokens to lower case.")] = False,
+    keep_case: Annotated[bool, Option("--keep-case", help="Do not turn tokens to lower case.")] = False,
     tokenizer_spec: TokenizerSpec = None,
     output: Output = None,
 ) -> None:

@@ -8,8 +8,6 @@ then are opened in milliseconds; others are verified, and compiled again if they
 from __future__ import annotations
 
 import warnings
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -81,7 +79,9 @@ def found_tables() -> Found | None:
     path = cache_folder() / _name("en")
     if not is_sound(path, _native.MeteorTables.open):
         return None
-    return Found(path=path, fingerprint=f"{zlib.crc32(path.read_bytes()):08x}")
+    from zlib import crc32
+
+    return Found(path=path, fingerprint=f"{crc32(path.read_bytes()):08x}")
 
 
 def compiled_tables(
@@ -132,8 +132,10 @@ def _compiled(language: str, progress: Progress) -> bytes:
         name, checksum = FUNCTION_WORDS[language]
         (words,) = _texts({"function_words": (f"function/{name}.words", checksum)}).values()
         return _native.compile_meteor_function_words(words)
+    from zlib import crc32
+
     paraphrases = installed_file(_PARAPHRASES, _PURPOSE)
-    checksum = zlib.crc32(paraphrases.read_bytes())
+    checksum = crc32(paraphrases.read_bytes())
     if checksum != _PARAPHRASES_CRC:
         raise _damaged(paraphrases, f"its CRC-32 must be {_PARAPHRASES_CRC:08x} (got {checksum:08x})")
     return _native.compile_meteor_tables(**_texts(_IN_JAR), paraphrases=paraphrases, progress=progress)
@@ -151,6 +153,9 @@ def synonym_texts() -> dict[str, bytes]:
 
 def _texts(members: Mapping[str, tuple[str, int]]) -> dict[str, bytes]:
     """Texts of the jar: each name's member, whose CRC-32 must be as given."""
+    import zipfile
+    import zlib
+
     jar = installed_file(_JAR, _PURPOSE)
     texts = {}
     try:

@@ -7,8 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, examples, system_names
 from capeval.cli.options import Frequencies, FrequenciesImages, Seed
 from capeval.cli.studies.output import Folder, show
@@ -18,9 +17,8 @@ if TYPE_CHECKING:
     from capeval.studies.diversity import ObjectCounts
     from capeval.types import References
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "diversity"
 EXAMPLES = examples(
     "capeval study diversity nocaps_val.json --coco",
     "capeval study diversity a.json b.json --images 1000 --captions 5 -o figures",
@@ -46,45 +44,45 @@ class Words(StrEnum):
 def run(
     corpora: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="REFERENCES...", help="Files of captions.", show_default=False),
+        Argument(metavar="REFERENCES...", help="Files of captions.", show_default=False),
     ] = None,
-    coco: Annotated[bool, typer.Option("--coco", help="Add COCO val2014, from pycocoevalcap.")] = False,
-    images: Annotated[int, typer.Option(min=1, help="Images in each sample.")] = 4500,
+    coco: Annotated[bool, Option("--coco", help="Add COCO val2014, from pycocoevalcap.")] = False,
+    images: Annotated[int, Option(min=1, help="Images in each sample.")] = 4500,
     captions: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1,
             help="Captions of each image.",
             show_default="5; with --within-images, as many as every image has",
         ),
     ] = None,
-    samples: Annotated[int, typer.Option(min=1, help="Samples of each corpus.")] = 10,
+    samples: Annotated[int, Option(min=1, help="Samples of each corpus.")] = 10,
     across: Annotated[
-        bool, typer.Option("--across-punctuation", help="Count n-grams across commas and other marks too.")
+        bool, Option("--across-punctuation", help="Count n-grams across commas and other marks too.")
     ] = False,
     words: Annotated[
-        Words, typer.Option(help="Words as in the paper's counts, or tokens of the reference's tokenizer.")
+        Words, Option(help="Words as in the paper's counts, or tokens of the reference's tokenizer.")
     ] = Words.PAPER,
     objects: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             metavar="FILE", help="Objects: COCO instances (JSON) or Open Images boxes.", show_default=False
         ),
     ] = None,
     class_names: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Names of Open Images classes, for boxes.", show_default=False),
+        Option(metavar="FILE", help="Names of Open Images classes, for boxes.", show_default=False),
     ] = None,
     within: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--within-images",
             help="How much the captions of each image differ: Div-n, mBLEU, Self-CIDEr, new captions.",
         ),
     ] = False,
     training: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Captions trained on, to count new ones (--within-images).",
             show_default=False,
@@ -93,7 +91,7 @@ def run(
     frequencies: Frequencies = None,
     frequencies_images: FrequenciesImages = None,
     similarity: Annotated[
-        Similarity, typer.Option(help="How alike two captions are, for Self-CIDEr (--within-images).")
+        Similarity, Option(help="How alike two captions are, for Self-CIDEr (--within-images).")
     ] = Similarity.CIDER_D,
     seed: Seed = 0,
     output: Folder = None,
