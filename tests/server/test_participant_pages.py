@@ -194,7 +194,7 @@ BOMB = zipped({RESULTS: b"[" + b" " * 3_000_000 + b"]"})
         ("a.zip", zipped({f"../{RESULTS}": results()}), f"../{RESULTS}"),
         ("a.zip", zipped({f"C:{RESULTS}": results()}), f"C:{RESULTS}"),
         ("a.zip", zipped({RESULTS: BOMB}), "another archive"),
-        ("a.zip", zipped({f"{MARKUP}.json": results()}), "&lt;script&gt;"),
+        ("a.zip", zipped({f"{MARKUP}.json": results(), "a": b""}), "&lt;script&gt;"),
     ],
 )
 def test_a_wrong_file_is_told_and_not_kept(

@@ -125,10 +125,10 @@ def _check(path: Path) -> None:
         OSError: The file can't be read.
     """
     from capeval.formats import load_candidates
-    from capeval.formats.archives import read_zip
+    from capeval.formats.archives import is_zip, read_zip
 
     data = path.read_bytes()
-    if not data.startswith(b"PK"):
+    if not is_zip(path.name, data):
         load_candidates(path)
         return
     name: str | None = None
