@@ -121,7 +121,7 @@ CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = "Lax"
 # What limits count must be known to all processes of the server, so it is in the database.
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "BACKEND": "capeval_server.cache.Cache",
         "LOCATION": "cache",
         # When there are more, some are dropped, and with them the limits that they count for.
         "OPTIONS": {"MAX_ENTRIES": 100_000},
@@ -188,7 +188,10 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"outages": {"()": "capeval_server.logs.ShortOutages"}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["outages"]},
+    },
     "root": {"handlers": ["stderr"], "level": "INFO"},
     # `start` says itself where it listens.
     "loggers": {"waitress": {"level": "WARNING"}},

@@ -7,7 +7,9 @@ from django.urls import include, path
 from capeval_server.accounts.views import urlpatterns as accounts
 from capeval_server.api.views import api
 
-__all__ = ["urlpatterns"]
+__all__ = ["handler500", "urlpatterns"]
+
+handler500 = "capeval_server.statuses.failed"
 
 urlpatterns = [
     path("", include(accounts)),
