@@ -10,9 +10,22 @@ from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-__all__ = ["address", "data_folder", "database", "flag", "mail", "number", "secret_key", "text", "words"]
+__all__ = [
+    "address",
+    "choice",
+    "data_folder",
+    "database",
+    "flag",
+    "mail",
+    "number",
+    "secret_key",
+    "text",
+    "token",
+    "words",
+]
 
 PREFIX = "CAPEVAL_SERVER_"
+_LEAST_TOKEN = 16
 
 
 def data_folder() -> Path:
@@ -56,16 +69,45 @@ def address(hosts: list[str], *, https: bool) -> str:
     return given.rstrip("/")
 
 
-def flag(name: str) -> bool:
+def flag(name: str, default: str = "0") -> bool:
     """Whether a setting is on.
 
     Raises:
         ImproperlyConfigured: It is neither 0 nor 1.
     """
-    value = os.environ.get(PREFIX + name, "0")
+    value = os.environ.get(PREFIX + name, default)
     if value not in ("0", "1"):
         raise ImproperlyConfigured(f"{PREFIX}{name} must be 0 or 1 (got {value!r})")
     return value == "1"
+
+
+def choice(name: str, known: tuple[str, ...]) -> str:
+    """One of some words; the first by default.
+
+    Raises:
+        ImproperlyConfigured: It is another one.
+    """
+    value = os.environ.get(PREFIX + name, known[0])
+    if value not in known:
+        raise ImproperlyConfigured(f"{PREFIX}{name} must be one of {', '.join(known)} (got {value!r})")
+    return value
+
+
+def token(name: str) -> str:
+    """A secret that programs must know; empty if there is none.
+
+    Raises:
+        ImproperlyConfigured: It can be guessed, or not be sent.
+    """
+    value = os.environ.get(PREFIX + name, "")
+    if value and (
+        len(value) < _LEAST_TOKEN or not value.isascii() or not value.isprintable() or " " in value
+    ):
+        # It is a secret, which has no place in a message.
+        raise ImproperlyConfigured(
+            f"{PREFIX}{name} must be at least {_LEAST_TOKEN} letters, digits or signs, without spaces"
+        )
+    return value
 
 
 def number(name: str, default: int) -> int:

@@ -41,7 +41,9 @@ INSTALLED_APPS = [
     "django.forms",
 ]
 MIDDLEWARE = [
-    # First, so that what those after it answer by themselves has the policy too.
+    "capeval_server.monitoring.probes.Probes",
+    "capeval_server.monitoring.requests.AccessLog",
+    # Early, so that what those after it answer by themselves has the policy too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -184,15 +186,29 @@ KEPT = DATA / "kept"
 # Bootstrap resamples of each interval.
 BOOTSTRAP_SAMPLES = environment.number("BOOTSTRAP_SAMPLES", 1000)
 
+# Whether each request is a line of the log.
+ACCESS_LOG = environment.flag("ACCESS_LOG", default="1")
+# The token with which Prometheus reads `/metrics`; without it there are none.
+METRICS = environment.token("METRICS")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "formatters": {
+        "line": {"()": "capeval_server.logs.LineFormatter"},
+        "json": {"()": "capeval_server.logs.JsonFormatter"},
+    },
     "filters": {"outages": {"()": "capeval_server.logs.ShortOutages"}},
     "handlers": {
-        "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["outages"]},
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": environment.choice("LOG_FORM", ("line", "json")),
+            "filters": ["outages"],
+        },
     },
-    "root": {"handlers": ["stderr"], "level": "INFO"},
+    "root": {
+        "handlers": ["stderr"],
+        "level": environment.choice("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR")),
+    },
     # `start` says itself where it listens.
     "loggers": {"waitress": {"level": "WARNING"}},
 }

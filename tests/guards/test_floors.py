@@ -38,7 +38,7 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
     ("accounts", "challenges", "jobs"),
     ("teams",),
     ("submissions",),
-    ("leaderboards",),
+    ("leaderboards", "monitoring"),
     ("organising",),
     ("api",),
     ("pages",),

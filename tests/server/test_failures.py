@@ -136,6 +136,9 @@ def test_pages_while_the_database_is_away(restartable: Postgres, tmp_path: Path)
         assert (answer.status_code, answer.headers.get("Refresh")) == (503, None)
         # A page that was only looked at tries again by itself.
         assert ask("/", {}).headers["Refresh"] == "10"
+        answer = server.client.get(f"{server.root}/readyz")
+        assert (answer.status_code, answer.text) == (503, "the database does not answer at the moment\n")
+        assert server.client.get(f"{server.root}/healthz").status_code == 200
         assert "Traceback" not in server.log
         restartable.start()
         assert {ask(path, visitors["signed in"]).status_code for path in paths} <= {200, 302, 404}

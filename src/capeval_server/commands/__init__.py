@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import typer
 
-from capeval_server.commands import accounts, challenges, running
+from capeval_server.commands import accounts, challenges, checking, running
 
 __all__ = ["app"]
 
@@ -30,6 +30,7 @@ _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("start", running.start),
     ("worker", running.worker),
     ("demo", running.demo),
+    ("check", checking.check),
     ("tidy", running.tidy),
     ("import", challenges.import_files),
     ("example", challenges.example),
