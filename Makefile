@@ -30,8 +30,9 @@ $(VENV)/.spice: $(VENV)/.native
 demo: $(VENV)/.native ## Score the held-out human captions of COCO val2014 and write an HTML report
 	@$(BIN)/capeval demo --output demo
 
-serve: $(VENV)/.native ## Start a server with the COCO challenge loaded, to try in a browser
-	@$(BIN)/capeval server demo --folder demo-server
+PORT := 8000
+serve: $(VENV)/.native ## Start a server with the COCO challenge loaded, to try in a browser (PORT=8001 for another port)
+	@$(BIN)/capeval server demo --folder demo-server --port $(PORT)
 
 test: lint test-rust test-python ## Everything that must hold before a change lands
 
