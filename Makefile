@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs wheel clean
+.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs wheel audit clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -80,6 +80,13 @@ wheel: $(VENV)/.native ## Build one wheel for Python 3.11 and newer into dist/
 
 spice-wheel: $(VENV)/.spice ## Build capeval-spice-model, a wheel with SPICE's model under its own licences, into dist/
 	$(BIN)/python scripts/spice_wheel.py --output dist
+
+# Strict: a package that PyPI says nothing about, as where a mirror has no advisories, is no success.
+audit: $(VENV)/.native ## Ask PyPI for advisories about the dependencies: the versions that CI installs, and the lowest of the server
+	@$(BIN)/python -m pip_audit --version >/dev/null 2>&1 || $(BIN)/pip install --constraint constraints.txt pip-audit
+	@$(BIN)/python scripts/lowest.py > $(VENV)/lowest.txt
+	$(BIN)/python -m pip_audit --strict --no-deps --disable-pip --progress-spinner off --requirement $(VENV)/lowest.txt
+	$(BIN)/python -m pip_audit --strict --no-deps --disable-pip --progress-spinner off --requirement constraints.txt
 
 clean: ## Remove what the recipes made
 	rm -rf $(VENV) target dist site demo demo-server src/capeval/_native*.so

@@ -17,6 +17,8 @@ from capeval_server.commands.common import set_up
 
 __all__ = ["demo", "migrate", "start", "tidy", "worker"]
 
+_IDLE_SECONDS, _CONNECTIONS, _HEADER_BYTES = 30, 1000, 32 * 1024
+
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
 Port = Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)]
 Threads = Annotated[int, typer.Option(help="How many requests to answer at once.", min=1)]
@@ -114,6 +116,13 @@ def _serve(sockets: list[socket.socket], address: str, threads: int) -> None:
         max_request_body_size=body,
         ident=None,
         clear_untrusted_proxy_headers=True,
+        # Clients that send slowly hold a connection each, and no thread; the idle are dropped. Those that send
+        # a byte now and then can only be stopped by a proxy that takes the whole request first.
+        channel_timeout=_IDLE_SECONDS,
+        connection_limit=_CONNECTIONS,
+        max_request_header_size=_HEADER_BYTES,
+        # The other way of waiting, by select, takes no more than 1,024 files.
+        asyncore_use_poll=True,
         **(proxy if settings.HTTPS else {}),
     )
 
