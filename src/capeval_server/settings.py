@@ -7,12 +7,16 @@ from capeval_server import environment
 PACKAGE = Path(__file__).parent
 DATA = environment.data_folder()
 SECRET_KEY = environment.secret_key(DATA)
+# What an earlier key signed stays valid: see `capeval server rotate-key`.
+SECRET_KEY_FALLBACKS = environment.earlier_keys(DATA)
 DEBUG = False
 ALLOWED_HOSTS = environment.words("HOSTS", "localhost,127.0.0.1,[::1]")
 # Behind a proxy that speaks HTTPS and sets the header; nothing else may reach the server then.
 HTTPS = environment.flag("HTTPS")
 # Where users find the site. Links in mail have it, whatever host a request names.
 ADDRESS = environment.address(ALLOWED_HOSTS, https=HTTPS)
+# Forms are taken from pages of the host that a request names, of the site's address, and of these.
+CSRF_TRUSTED_ORIGINS = [ADDRESS, *environment.origins("TRUSTED_ORIGINS")]
 DATABASES = {"default": environment.database(DATA)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

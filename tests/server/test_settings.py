@@ -174,6 +174,16 @@ def test_a_word_that_is_not_known_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         environment.choice("LOG_FORM", ("line", "json"))
 
 
+def test_trusted_origins(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert environment.origins("TRUSTED_ORIGINS") == []
+    monkeypatch.setenv("CAPEVAL_SERVER_TRUSTED_ORIGINS", "https://a.example, http://b.example:8080")
+    assert environment.origins("TRUSTED_ORIGINS") == ["https://a.example", "http://b.example:8080"]
+    for wrong in ("a.example", "https://a.example/path", "https://u@a.example", "https://*.example/"):
+        monkeypatch.setenv("CAPEVAL_SERVER_TRUSTED_ORIGINS", wrong)
+        with pytest.raises(ImproperlyConfigured, match="must be addresses such as https://HOST"):
+            environment.origins("TRUSTED_ORIGINS")
+
+
 def test_every_variable_is_documented() -> None:
     package = PROJECT / "src" / "capeval_server"
     asked = re.findall(r'environment\.\w+\("(\w+)"', (package / "settings.py").read_text())

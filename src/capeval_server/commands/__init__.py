@@ -31,6 +31,7 @@ _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("worker", running.worker),
     ("demo", running.demo),
     ("check", checking.check),
+    ("rotate-key", running.rotate_key),
     ("tidy", running.tidy),
     ("import", challenges.import_files),
     ("example", challenges.example),

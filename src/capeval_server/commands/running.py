@@ -15,7 +15,7 @@ import typer
 from capeval.errors import OptionError
 from capeval_server.commands.common import set_up
 
-__all__ = ["demo", "migrate", "start", "tidy", "worker"]
+__all__ = ["demo", "migrate", "rotate_key", "start", "tidy", "worker"]
 
 _IDLE_SECONDS, _CONNECTIONS, _HEADER_BYTES = 30, 1000, 32 * 1024
 
@@ -116,8 +116,8 @@ def _serve(sockets: list[socket.socket], address: str, threads: int) -> None:
         max_request_body_size=body,
         ident=None,
         clear_untrusted_proxy_headers=True,
-        # Clients that send slowly hold a connection each, and no thread; the idle are dropped. Those that send
-        # a byte now and then can only be stopped by a proxy that takes the whole request first.
+        # Clients that send slowly hold a connection each, and no thread; the silent are dropped. Those that
+        # send a byte now and then can only be stopped by a proxy that takes the whole request first.
         channel_timeout=_IDLE_SECONDS,
         connection_limit=_CONNECTIONS,
         max_request_header_size=_HEADER_BYTES,
@@ -202,3 +202,30 @@ def tidy() -> None:
     from capeval_server.submissions.tidying import tidy as tidied
 
     print(f"{tidied()} files deleted")
+
+
+def rotate_key(
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Make nothing new, and end what the earlier key signed.")
+    ] = False,
+) -> None:
+    """Makes a new secret key. What the key before it signed stays valid, so users stay signed in."""
+    set_up()
+    from django.conf import settings
+
+    from capeval_server import environment
+
+    if any(f"CAPEVAL_SERVER_{name}" in os.environ for name in ("SECRET_KEY", "EARLIER_SECRET_KEY")):
+        raise OptionError(
+            "the key is a setting: give CAPEVAL_SERVER_SECRET_KEY a new value, and"
+            " CAPEVAL_SERVER_EARLIER_SECRET_KEY the value that it had"
+        )
+    if forget:
+        done = environment.forget_key(settings.DATA)
+        print("The earlier key is deleted" if done else "There is no earlier key")
+    else:
+        environment.rotate_key(settings.DATA)
+        print(
+            "There is a new key. When all users have signed in again, or after two weeks: rotate-key --forget"
+        )
+    print("Restart the server and its workers")
