@@ -26,9 +26,11 @@ STATUSES: dict[type[CapevalError], int] = {
     errors.QuestionError: 422,
     errors.UploadError: 422,
     errors.QuotaError: 429,
+    errors.RateError: 429,
 }
 # Temporary errors: the transaction is undone, and trying again later may succeed.
 PASSING: dict[type[Exception], str] = {
+    errors.BusyError: "the server is checking other uploads",
     OSError: "files can't be stored at the moment",
     OperationalError: "the database does not answer at the moment",
 }

@@ -24,10 +24,11 @@ from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions import intake, lifecycle, recording, scoring_jobs
 from capeval_server.submissions.models import Submission, SubmissionFile
 from capeval_server.submissions.uploads import read_upload
+from capeval_server.teams.joining import join as join_team
 from capeval_server.teams.models import Raise, Team
 from tests.server.boards import stand
 from tests.server.clock import Clock
-from tests.server.kit import CAPTIONS, METRICS, RESULTS, Participant, results
+from tests.server.kit import CAPTIONS, METRICS, RESULTS, Participant, Someone, results
 
 pytestmark = pytest.mark.django_db
 
@@ -326,12 +327,15 @@ def test_what_arrives_after_midnight_is_of_the_next_day(
     ann: Participant, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Phase.objects.update(quota_per_day=1)
+    # Of the same team, since one user has one upload checked at a time.
+    carl = Someone("carl")
+    join_team(carl.user, ann.team.challenge, ann.team.code)
     before, after = clock.midnight - timedelta(seconds=1), clock.midnight + timedelta(seconds=1)
 
     def take_long(*upload: Any) -> Any:
         monkeypatch.undo()
         Clock(monkeypatch).now = after
-        assert ann.submit().status_code == 201
+        assert ann.submit(by=carl).status_code == 201
         return read_upload(*upload)
 
     clock.now = before

@@ -68,8 +68,6 @@ def _serve(host: str, port: int, threads: int) -> None:
     from capeval_server.wsgi import application
 
     print(f"Listening on http://{host}:{port}", flush=True)
-    # What a form holds beside the file is little.
-    body = settings.UPLOAD_BYTES + 2**20
     # Without a proxy, its headers would come from clients, so they are dropped.
     headers = "x-forwarded-for x-forwarded-proto"
     proxy = {"trusted_proxy": "*", "trusted_proxy_headers": headers, "trusted_proxy_count": 1}
@@ -78,7 +76,7 @@ def _serve(host: str, port: int, threads: int) -> None:
         host=host,
         port=port,
         threads=threads,
-        max_request_body_size=body,
+        max_request_body_size=settings.REQUEST_BYTES,
         ident=None,
         clear_untrusted_proxy_headers=True,
         **(proxy if settings.HTTPS else {}),

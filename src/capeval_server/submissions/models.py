@@ -16,6 +16,7 @@ __all__ = [
     "LONGEST_REASON",
     "UNFINISHED",
     "ImageScores",
+    "RefusedUpload",
     "Result",
     "Score",
     "Submission",
@@ -171,3 +172,10 @@ class ImageScores(models.Model):
     names = models.JSONField()
     # Float64, a row for each image of the reference set in its order, a column for each name; deflated.
     values = models.BinaryField()
+
+
+class RefusedUpload(models.Model):
+    """An upload that made no submission. A user may send only some within a time."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    time = models.DateTimeField()
