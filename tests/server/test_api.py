@@ -22,7 +22,8 @@ from capeval_server.errors import StandingError
 from capeval_server.jobs import leases, worker
 from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions import intake, lifecycle, recording, scoring_jobs
-from capeval_server.submissions.models import Submission, SubmissionFile
+from capeval_server.submissions.models import Result, Submission, SubmissionFile
+from capeval_server.submissions.scoring import Outcome, Scorer, Task
 from capeval_server.submissions.uploads import read_upload
 from capeval_server.teams.joining import join as join_team
 from capeval_server.teams.models import Raise, Team
@@ -103,6 +104,35 @@ def test_a_metric_that_fails_fails_alone(ann: Participant, monkeypatch: pytest.M
     assert failures["METEOR"].startswith("METEOR could not be computed (")
     assert [failures[name] for name in ("BLEU", "ROUGE-L", "CIDEr-D")] == ["", "", ""]
     assert all(r["scores"] for r in found["results"] if r["metric"] != "METEOR")
+    assert not Result.objects.filter(by_content=True).exists()
+
+
+@pytest.mark.parametrize(
+    ("system", "costs"), [([], True), (["BLEU"], False), (["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"], False)]
+)
+def test_a_submission_that_no_metric_can_score_costs_quota_if_its_content_is_why(
+    ann: Participant, monkeypatch: pytest.MonkeyPatch, system: list[str], costs: bool
+) -> None:
+    def fail(_: Scorer, task: Task, __: object) -> list[Outcome]:
+        return [
+            Outcome(metric=metric, failure=f"{metric} failed", by_content=metric not in system)
+            for metric in task.metrics
+        ]
+
+    monkeypatch.setattr(Scorer, "score", fail)
+    submission = ann.submitted()
+    worker.work_once()
+    found = ann.read(f"/api/submissions/{submission.pk}")
+    assert (found["state"], found["counts_for_quota"]) == ("failed", costs)
+    assert ann.read(f"{PHASE}/quota", "read")["left_today"] == 5 - costs
+    page = ann.see(f"/submissions/{submission.pk}/")
+    assert ("It cost no quota" in page) == (not costs)
+    assert ("counts for the quota" in page) == costs
+    # Scored again, and failed by the system this time, it costs nothing.
+    lifecycle.rerun(submission)
+    system[:] = ["BLEU"]
+    worker.work_once()
+    assert ann.read(f"{PHASE}/quota", "read")["left_today"] == 5
 
 
 def test_too_little_memory_ends_the_child_and_nothing_else(ann: Participant, settings: Any) -> None:

@@ -210,7 +210,12 @@ def _results(challenge: Challenge) -> Iterator[Row]:
     results = Result.objects.filter(submission__in=of_challenge(challenge).values("pk"))
     results = results.select_related(_SPLIT).defer("log", f"{_SPLIT}__image_ids")
     for result in results.order_by("submission_id", "pk").iterator(500):
-        yield {**_of_result(result), "signature": result.signature, "failure": result.failure}
+        yield {
+            **_of_result(result),
+            "signature": result.signature,
+            "failure": result.failure,
+            "by_content": result.by_content,
+        }
 
 
 def _scores(challenge: Challenge) -> Iterator[Row]:
@@ -264,7 +269,7 @@ _TABLES: dict[str, tuple[list[str], Callable[[Challenge], Iterator[Row]]]] = {
         ],
         _submissions,
     ),
-    "results": ([*_RESULT, "signature", "failure"], _results),
+    "results": ([*_RESULT, "signature", "failure", "by_content"], _results),
     "scores": ([*_RESULT, "subset", "score", "value", "low", "high"], _scores),
     "actions": (["time", "who", "what", "submission", "team"], _actions),
 }

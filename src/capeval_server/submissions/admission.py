@@ -49,20 +49,21 @@ class Admission:
 
 @contextmanager
 def admitted(user: User, phase: Phase, *, size: int, key: str | None) -> Iterator[Admission]:
-    """Lets an upload in for as long as the context lasts. Other uploads of the user are refused meanwhile.
+    """Lets an upload in while the context lasts. Other uploads of the user are refused meanwhile.
 
     Args:
         user: Who sends it.
         phase: The phase submitted to.
         size: How many bytes its request says that it has.
-        key: Its idempotency key. What was submitted with it before is answered also when the quota is used up.
+        key: Its idempotency key. What was sent with it before is answered even when the quota is used up.
 
     Raises:
         UploadError: It is too large.
         PhaseError: The phase is not open.
+        PhaseError: The phase is not open.
         TeamError: The user has not joined the challenge.
         QuotaError: The quota is used up.
-        RateError: Too many uploads made no submission, or another upload of the user is being checked.
+        RateError: Too many uploads made no submission, or another one is being checked.
     """
     arrived = timezone.now()
     team = intake.entrant(user, phase, arrived)

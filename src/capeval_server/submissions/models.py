@@ -139,6 +139,8 @@ class Result(models.Model):
     metric = models.CharField(max_length=50)
     signature = models.CharField(max_length=500, blank=True)
     failure = models.CharField(max_length=300, blank=True)
+    # Whether the submission's own content is why, not the references or the system.
+    by_content = models.BooleanField(default=False)
     log = models.TextField(blank=True)
 
     class Meta:

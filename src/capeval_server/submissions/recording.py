@@ -64,6 +64,7 @@ def _write(submission: Submission, version: ReferenceVersion, outcome: Outcome, 
         metric=outcome.metric,
         signature=outcome.signature,
         failure=outcome.failure,
+        by_content=outcome.by_content,
         log=outcome.log,
     )
     Score.objects.bulk_create(Score(result=result, **number) for number in outcome.scores)
