@@ -34,7 +34,7 @@ SHARED_METRICS = ("base", "registry", "__init__")
 
 # The same of the server: its applications, and above them what puts them together.
 SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
-    ("__init__", "environment", "errors", "examples", "staff", "statuses"),
+    ("__init__", "environment", "errors", "examples", "names", "staff", "statuses"),
     ("accounts", "challenges", "jobs"),
     ("teams",),
     ("submissions",),

@@ -147,7 +147,7 @@ def test_a_process_that_ends_between_metrics_costs_none(
     def until_the_first_is_done(child: _Child, *about: Any) -> Iterator[dict[str, Any] | _End]:
         for answer in answers(child, *about):
             yield answer
-            if "finished" in answer and not ended:
+            if isinstance(answer, dict) and "finished" in answer and not ended:
                 ended.append(child)
                 os.kill(child._process.pid, signal.SIGKILL)
                 yield _End(reason="was stopped by SIGKILL", by_itself=False)
