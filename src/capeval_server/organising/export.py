@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
+from django.contrib.auth.models import User
 from django.db.models import Prefetch, QuerySet
 from django.utils import timezone
 
@@ -18,7 +19,7 @@ import capeval
 from capeval.spreadsheets import plain
 from capeval_server.challenges.models import Challenge, ReferenceVersion
 from capeval_server.organising.description import to_toml
-from capeval_server.organising.models import Action
+from capeval_server.organising.models import Action, record
 from capeval_server.organising.moderation import of_challenge
 from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
 from capeval_server.submissions.packing import finite
@@ -73,12 +74,13 @@ def export(challenge: Challenge, target: IO[bytes]) -> None:
         _write_files(archive, challenge)
 
 
-def exported(challenge: Challenge) -> IO[bytes]:
-    """Everything of a challenge in a file without a name, which is gone when it is closed."""
+def exported(challenge: Challenge, user: User) -> IO[bytes]:
+    """Everything of a challenge in a file without a name, which is gone when it is closed; for a user."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it.
     try:
         export(challenge, file)
         file.seek(0)
+        record(user, challenge, "downloaded everything of the challenge")
     except BaseException:
         file.close()
         raise
