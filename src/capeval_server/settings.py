@@ -145,7 +145,12 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "home"
 ACCOUNT_ADAPTER = "capeval_server.accounts.adapter.Adapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
-ACCOUNT_FORMS = {"login": "capeval_server.accounts.forms.SignInForm"}
+ACCOUNT_FORMS = {
+    "login": "capeval_server.accounts.forms.SignInForm",
+    "change_password": "capeval_server.accounts.forms.ChangeForm",
+    "set_password": "capeval_server.accounts.forms.SetForm",
+    "reset_password_from_key": "capeval_server.accounts.forms.ResetForm",
+}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
 ACCOUNT_EMAIL_NOTIFICATIONS = True

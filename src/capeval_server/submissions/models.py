@@ -15,6 +15,9 @@ from capeval_server.teams.models import Team
 __all__ = [
     "LONGEST_REASON",
     "UNFINISHED",
+    "FormerAddress",
+    "FormerMember",
+    "FormerUse",
     "ImageScores",
     "RefusedUpload",
     "Result",
@@ -181,3 +184,33 @@ class RefusedUpload(models.Model):
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     time = models.DateTimeField()
+
+
+class FormerMember(models.Model):
+    """An account that was deleted after its team had submitted.
+
+    What it used counts again for the team that its owner joins with a new account. Only keyed hashes of its
+    addresses tell that the new account is theirs.
+    """
+
+    challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="+")
+    # For which it counts now; none until its owner takes part again.
+    team = models.ForeignKey(Team, on_delete=models.SET_NULL, null=True, related_name="former_members")
+
+
+class FormerAddress(models.Model):
+    """A keyed hash of a challenge and an address of an account that was deleted."""
+
+    member = models.ForeignKey(FormerMember, on_delete=models.CASCADE, related_name="addresses")
+    digest = models.CharField(max_length=64, db_index=True)
+
+
+class FormerUse(models.Model):
+    """What the team of an account that was deleted had used of a phase's quota."""
+
+    member = models.ForeignKey(FormerMember, on_delete=models.CASCADE, related_name="uses")
+    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="+")
+    used = models.PositiveIntegerField()
+    # The day on which it was deleted, and what was used on it.
+    day = models.DateField()
+    today = models.PositiveIntegerField()
