@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from capeval.checks import checked_choice
 from capeval.errors import OptionError
 from capeval.metrics import DEFAULT, METRICS
-from capeval_server.challenges.models import ALGORITHM, IMAGE_ID, MOST_IN_ALL, MOST_PER_DAY
+from capeval_server.challenges.models import ALGORITHM, IMAGE_ID, LEAST_SUBSET, MOST_IN_ALL, MOST_PER_DAY
 from capeval_server.challenges.names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.errors import ChallengeError
 
@@ -68,6 +68,8 @@ class Split(_Part):
     references: Annotated[list[References], Field(min_length=1)]
     subsets: str | None = None
     image_url: Annotated[str, Field(max_length=500)] = ""
+    # The fewest images of a subset that private references score.
+    least_subset: Annotated[int, Field(ge=1, le=1_000_000)] = LEAST_SUBSET
     metrics: Annotated[list[str], Field(min_length=1)] = list(DEFAULT)
     sort_by: str
 

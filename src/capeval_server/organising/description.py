@@ -10,7 +10,7 @@ from typing import Any
 
 import tomli_w
 
-from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
+from capeval_server.challenges.models import LEAST_SUBSET, Challenge, Phase, ReferenceSet, Split
 from capeval_server.submissions.models import Submission
 
 __all__ = ["Change", "changes", "describe", "describe_phase", "fingerprint", "state_of", "to_toml"]
@@ -45,6 +45,8 @@ def _split(split: Split, human: set[int]) -> dict[str, Any]:
         "metrics": split.metrics,
         "sort_by": split.sort_by,
     }
+    if split.least_subset != LEAST_SUBSET:
+        found["least_subset"] = split.least_subset
     if split.image_url:
         found["image_url"] = split.image_url
     if split.subsets.all():

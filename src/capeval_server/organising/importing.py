@@ -32,7 +32,7 @@ from capeval_server.challenges.models import (
 )
 from capeval_server.errors import ChallengeError, UploadError
 from capeval_server.submissions import lifecycle
-from capeval_server.submissions.models import ImageScores, Submission, SubmissionFile
+from capeval_server.submissions.models import ImageScores, Score, Submission, SubmissionFile
 from capeval_server.submissions.uploads import check_results
 
 __all__ = ["Files", "change_challenge", "check_images", "publish", "read_files", "taking_back"]
@@ -213,7 +213,12 @@ def _refuse_removal(what: str, there: object, wanted: set[str]) -> None:
 
 def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, stored: list[str]) -> None:
     old = challenge.splits.filter(name=wanted.name).first()
-    scoring = {"metrics": wanted.metrics, "results": wanted.results, "image_ids": files.image_ids}
+    scoring = {
+        "metrics": wanted.metrics,
+        "results": wanted.results,
+        "image_ids": files.image_ids,
+        "least_subset": wanted.least_subset,
+    }
     if old is not None:
         changed = [name for name, value in scoring.items() if getattr(old, name) != value]
         subsets = dict(old.subsets.values_list("name", "image_ids"))
@@ -240,9 +245,16 @@ def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, 
         about = {"public": entry.public, "part": files.parts.get(entry.name)}
         reference_set = put(ReferenceSet.objects, about, split=split, name=entry.name)
         if not entry.public:
-            ImageScores.objects.filter(result__reference_version__reference_set=reference_set).delete()
+            _delete_what_is_public_only(reference_set)
         _import_references(reference_set, entry.file, files.references[entry.name], stored)
         _import_human(reference_set, files.humans.get(entry.name), stored)
+
+
+def _delete_what_is_public_only(reference_set: ReferenceSet) -> None:
+    """Deletes the scores that private references don't give: of images, and of small subsets."""
+    ImageScores.objects.filter(result__reference_version__reference_set=reference_set).delete()
+    scores = Score.objects.filter(result__reference_version__reference_set=reference_set)
+    scores.exclude(subset__in=["", *reference_set.scored_subsets()]).delete()
 
 
 def _import_references(reference_set: ReferenceSet, name: str, data: bytes, stored: list[str]) -> None:

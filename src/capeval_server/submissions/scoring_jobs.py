@@ -10,8 +10,6 @@ from typing import Self
 
 from django.db.models.fields.files import FieldFile
 
-from capeval.types import ImageId
-from capeval_server.challenges.models import ReferenceSet
 from capeval_server.jobs.handlers import Handler
 from capeval_server.jobs.models import Job
 from capeval_server.submissions import lifecycle
@@ -73,20 +71,10 @@ class ScoringHandler(Handler):
                 candidates=_copy(part.file.file, folder / "candidates.json"),
                 folder=folder,
                 metrics=part.metrics,
-                subsets=_subsets(reference_set),
+                subsets=reference_set.scored_subsets(),
                 images=reference_set.image_ids if reference_set.public else None,
             )
             return self._scorer.score(task, renew)
-
-
-def _subsets(reference_set: ReferenceSet) -> dict[str, list[ImageId]]:
-    """The subsets of a split, of the images that a reference set has; without those of which it has none."""
-    subsets = dict(reference_set.split.subsets.values_list("name", "image_ids"))
-    if reference_set.part is None:
-        return subsets
-    covered = set(reference_set.part)
-    parts = {name: [image for image in images if image in covered] for name, images in subsets.items()}
-    return {name: images for name, images in parts.items() if images}
 
 
 def _copy(stored: FieldFile, path: Path) -> Path:
