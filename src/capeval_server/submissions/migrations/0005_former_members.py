@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("challenges", "0002_parts_of_splits"),
+        ("challenges", "0001_initial"),
         ("submissions", "0004_failures_by_content"),
         ("teams", "0003_name_keys_once"),
     ]
