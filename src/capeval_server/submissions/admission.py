@@ -97,7 +97,7 @@ def _check_rate(user: User, now: datetime) -> None:
         allowed = times[-1] + _WINDOW
         raise RateError(
             f"{len(times)} of your uploads within 10 minutes made no submission; the next is allowed from"
-            f" {allowed.isoformat(timespec='seconds')} (`capeval check FILE` checks a file beforehand)",
+            f" {allowed:%Y-%m-%d %H:%M:%S} UTC (capeval check FILE checks a file beforehand)",
             allowed_from=allowed,
         )
 

@@ -41,9 +41,7 @@ def submit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     if isinstance(team, HttpResponse):
         return team
     if request.method != "POST":
-        last = team.submissions.filter(phase=phase).order_by("-created").first()
-        form = SubmitForm(phase.challenge, declared=last.declared if last else {})
-        return _submit_page(request, phase, team, form, 200)
+        return _submit_page(request, phase, team, _new_form(phase, team), 200)
     key = request.GET.get("key", "")
     if not re.fullmatch("[!-~]{1,100}", key):
         raise BadRequest
@@ -52,8 +50,14 @@ def submit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         with admitted(user_of(request), phase, size=size, key=key) as admission:
             return _received(request, phase, team, admission)
     except (errors.QuotaError, errors.PhaseError, errors.TeamError, errors.UploadError) as error:
-        form = SubmitForm(phase.challenge, declared={})
+        form = _new_form(phase, team)
         return _submit_page(request, phase, team, form, STATUSES[type(error)], refusal=error)
+
+
+def _new_form(phase: Phase, team: Team) -> SubmitForm:
+    """A form that declares what the team declared last."""
+    last = team.submissions.filter(phase=phase).order_by("-created").first()
+    return SubmitForm(phase.challenge, declared=last.declared if last else {})
 
 
 @csrf_protect
