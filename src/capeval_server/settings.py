@@ -147,6 +147,7 @@ ACCOUNT_ADAPTER = "capeval_server.accounts.adapter.Adapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_FORMS = {
     "login": "capeval_server.accounts.forms.SignInForm",
+    "signup": "capeval_server.accounts.forms.SignUpForm",
     "change_password": "capeval_server.accounts.forms.ChangeForm",
     "set_password": "capeval_server.accounts.forms.SetForm",
     "reset_password_from_key": "capeval_server.accounts.forms.ResetForm",

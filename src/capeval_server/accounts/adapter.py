@@ -13,11 +13,9 @@ from allauth.account.models import EmailAddress
 from allauth.core import context
 from allauth.core.exceptions import ImmediateHttpResponse
 from django.conf import settings
-from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.shortcuts import render
-from django.utils.crypto import get_random_string
 
 from capeval_server.accounts.users import check_name
 
@@ -62,12 +60,6 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
         login: str = credentials.get("email") or credentials.get("username") or ""
         account = _account_of(credentials)
         return login.lower() if account is None else f"account {account}"
-
-    def send_account_already_exists_mail(self, email: str) -> None:
-        """Tells the owner of an address, in the time that making an account would take."""
-        # Most of that is hashing a password. Who signs up must not see by it whether the address is known.
-        make_password(get_random_string(20))
-        super().send_account_already_exists_mail(email)
 
 
 def _account_of(credentials: Mapping[str, Any]) -> int | None:

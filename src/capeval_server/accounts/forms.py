@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from allauth.account.forms import ChangePasswordForm, LoginForm, ResetPasswordKeyForm, SetPasswordForm
+from allauth.account.forms import (
+    ChangePasswordForm,
+    LoginForm,
+    ResetPasswordKeyForm,
+    SetPasswordForm,
+    SignupForm,
+)
 from django import forms
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.utils import timezone
 
 from capeval_server.accounts.models import Token
 
-__all__ = ["ChangeForm", "DeletionForm", "ResetForm", "SetForm", "SignInForm", "TokenForm"]
+__all__ = ["ChangeForm", "DeletionForm", "ResetForm", "SetForm", "SignInForm", "SignUpForm", "TokenForm"]
 
 
 class SignInForm(LoginForm):  # type: ignore[misc]
@@ -24,6 +32,17 @@ class SignInForm(LoginForm):  # type: ignore[misc]
         self.fields["login"].label = "Username or email"
         del self.fields["login"].widget.attrs["placeholder"]
         self.fields["remember"].label = "Remember me"
+
+
+class SignUpForm(SignupForm):  # type: ignore[misc]
+    """The form to sign up by, which takes as long for an address that has an account."""
+
+    def try_save(self, request: HttpRequest) -> Any:
+        """Makes the account, or tells the owner of the address that there is one."""
+        if self.account_already_exists:
+            # Most of the time that an account takes is that of this.
+            make_password(self.cleaned_data["password1"])
+        return super().try_save(request)
 
 
 class _Revoking(forms.Form):
