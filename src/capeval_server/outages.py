@@ -7,10 +7,13 @@ import sqlite3
 
 from django.db import InterfaceError, OperationalError
 
+from capeval_server import errors
+
 __all__ = ["PASSING", "is_full", "text_of"]
 
 # The transaction is undone, and trying again later may succeed.
 PASSING: dict[type[Exception], str] = {
+    errors.BusyError: "the server is checking other uploads",
     OSError: "files can't be stored at the moment",
     OperationalError: "the database does not answer at the moment",
     # A connection that broke while it was used.

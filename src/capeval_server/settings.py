@@ -151,7 +151,13 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "home"
 ACCOUNT_ADAPTER = "capeval_server.accounts.adapter.Adapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
-ACCOUNT_FORMS = {"login": "capeval_server.accounts.forms.SignInForm"}
+ACCOUNT_FORMS = {
+    "login": "capeval_server.accounts.forms.SignInForm",
+    "signup": "capeval_server.accounts.forms.SignUpForm",
+    "change_password": "capeval_server.accounts.forms.ChangeForm",
+    "set_password": "capeval_server.accounts.forms.SetForm",
+    "reset_password_from_key": "capeval_server.accounts.forms.ResetForm",
+}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
 ACCOUNT_EMAIL_NOTIFICATIONS = True
@@ -172,6 +178,13 @@ MEBIBYTE = 2**20
 # The most bytes of an upload, and of all that is packed in it.
 UPLOAD_BYTES = environment.number("UPLOAD_BYTES", 64 * MEBIBYTE)
 UNPACKED_BYTES = environment.number("UNPACKED_BYTES", 128 * MEBIBYTE)
+# The most bytes of a request: what a form holds beside the file is little.
+REQUEST_BYTES = UPLOAD_BYTES + MEBIBYTE
+# How many uploads are unpacked and checked at once, in all processes; and how many seconds others wait.
+UNPACKED_AT_ONCE = environment.number("UNPACKED_AT_ONCE", 2)
+TURN_SECONDS = 30
+# How many uploads of a user may make no submission within ten minutes.
+REFUSED_UPLOADS = environment.number("REFUSED_UPLOADS", 10)
 # The longest caption: longer ones could ask of private references which of very many words they have.
 CAPTION_CHARACTERS = environment.number("CAPTION_CHARACTERS", 1000)
 # How long a worker has a submission to itself before another may take it over, unless it renews that.

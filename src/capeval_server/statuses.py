@@ -27,6 +27,7 @@ STATUSES: dict[type[CapevalError], int] = {
     errors.QuestionError: 422,
     errors.UploadError: 422,
     errors.QuotaError: 429,
+    errors.RateError: 429,
 }
 RETRY_SECONDS = "60"
 # After so many seconds a browser asks again for a page that was not available.

@@ -34,7 +34,18 @@ SHARED_METRICS = ("base", "registry", "__init__")
 
 # The same of the server: its applications, and above them what puts them together.
 SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
-    ("__init__", "cache", "environment", "errors", "examples", "logs", "outages", "staff", "statuses"),
+    (
+        "__init__",
+        "cache",
+        "environment",
+        "errors",
+        "examples",
+        "logs",
+        "names",
+        "outages",
+        "staff",
+        "statuses",
+    ),
     ("accounts", "challenges", "jobs"),
     ("teams",),
     ("submissions",),

@@ -754,7 +754,7 @@ def test_organisers_of_organisers(olga: Someone, ann: Participant) -> None:
 def test_what_was_done_outlives_who_did_it(olga: Someone, ann: Participant, challenge: Challenge) -> None:
     moderation.rerun(olga.user, challenge, ann.submitted())
     User.objects.filter(pk=olga.user.pk).delete()
-    assert "<strong>olga</strong>" in Someone("staff", is_staff=True).see(f"{ROOT}trail/")
+    assert "<strong><bdi>olga</bdi></strong>" in Someone("staff", is_staff=True).see(f"{ROOT}trail/")
 
 
 def test_queries_do_not_grow_with_rows(

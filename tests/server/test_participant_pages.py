@@ -41,8 +41,8 @@ def make_public() -> None:
 def fill_in(someone: Participant, data: bytes | None = None, name: str = RESULTS, **fields: Any) -> Any:
     """The answer to the form with which results are submitted."""
     file = SimpleUploadedFile(name, results() if data is None else data)
-    form = {"key": _key(someone.see(SUBMIT)), "declared-method": "m", **fields}
-    return someone.client.post(SUBMIT, {**form, "file": file})
+    form = {"declared-method": "m", **fields, "file": file}
+    return someone.client.post(_sent_to(someone.see(SUBMIT)), form)
 
 
 def by_form(someone: Participant, **fields: Any) -> Submission:
@@ -52,9 +52,10 @@ def by_form(someone: Participant, **fields: Any) -> Submission:
     return Submission.objects.get(pk=answer["Location"].split("/")[2])
 
 
-def _key(page: str) -> str:
-    found = re.search(r'name="key" value="([^"]+)"', page)
-    return found[1] if found else "none"
+def _sent_to(page: str) -> str:
+    """Where a page's form is sent, which its key is part of; without a form, where it would be."""
+    found = re.search(r'action="(\?key=[^"]+)"', page)
+    return SUBMIT + (found[1] if found else "?key=none")
 
 
 def body_of(answer: Any) -> bytes:
@@ -164,20 +165,19 @@ def test_a_submission_from_the_form_to_its_scores(ann: Participant) -> None:
 
 
 def test_the_same_form_twice_is_one_submission(ann: Participant) -> None:
-    page = ann.see(SUBMIT)
-    form = {"key": _key(page), "declared-method": "m"}
+    sent_to, form = _sent_to(ann.see(SUBMIT)), {"declared-method": "m"}
     answers = [
-        ann.client.post(SUBMIT, {**form, "file": SimpleUploadedFile(RESULTS, results())}) for _ in range(2)
+        ann.client.post(sent_to, {**form, "file": SimpleUploadedFile(RESULTS, results())}) for _ in range(2)
     ]
     assert answers[0]["Location"] == answers[1]["Location"]
     assert Submission.objects.count() == 1
     # Another file in the same form, as after the browser's "back", asks first.
     other = SimpleUploadedFile(RESULTS, results(dict.fromkeys(CAPTIONS, "a")))
-    answer = ann.client.post(SUBMIT, {**form, "file": other})
+    answer = ann.client.post(sent_to, {**form, "file": other})
     assert answer.status_code == 409
     assert Submission.objects.count() == 1
     other.seek(0)
-    again = ann.client.post(SUBMIT, {**form, "key": _key(answer.content.decode()), "file": other})
+    again = ann.client.post(_sent_to(answer.content.decode()), {**form, "file": other})
     assert again.status_code == 302
     assert Submission.objects.count() == 2
 
@@ -256,10 +256,9 @@ def test_a_phase_that_is_not_open(ann: Participant) -> None:
 
 def test_a_used_up_quota_tells_when_more_comes(ann: Participant, clock: Clock) -> None:
     Phase.objects.update(quota_per_day=1)
-    page = ann.see(SUBMIT)
     ann.submitted()
-    form = {"key": _key(page), "declared-method": "other", "file": SimpleUploadedFile(RESULTS, results())}
-    answer = ann.client.post(SUBMIT, {**form, "key": "page-other"})
+    form = {"declared-method": "other", "file": SimpleUploadedFile(RESULTS, results())}
+    answer = ann.client.post(f"{SUBMIT}?key=page-other", form)
     assert answer.status_code == 429
     assert int(answer["Retry-After"]) == int((clock.midnight - clock.now).total_seconds()) + 1
     midnight = clock.midnight.strftime("%Y-%m-%d %H:%M UTC")
@@ -286,7 +285,7 @@ def test_forms_need_their_token(ann: Participant) -> None:
     submission = ann.scored()
     client = Client(enforce_csrf_checks=True)
     client.force_login(ann.user)
-    paths = ["/small/join/", "/small/team/code/", "/small/team/leave/", SUBMIT]
+    paths = ["/small/join/", "/small/team/code/", "/small/team/leave/", f"{SUBMIT}?key=k"]
     paths += [f"/submissions/{submission.pk}/{part}/" for part in ("stand", "withdraw")]
     for path in paths:
         assert client.post(path, {"stands": "yes"}).status_code == 403, path

@@ -103,8 +103,6 @@ def _serve(sockets: list[socket.socket], address: str, threads: int) -> None:
     from capeval_server.wsgi import application
 
     print(f"Listening on {address}", flush=True)
-    # What a form holds beside the file is little.
-    body = settings.UPLOAD_BYTES + 2**20
     # Without a proxy, its headers would come from clients, so they are dropped.
     headers = "x-forwarded-for x-forwarded-proto"
     proxy = {"trusted_proxy": "*", "trusted_proxy_headers": headers, "trusted_proxy_count": 1}
@@ -112,7 +110,7 @@ def _serve(sockets: list[socket.socket], address: str, threads: int) -> None:
         application,
         sockets=sockets,
         threads=threads,
-        max_request_body_size=body,
+        max_request_body_size=settings.REQUEST_BYTES,
         ident=None,
         clear_untrusted_proxy_headers=True,
         # Clients that send slowly hold a connection each, and no thread; the silent are dropped. Those that
