@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,6 +42,8 @@ def naming_file(name: str | Path) -> Iterator[None]:
 
 @contextmanager
 def _written_whole(path: Path) -> Iterator[IO[bytes]]:
+    from tempfile import mkstemp
+
     mode = _mode(path)
     if mode is not None and not stat.S_ISREG(mode):
         # A terminal, a pipe or /dev/null can only be written to, never replaced.
@@ -53,7 +54,7 @@ def _written_whole(path: Path) -> Iterator[IO[bytes]]:
     path = path.resolve()
     # The new file must be on the same disk as the old one to take its place in one step.
     try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        descriptor, name = mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
         # The error names the file that the caller asked for, not the temporary one.
         raise OSError(error.errno, error.strerror, str(path)) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 
 __all__ = ["html_table"]
 
@@ -31,10 +30,14 @@ def html_table(
 
 
 def _note(title: str, lines: Sequence[str]) -> str:
+    from html import escape
+
     content = "".join(f"<div>{escape(line)}</div>" for line in lines)
     return f"<details><summary>{escape(title)}</summary>{content}</details>"
 
 
 def _cell(tag: str, text: str, place: int) -> str:
+    from html import escape
+
     side = "right" if place else "left"
     return f'<{tag} style="{_CELL}; text-align: {side}; background: none">{escape(text)}</{tag}>'

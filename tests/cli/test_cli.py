@@ -461,9 +461,14 @@ def test_help_of_each_command_has_examples(command: str) -> None:
     assert f"capeval {command}" in text.partition("Examples")[2]
 
 
-def test_completion_is_offered() -> None:
-    environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    assert "_CAPEVAL_COMPLETE" in output("--show-completion", "bash", env=environment)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_offered(shell: str) -> None:
+    assert f"_CAPEVAL_COMPLETE={shell}_complete" in output("--show-completion", shell)
+
+
+def test_words_are_completed() -> None:
+    asked = {"_CAPEVAL_COMPLETE": "bash_complete", "COMP_WORDS": "capeval sc", "COMP_CWORD": "1"}
+    assert output(env={**os.environ, **asked}).split() == ["plain,score", "plain,scene-graph"]
 
 
 def test_a_reader_that_leaves_is_no_error(files: Path) -> None:

@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from scipy.io import savemat
-from typer.testing import CliRunner
 
 from capeval.cli.app import app
 from capeval.errors import CapevalError, FormatError, MismatchError, OptionError, ResourceError

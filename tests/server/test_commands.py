@@ -7,8 +7,8 @@ import sys
 import tomllib
 from importlib import import_module
 
+import click
 import pytest
-import typer
 from django.core.management import call_command
 
 from tests.server.processes import PROJECT, Server
@@ -34,7 +34,7 @@ def test_a_database_of_another_version_is_refused(fresh: Server, command: str) -
 
 def test_the_declared_commands_are_there() -> None:
     module, name = _declared().split(":")
-    assert isinstance(getattr(import_module(module), name), typer.Typer)
+    assert isinstance(getattr(import_module(module), name), click.Group)
 
 
 def _capeval(server: Server, name: str, entry: str, *arguments: str) -> subprocess.CompletedProcess[str]:

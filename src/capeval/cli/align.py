@@ -6,8 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from capeval.cli.commands import Argument
 from capeval.cli.console import deliver, examples, render
 from capeval.cli.options import Format, FormatOption
 
@@ -15,9 +14,8 @@ if TYPE_CHECKING:
     from capeval.metrics.meteor import Alignment, Match
     from capeval.report import Grid
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "align"
 EXAMPLES = examples(
     'capeval align "A man rides his bike." "A man riding his bicycle."',
     'capeval align "two dogs" "a pair of dogs" --format json',
@@ -25,8 +23,8 @@ EXAMPLES = examples(
 
 
 def run(
-    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help="A caption.", show_default=False)],
-    reference: Annotated[str, typer.Argument(metavar="REFERENCE", help="A caption.", show_default=False)],
+    candidate: Annotated[str, Argument(metavar="CANDIDATE", help="A caption.", show_default=False)],
+    reference: Annotated[str, Argument(metavar="REFERENCE", help="A caption.", show_default=False)],
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Shows METEOR's alignment of two captions: matches, stages, chunks, and the score that follows."""

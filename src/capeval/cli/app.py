@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import typer
-from typer.core import TyperGroup
+import click
 
 from capeval import __version__
-from capeval.cli import align, check, compare, data, demo, metrics, scene_graph, score, submit, tokenize
+from capeval.cli.commands import Group
 from capeval.cli.console import deliver
-from capeval.cli.resources import app as resources
-from capeval.cli.studies.app import app as studies
 from capeval.errors import CapevalError, CapevalWarning, DependencyError
 
 if TYPE_CHECKING:
@@ -25,65 +24,106 @@ __all__ = ["app", "main"]
 ADDED = "capeval.commands"
 
 
-class _Commands(TyperGroup):
+class _Commands(Group):
     """The commands of this package, then those that other packages add by entry points of `ADDED`.
 
-    This is how the server adds its commands to `capeval`, which itself does not import the server. Contexts
-    and commands are typed `Any`: depending on its version, typer uses click's classes or its own.
+    An entry point is a command of click. This is how the server adds its commands to `capeval`, which itself
+    does not import the server.
     """
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    modules: ClassVar[Mapping[str, str]] = {
+        "score": "capeval.cli.score",
+        "compare": "capeval.cli.compare",
+        "check": "capeval.cli.check",
+        "submit": "capeval.cli.submit",
+        "tokenize": "capeval.cli.tokenize",
+        "align": "capeval.cli.align",
+        "scene-graph": "capeval.cli.scene_graph",
+        "data": "capeval.cli.data",
+        "demo": "capeval.cli.demo",
+        "metrics": "capeval.cli.metrics",
+        "resources": "capeval.cli.resources",
+        "study": "capeval.cli.studies.app",
+    }
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *sorted(_added())]
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def helps(self) -> Iterator[tuple[str, str | None]]:
+        yield from super().helps()
+        for name in sorted(_added()):
+            yield name, _loaded(name).help
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         # Entry points are searched only for an unknown name: that takes longer than everything else.
         known = super().get_command(ctx, cmd_name)
-        if known is not None or cmd_name not in (added := _added()):
-            return known
+        return known or (_loaded(cmd_name) if cmd_name in _added() else None)
+
+    def invoke(self, ctx: click.Context) -> Any:
         try:
-            command: typer.Typer = added[cmd_name].load()
-        except ImportError as error:
-            missing = f"{cmd_name!r} needs {error.name}, which is missing"
-            raise DependencyError(f"{missing}: pip install 'capeval[{cmd_name}]'") from None
-        return typer.main.get_command(command)
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            # Quietly, with the code that shells expect; click says "Aborted!" and exits with 1.
+            sys.exit(130)
 
 
+@cache
 def _added() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points
 
     return {entry.name: entry for entry in entry_points(group=ADDED)}
 
 
-app = typer.Typer(
+def _loaded(name: str) -> click.Command:
+    try:
+        command: click.Command = _added()[name].load()
+    except ImportError as error:
+        missing = f"{name!r} needs {error.name}, which is missing"
+        raise DependencyError(f"{missing}: pip install 'capeval[{name}]'") from None
+    return command
+
+
+def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        deliver(f"capeval {__version__}\n", None)
+        context.exit()
+
+
+def _completion(context: click.Context, _: click.Parameter, shell: str | None) -> None:
+    if shell is None or context.resilient_parsing:
+        return
+    from click.shell_completion import get_completion_class
+
+    made = get_completion_class(shell)
+    assert made is not None  # noqa: S101 - click knows all shells of the option.
+    deliver(made(app, {}, "capeval", "_CAPEVAL_COMPLETE").source() + "\n", None)
+    context.exit()
+
+
+app = _Commands(
     name="capeval",
-    cls=_Commands,
     help="Scores image captions with the metrics of COCO, as the reference computes them and without Java.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_version,
+            help="Show the version and exit.",
+        ),
+        click.Option(
+            ["--show-completion"],
+            type=click.Choice(["bash", "zsh", "fish"]),
+            is_eager=True,
+            expose_value=False,
+            callback=_completion,
+            help="Show what a shell needs to complete the words of commands, and exit.",
+        ),
+    ],
 )
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        deliver(f"capeval {__version__}\n", None)
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    _: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    pass
-
-
-for command in (score, compare, check, submit, tokenize, align, scene_graph, data, demo, metrics):
-    app.command(command.NAME, epilog=command.EXAMPLES)(command.run)
-app.add_typer(resources)
-app.add_typer(studies)
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 import threading
@@ -27,12 +26,25 @@ __all__ = ["Steps", "check_outputs", "deliver", "examples", "render", "system_na
 
 # Work that takes less, in seconds, shows no progress.
 _SHOWN_AFTER = 1.0
-_ENDINGS = (".gz", ".zip", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
+_ENDINGS = (
+    ".gz",
+    ".xz",
+    ".zip",
+    ".jsonl",
+    ".ndjson",
+    ".json",
+    ".csv",
+    ".tsv",
+    ".parquet",
+    ".arrow",
+    ".feather",
+)
 
 
 def examples(*lines: str) -> str:
     """The examples at the end of a command's help."""
-    return "[bold]Examples[/bold]\n\n" + "\n\n".join(f"  {line}" for line in lines)
+    # The backspace keeps these lines from being wrapped: a line that is broken can't be copied.
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def deliver(text: str | bytes, output: Path | None) -> None:
@@ -73,29 +85,14 @@ def check_outputs(inputs: Sequence[Path], outputs: Sequence[Path | None]) -> Non
 def render(grid: Grid, form: str, output: Path | None, title: str | None = None) -> None:
     """Writes a table in one of the formats of tables."""
     from capeval.report import to_csv, to_latex, to_markdown
+    from capeval.report.terminal import table
 
     texts = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}
     if form in texts:
         deliver(texts[form](grid), output)
     else:
-        _render_table(grid, output, title)
-
-
-def _render_table(grid: Grid, output: Path | None, title: str | None) -> None:
-    from rich.console import Console
-    from rich.measure import Measurement
-
-    from capeval.report.terminal import table
-
-    rich_table = table(grid, title)
-    text = io.StringIO()
-    terminal = output is None and sys.stdout.isatty()
-    console = Console(file=text, force_terminal=terminal, highlight=False, width=10_000)
-    # The whole table, even on a narrow terminal: a score that is cut off would be read as another score.
-    console.width = Measurement.get(console, console.options, rich_table).maximum
-    console.print(rich_table)
-    lines = (line.rstrip() for line in text.getvalue().splitlines())
-    deliver("".join(f"{line}\n" for line in lines), output)
+        styled = output is None and sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+        deliver(table(grid, title, styled=styled), output)
 
 
 def system_names(paths: Sequence[Path]) -> list[str]:
@@ -107,7 +104,7 @@ def system_names(paths: Sequence[Path]) -> list[str]:
     for path in paths:
         if paths.count(path) > 1:
             raise OptionError(f"files of results must be different (got {path} twice)")
-    names = [_stem(path.name) for path in paths]
+    names = ["standard input" if str(path) == "-" else _stem(path.name) for path in paths]
     return [
         name if names.count(name) == 1 else _characters(str(path))
         for name, path in zip(names, paths, strict=True)

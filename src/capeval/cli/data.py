@@ -6,15 +6,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, deliver, examples
 from capeval.cli.options import Seed
 from capeval.errors import OptionError
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "data"
 EXAMPLES = examples("capeval data coco", "capeval data coco --split train2014 --seed 7")
 
 
@@ -27,11 +25,11 @@ class Split(StrEnum):
 
 def run(
     folder: Annotated[
-        Path, typer.Argument(help="Folder to write to; created if it is missing.", show_default=False)
+        Path, Argument(help="Folder to write to; created if it is missing.", show_default=False)
     ],
-    split: Annotated[Split, typer.Option(help="Which images.")] = Split.VAL,
+    split: Annotated[Split, Option(help="Which images.")] = Split.VAL,
     seed: Seed = 0,
-    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace existing files.")] = False,
 ) -> None:
     """Writes captions of COCO 2014 as files: references, and human results to score.
 

@@ -7,21 +7,19 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Option
 from capeval.cli.console import Steps, deliver, examples, render
 from capeval.cli.options import Seed
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "demo"
 EXAMPLES = examples("capeval demo", "capeval demo --output reports --seed 7")
 
 
 def run(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the report goes.")
-    ] = Path("capeval-demo"),
+    output: Annotated[Path, Option("--output", "-o", metavar="FOLDER", help="Where the report goes.")] = Path(
+        "capeval-demo"
+    ),
     seed: Seed = 0,
 ) -> None:
     """Scores human captions of the 40,504 images of COCO val2014, and writes an HTML report.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from capeval.cli.console import examples, render
 from capeval.cli.options import Format, FormatOption
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "metrics"
 EXAMPLES = examples("capeval metrics", "capeval metrics --format markdown")
 
 

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
+from capeval.cli.commands import Command, Group, Option, parameters
 from capeval.cli.console import Steps, deliver, examples, render
 from capeval.cli.options import Format, FormatOption
 from capeval.errors import OptionError
@@ -19,23 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(
-    name="resources",
-    help="What metrics need besides captions: where it is, or what to run; and the parses that are kept.",
-    epilog=examples(
-        "capeval resources",
-        "capeval resources meteor",
-        "capeval resources spice",
-        "capeval resources parses --clear",
-    ),
-    invoke_without_command=True,
-)
 
-
-@app.callback()
-def run(context: typer.Context, form: FormatOption = Format.TABLE) -> None:
+def run(form: FormatOption = Format.TABLE) -> None:
     """Lists what metrics need besides captions: where it is, its size and fingerprint, or what to run."""
-    if context.invoked_subcommand is not None:
+    if click.get_current_context().invoked_subcommand is not None:
         return
     rows = [*_resources(), _parses()]
     if form is Format.JSON:
@@ -51,11 +39,8 @@ def run(context: typer.Context, form: FormatOption = Format.TABLE) -> None:
     render(Grid(columns=columns, rows=tuple(cells)), form, None)
 
 
-@app.command("meteor", epilog=examples("capeval resources meteor", "capeval resources meteor --again"))
 def meteor(
-    again: Annotated[
-        bool, typer.Option("--again", help="Make them again where they are there already.")
-    ] = False,
+    again: Annotated[bool, Option("--again", help="Make them again where they are there already.")] = False,
 ) -> None:
     """Makes METEOR's word tables from the installed pycocoevalcap, once.
 
@@ -71,18 +56,17 @@ def meteor(
     _deliver_found(found_tables())
 
 
-@app.command("spice", epilog=examples("capeval resources spice", "capeval resources spice --from jars"))
 def spice(
     jars: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--from",
             metavar="PATH",
             help="CoreNLP's models jar, or a folder with the reference's jars.",
             show_default="pycocoevalcap, then Maven",
         ),
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Make it again where it is there already.")] = False,
+    again: Annotated[bool, Option("--again", help="Make it again where it is there already.")] = False,
 ) -> None:
     """Makes SPICE's model from the reference's jars, once.
 
@@ -99,9 +83,8 @@ def spice(
     _deliver_found(found_model())
 
 
-@app.command("parses", epilog=examples("capeval resources parses", "capeval resources parses --clear"))
 def parses(
-    clear: Annotated[bool, typer.Option("--clear", help="Delete the parses.")] = False,
+    clear: Annotated[bool, Option("--clear", help="Delete the parses.")] = False,
 ) -> None:
     """Says where parsed captions are kept between runs, how many, and how large the file is.
 
@@ -185,3 +168,23 @@ def _megabytes(count: int) -> str:
 
 def _shown(value: str | int | None) -> str | None:
     return _megabytes(value) if isinstance(value, int) else value
+
+
+app = Group(
+    name="resources",
+    callback=run,
+    params=parameters(run),
+    invoke_without_command=True,
+    help="What metrics need besides captions: where it is, or what to run; and the parses that are kept.",
+    epilog=examples(
+        "capeval resources",
+        "capeval resources meteor",
+        "capeval resources spice",
+        "capeval resources parses --clear",
+    ),
+    commands=[
+        Command(meteor, "meteor", examples("capeval resources meteor", "capeval resources meteor --again")),
+        Command(spice, "spice", examples("capeval resources spice", "capeval resources spice --from jars")),
+        Command(parses, "parses", examples("capeval resources parses", "capeval resources parses --clear")),
+    ],
+)

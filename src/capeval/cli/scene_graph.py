@@ -8,8 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, check_outputs, deliver, examples
 from capeval.cli.lines import read_text, split_lines
 from capeval.cli.options import Output
@@ -18,9 +17,8 @@ from capeval.errors import CaptionError, OptionError
 if TYPE_CHECKING:
     from capeval._native import SentenceStages
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "scene-graph"
 EXAMPLES = examples(
     'echo "A man rides a red bike." | capeval scene-graph -',
     "capeval scene-graph captions.txt --format jsonl -o graphs.jsonl",
@@ -38,25 +36,23 @@ class Form(StrEnum):
 def run(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE", help="A caption in each line; - is standard input.", show_default=False
-        ),
+        Argument(metavar="FILE", help="A caption in each line; - is standard input.", show_default=False),
     ],
     form: Annotated[
-        Form, typer.Option("--format", "-f", help="Text to read, or JSON, a line a caption.")
+        Form, Option("--format", "-f", help="Text to read, or JSON, a line a caption.")
     ] = Form.TEXT,
     stages: Annotated[
         bool,
-        typer.Option("--stages", help="Add tokens, tags, lemmas, trees and dependencies (with jsonl)."),
+        Option("--stages", help="Add tokens, tags, lemmas, trees and dependencies (with jsonl)."),
     ] = False,
     raw: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--raw/--tokens", help="Parse captions as they are written, or the tokens that scores are of."
         ),
     ] = False,
     longest: Annotated[
-        int, typer.Option(min=1, max=400, help="The longest sentence that is parsed, in tokens.")
+        int, Option(min=1, max=400, help="The longest sentence that is parsed, in tokens.")
     ] = 120,
     output: Output = None,
 ) -> None:

@@ -8,8 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import deliver, examples, render
 from capeval.cli.options import Format, FormatOption, Output
 from capeval.errors import CapevalError, FormatError, OptionError
@@ -21,9 +20,8 @@ if TYPE_CHECKING:
     from capeval.report import Grid
     from capeval.types import Candidates
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "submit"
 EXAMPLES = examples(
     "capeval submit captions_val_mine_results.json --server https://host --challenge coco --phase test",
     "capeval submit results.zip --server https://host --challenge coco --phase test "
@@ -40,16 +38,16 @@ _MOST_FAILURES = 20
 
 def run(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="File of results, or a zip of several.", show_default=False)
+        Path, Argument(metavar="FILE", help="File of results, or a zip of several.", show_default=False)
     ],
-    server: Annotated[str, typer.Option(metavar="URL", help="The server's address.", show_default=False)],
+    server: Annotated[str, Option(metavar="URL", help="The server's address.", show_default=False)],
     challenge: Annotated[
-        str, typer.Option(metavar="SLUG", help="The challenge, as its address names it.", show_default=False)
+        str, Option(metavar="SLUG", help="The challenge, as its address names it.", show_default=False)
     ],
-    phase: Annotated[str, typer.Option(metavar="NAME", help="The phase.", show_default=False)],
+    phase: Annotated[str, Option(metavar="NAME", help="The phase.", show_default=False)],
     declare: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--declare",
             "-d",
             metavar="NAME=VALUE",
@@ -59,17 +57,13 @@ def run(
     ] = None,
     token_file: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help=f"File with the token; by default it is in {TOKEN}.", show_default=False
-        ),
+        Option(metavar="FILE", help=f"File with the token; by default it is in {TOKEN}.", show_default=False),
     ] = None,
     check: Annotated[
         bool,
-        typer.Option(
-            "--check", help="Only check: names of files, images and captions, as the phase wants them."
-        ),
+        Option("--check", help="Only check: names of files, images and captions, as the phase wants them."),
     ] = False,
-    wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait for the scores and show them.")] = False,
+    wait: Annotated[bool, Option("--wait", "-w", help="Wait for the scores and show them.")] = False,
     form: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
@@ -134,7 +128,7 @@ def _name(text: str) -> str:
 
 
 def _checked(path: Path) -> dict[str, Candidates]:
-    """A file of results, or each file in a zip of them, by name, checked as `capeval check` does.
+    """A file of results, or each file in a zip of them, by name, read as servers do: JSON of two forms.
 
     Raises:
         FormatError: A file is not a file of results.
@@ -145,12 +139,12 @@ def _checked(path: Path) -> dict[str, Candidates]:
 
     data = path.read_bytes()
     if not data.startswith(b"PK"):
-        return {path.name: load_candidates(path)}
+        return {path.name: load_candidates(path, strict=True)}
     name: str | None = None
     files = {}
     try:
         for name, results in read_zip(data).items():
-            files[name] = load_candidates(results)
+            files[name] = load_candidates(results, strict=True)
     except FormatError as error:
         where = error.entry if name is None else name
         message = f"{where!r}: {error.message}" if where else error.message

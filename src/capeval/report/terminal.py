@@ -1,26 +1,53 @@
-"""Tables for the terminal, by Rich."""
+"""Tables for the terminal.
+
+Rich drew them before. Importing it took 40 ms, which a table of five numbers is not worth.
+"""
 
 from __future__ import annotations
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Sequence
 
 from capeval.report.grids import Grid
-from capeval.report.texts import printable, shown
+from capeval.report.texts import number_columns, printable, shown
 
 __all__ = ["table"]
 
+_BOLD, _ITALIC, _PLAIN = "\x1b[1m", "\x1b[3m", "\x1b[0m"
 
-def table(grid: Grid, title: str | None = None) -> Table:
-    """A table with numbers to the right and the best of each column in bold."""
-    rich_table = Table(
-        title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False
-    )
-    for column, name in enumerate(grid.columns):
-        numbers = any(isinstance(row[column].value, float) for row in grid.rows)
-        rich_table.add_column(Text(printable(name)), justify="right" if numbers else "left", no_wrap=True)
-    for row in grid.rows:
-        # Text, so that brackets in a name are not taken for Rich's markup.
-        rich_table.add_row(*(Text(shown(cell), style="bold" if cell.best else "") for cell in row))
-    return rich_table
+
+def table(grid: Grid, title: str | None = None, *, styled: bool = False) -> str:
+    """A table with numbers to the right.
+
+    Args:
+        grid: The table.
+        title: A line above it.
+        styled: Whether the header and the best of each column are bold, and the title italic.
+    """
+    right = number_columns(grid)
+    header = [printable(name) for name in grid.columns]
+    texts = [[shown(cell) for cell in row] for row in grid.rows]
+    widths = [max(map(_width, column)) for column in zip(header, *texts, strict=True)]
+    lines = [_line(header, widths, right, [styled] * len(header)), "─" * (sum(widths) + 3 * len(widths) - 3)]
+    for row, cells in zip(grid.rows, texts, strict=True):
+        lines.append(_line(cells, widths, right, [styled and cell.best for cell in row]))
+    if title is not None:
+        lines.insert(0, f"{_ITALIC}{title}{_PLAIN}" if styled else title)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _line(texts: Sequence[str], widths: Sequence[int], right: set[int], bold: Sequence[bool]) -> str:
+    cells = []
+    for column, (text, width) in enumerate(zip(texts, widths, strict=True)):
+        space = " " * (width - _width(text))
+        written = f"{_BOLD}{text}{_PLAIN}" if bold[column] and text else text
+        cells.append(space + written if column in right else written + space)
+    return "   ".join(cells)
+
+
+def _width(text: str) -> int:
+    """How many places of a terminal a text takes: two for a Chinese character, none for an accent."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)

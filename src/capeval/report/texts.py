@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "comparison_to_json",
+    "number_columns",
     "parts",
     "printable",
     "shown",
@@ -94,8 +95,8 @@ def _inert(value: object) -> object:
 
 def to_markdown(grid: Grid) -> str:
     """A Markdown table (GitHub's form), the best of each column in bold."""
-    numeric = _numeric(grid)
-    rule = ["---:" if column in numeric else "---" for column in range(len(grid.columns))]
+    numbers = number_columns(grid)
+    rule = ["---:" if column in numbers else "---" for column in range(len(grid.columns))]
     body = [[_bold(_markdown(shown(cell)), cell) for cell in row] for row in grid.rows]
     rows = [[_markdown(name) for name in grid.columns], rule, *body]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
@@ -113,8 +114,8 @@ def _markdown(text: str) -> str:
 
 def to_latex(grid: Grid) -> str:
     r"""A LaTeX table for the `booktabs` package, the best of each column in bold."""
-    numeric = _numeric(grid)
-    alignment = "".join("r" if column in numeric else "l" for column in range(len(grid.columns)))
+    numbers = number_columns(grid)
+    alignment = "".join("r" if column in numbers else "l" for column in range(len(grid.columns)))
     lines = ["% \\usepackage{booktabs}", f"\\begin{{tabular}}{{{alignment}}}", "\\toprule"]
     lines += [" & ".join(_latex(name) for name in grid.columns) + r" \\", "\\midrule"]
     for row in grid.rows:
@@ -138,7 +139,7 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
 
 
-def _numeric(grid: Grid) -> set[int]:
+def number_columns(grid: Grid) -> set[int]:
     """The columns of numbers, which are aligned to the right."""
     return {
         column

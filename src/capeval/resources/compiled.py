@@ -9,8 +9,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import shutil
-import tempfile
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -71,6 +69,9 @@ def cache_folder() -> Path:
 @cache
 def temporary_folder() -> Path:
     """A folder of this process, which is deleted when the process ends."""
+    import shutil
+    import tempfile
+
     folder, process = Path(tempfile.mkdtemp(prefix="capeval-")), os.getpid()
 
     def delete() -> None:

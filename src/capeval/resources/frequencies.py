@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import hashlib
 import io
 import json
 import pickle
@@ -88,7 +87,9 @@ class DocumentFrequencies:
     @cached_property
     def digest(self) -> str:
         """A fingerprint of all counts: 8 hexadecimal digits, for signatures."""
-        hashes = [hashlib.blake2b(word.encode(), digest_size=8).digest() for word in self.native.words()]
+        from hashlib import blake2b
+
+        hashes = [blake2b(word.encode(), digest_size=8).digest() for word in self.native.words()]
         words = np.frombuffer(b"".join(hashes), dtype="<u8")
         total = 0
         for order in _ORDERS:
@@ -99,7 +100,7 @@ class DocumentFrequencies:
             # A sum, since the same counts can be stored in another order.
             total += int(ngrams.sum(dtype=np.uint64))
         content = f"{total % 2**64} {self.images!r}".encode()
-        return hashlib.blake2b(content, digest_size=4).hexdigest()
+        return blake2b(content, digest_size=4).hexdigest()
 
     def counts(self) -> dict[tuple[str, ...], int]:
         """The n-grams that two or more images have, with the number of images.

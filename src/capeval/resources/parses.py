@@ -5,15 +5,17 @@ A store is one SQLite file. It can be copied and shipped; processes and threads 
 
 from __future__ import annotations
 
-import hashlib
-import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from capeval.checks import checked_integer
 from capeval.errors import ResourceError
+
+if TYPE_CHECKING:
+    import sqlite3
 
 __all__ = ["ParseStore"]
 
@@ -79,7 +81,7 @@ class ParseStore:
         today = int(time.time() // _DAY_SECONDS)
         with self._open() as database:
             database.execute("CREATE TEMP TABLE wanted (key BLOB PRIMARY KEY, position INTEGER)")
-            rows = ((_key(model, text), position) for position, text in enumerate(texts))
+            rows = ((key, position) for position, key in enumerate(_keys(model, texts)))
             database.executemany("INSERT OR IGNORE INTO wanted VALUES (?, ?)", rows)
             stored = database.execute(
                 "SELECT position, tuples, used FROM wanted JOIN parses USING (key)"
@@ -107,7 +109,8 @@ class ParseStore:
             raise self._unusable(error) from None
         with self._open() as database, database:
             database.execute("BEGIN IMMEDIATE")
-            rows = ((_key(model, text), tuples, today) for text, tuples in parses.items())
+            keys = _keys(model, parses)
+            rows = ((key, tuples, today) for key, tuples in zip(keys, parses.values(), strict=True))
             database.executemany("INSERT OR REPLACE INTO parses VALUES (?, ?, ?)", rows)
             self._cut_back(database)
 
@@ -118,6 +121,8 @@ class ParseStore:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         """A connection of its own for each use, so that threads and forked processes share none."""
+        import sqlite3
+
         try:
             with closing(
                 sqlite3.connect(self.path, timeout=_PATIENCE_SECONDS, isolation_level=None)
@@ -145,6 +150,8 @@ class ParseStore:
 
     @staticmethod
     def _mark_as_used(database: sqlite3.Connection, today: int) -> None:
+        import sqlite3
+
         try:
             database.execute(
                 "UPDATE parses SET used = ? WHERE used < ? AND key IN (SELECT key FROM wanted)",
@@ -175,5 +182,8 @@ class ParseStore:
         )
 
 
-def _key(model: str, text: str) -> bytes:
-    return hashlib.blake2b(text.encode(), key=model.encode()[:64], digest_size=_KEY_BYTES).digest()
+def _keys(model: str, texts: Iterable[str]) -> Iterator[bytes]:
+    from hashlib import blake2b
+
+    for text in texts:
+        yield blake2b(text.encode(), key=model.encode()[:64], digest_size=_KEY_BYTES).digest()

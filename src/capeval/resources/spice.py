@@ -8,13 +8,11 @@ through Maven. An installed package `capeval_spice_model` has the compiled file 
 from __future__ import annotations
 
 import importlib.util
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from capeval import _native
 from capeval.errors import ResourceError
@@ -23,6 +21,9 @@ from capeval.resources.compiled import Found, cache_folder, compiled_file, is_so
 from capeval.resources.installed import INSTALL, installed_folders
 from capeval.resources.meteor import synonym_texts
 from capeval.resources.parses import ParseStore
+
+if TYPE_CHECKING:
+    import subprocess
 
 __all__ = ["RUN", "compiled_model", "found_model", "spice_model", "store_in"]
 
@@ -179,6 +180,10 @@ def _maven_repository() -> Path:
 
 def _fetch(artifact: str, name: str) -> Path | None:
     """A jar that Maven fetched into its local repository."""
+    import shutil
+    import subprocess
+    import tempfile
+
     maven = shutil.which("mvn")
     if maven is None:
         return None
@@ -200,6 +205,8 @@ def _fetch(artifact: str, name: str) -> Path | None:
 
 def _watch(process: subprocess.Popen[bytes], path: Path) -> None:
     """Tells how much of a jar Maven has written, until it is done."""
+    from subprocess import TimeoutExpired
+
     done = None
     while done is None:
         # Maven adds to the name until the jar is whole.
@@ -208,7 +215,7 @@ def _watch(process: subprocess.Popen[bytes], path: Path) -> None:
         report_progress(f"Maven fetches {path.name} (MB)", megabytes, _MODELS_MEGABYTES)
         try:
             done = process.wait(timeout=_LOOK_SECONDS)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             continue
     report_progress(f"Maven fetches {path.name} (MB)", _MODELS_MEGABYTES, _MODELS_MEGABYTES)
 

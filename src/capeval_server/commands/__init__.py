@@ -5,21 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-import typer
-
+from capeval.cli.commands import Command, Group
 from capeval_server.commands import accounts, challenges, running
 
 __all__ = ["app"]
 
-app = typer.Typer(
-    name="server",
-    help="Runs an evaluation server: challenges, submissions, leaderboards.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
 
-
-@app.callback()
 def private() -> None:
     """Has all that a command writes belong to its user alone."""
     os.umask(0o077)
@@ -39,5 +30,11 @@ _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("user", accounts.user),
     ("token", accounts.token),
 )
-for _name, _run in _COMMANDS:
-    app.command(_name)(_run)
+
+app = Group(
+    name="server",
+    callback=private,
+    help="Runs an evaluation server: challenges, submissions, leaderboards.",
+    no_args_is_help=True,
+    commands=[Command(run, name) for name, run in _COMMANDS],
+)

@@ -6,8 +6,7 @@ import sys
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.errors import OptionError
 from capeval_server.commands.common import UserName, set_up, user_named
 
@@ -24,10 +23,10 @@ class Scope(StrEnum):
 
 def user(
     name: UserName,
-    email: Annotated[str, typer.Option(help="An email address, which counts as verified.")] = "",
-    staff: Annotated[bool, typer.Option("--staff", help="Let the user administer the site.")] = False,
+    email: Annotated[str, Option(help="An email address, which counts as verified.")] = "",
+    staff: Annotated[bool, Option("--staff", help="Let the user administer the site.")] = False,
     password_stdin: Annotated[
-        bool, typer.Option("--password-stdin", help="Read a password from standard input.")
+        bool, Option("--password-stdin", help="Read a password from standard input.")
     ] = False,
 ) -> None:
     """Creates a user, who without a password can set one by "Forgot your password?" or use only tokens."""
@@ -51,12 +50,10 @@ def user(
 
 def token(
     user: UserName,
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A name to recognise the token.", show_default=False)
-    ],
-    scope: Annotated[Scope, typer.Option(help="What it allows.")] = Scope.SUBMIT,
-    days: Annotated[int, typer.Option(help="How many days it is valid.", min=1, max=3650)] = 365,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Revoke the token of that name instead.")] = False,
+    name: Annotated[str, Argument(metavar="NAME", help="A name to recognise the token.", show_default=False)],
+    scope: Annotated[Scope, Option(help="What it allows.")] = Scope.SUBMIT,
+    days: Annotated[int, Option(help="How many days it is valid.", min=1, max=3650)] = 365,
+    revoke: Annotated[bool, Option("--revoke", help="Revoke the token of that name instead.")] = False,
 ) -> None:
     """Creates a token for the API and shows it once, or revokes one."""
     set_up()

@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.errors import OptionError
 from capeval.files import written_whole
 from capeval_server.commands.common import UserName, set_up, user_named
@@ -19,12 +18,12 @@ __all__ = ["example", "export", "import_files", "organiser", "rerun"]
 
 Slug = Annotated[
     str,
-    typer.Argument(metavar="CHALLENGE", help="The challenge, as its address names it.", show_default=False),
+    Argument(metavar="CHALLENGE", help="The challenge, as its address names it.", show_default=False),
 ]
 
 
 def import_files(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="Its challenge.toml.", show_default=False)],
+    path: Annotated[Path, Argument(metavar="FILE", help="Its challenge.toml.", show_default=False)],
 ) -> None:
     """Creates a challenge from its files, or updates it."""
     set_up()
@@ -46,10 +45,10 @@ def import_files(
 
 def example(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="`small`, `nocaps` or `coco-captions`.", show_default=False)
+        str, Argument(metavar="NAME", help="`small`, `nocaps` or `coco-captions`.", show_default=False)
     ],
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Where to write; made if needed.", show_default=False)
+        Path, Argument(metavar="FOLDER", help="Where to write; made if needed.", show_default=False)
     ],
 ) -> None:
     """Writes the files of an example challenge, ready to import."""
@@ -60,7 +59,7 @@ def example(
 
 def export(
     slug: Slug,
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="The zip to write.", show_default=False)],
+    path: Annotated[Path, Argument(metavar="FILE", help="The zip to write.", show_default=False)],
 ) -> None:
     """Writes everything of a challenge to a zip, except references, email addresses and secrets."""
     set_up()
@@ -77,7 +76,7 @@ def export(
 def organiser(
     slug: Slug,
     user: UserName,
-    remove: Annotated[bool, typer.Option("--remove", help="Remove the user from the organisers.")] = False,
+    remove: Annotated[bool, Option("--remove", help="Remove the user from the organisers.")] = False,
 ) -> None:
     """Makes a user an organiser of a challenge."""
     set_up()
@@ -92,7 +91,7 @@ def organiser(
 
 
 def rerun(
-    submission: Annotated[str, typer.Argument(metavar="ID", help="The submission's id.", show_default=False)],
+    submission: Annotated[str, Argument(metavar="ID", help="The submission's id.", show_default=False)],
 ) -> None:
     """Has a submission scored again."""
     set_up()

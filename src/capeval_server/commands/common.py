@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from capeval.cli.commands import Argument
 from capeval.errors import OptionError
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UserName", "set_up", "user_named"]
 
-UserName = Annotated[str, typer.Argument(metavar="USER", help="The user's name.", show_default=False)]
+UserName = Annotated[str, Argument(metavar="USER", help="The user's name.", show_default=False)]
 
 
 def set_up() -> None:

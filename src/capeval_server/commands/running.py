@@ -8,16 +8,15 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Option
 from capeval.errors import OptionError
 from capeval_server.commands.common import set_up
 
 __all__ = ["demo", "migrate", "start", "tidy", "worker"]
 
-Host = Annotated[str, typer.Option(help="The address to listen on.")]
-Port = Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)]
-Threads = Annotated[int, typer.Option(help="How many requests to answer at once.", min=1)]
+Host = Annotated[str, Option(help="The address to listen on.")]
+Port = Annotated[int, Option(help="The port to listen on.", min=1, max=65535)]
+Threads = Annotated[int, Option(help="How many requests to answer at once.", min=1)]
 
 
 def migrate() -> None:
@@ -85,7 +84,7 @@ def _serve(host: str, port: int, threads: int) -> None:
 
 def worker(
     until_empty: Annotated[
-        bool, typer.Option("--until-empty", help="End when no submission waits or is being scored.")
+        bool, Option("--until-empty", help="End when no submission waits or is being scored.")
     ] = False,
 ) -> None:
     """Scores submissions as they come. Any number of workers may run, and may be stopped at any time."""
@@ -100,7 +99,7 @@ def worker(
 
 
 def demo(
-    folder: Annotated[Path, typer.Option(help="Where to keep it; made if needed.")] = Path("demo-server"),
+    folder: Annotated[Path, Option(help="Where to keep it; made if needed.")] = Path("demo-server"),
     host: Host = "127.0.0.1",
     port: Port = 8000,
 ) -> None:

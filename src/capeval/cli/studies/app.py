@@ -2,47 +2,35 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from collections.abc import Mapping
+from typing import ClassVar
 
-import typer
+from capeval.cli.commands import Group
 
-from capeval.cli.studies import (
-    build,
-    choose,
-    consensus,
-    correlation,
-    diversity,
-    domains,
-    gaming,
-    human,
-    plan,
-    ranking,
-    votes,
-    words,
+__all__ = ["app"]
+
+STUDIES = (
+    "human",
+    "words",
+    "plan",
+    "votes",
+    "consensus",
+    "ranking",
+    "gaming",
+    "correlation",
+    "diversity",
+    "domains",
+    "choose",
+    "build",
 )
 
-__all__ = ["STUDIES", "app"]
 
-# Each module has a NAME, EXAMPLES and a function `run`, as the modules of other commands do.
-STUDIES: tuple[ModuleType, ...] = (
-    human,
-    words,
-    plan,
-    votes,
-    consensus,
-    ranking,
-    gaming,
-    correlation,
-    diversity,
-    domains,
-    choose,
-    build,
-)
+class _Studies(Group):
+    modules: ClassVar[Mapping[str, str]] = {name: f"capeval.cli.studies.{name}" for name in STUDIES}
 
-app = typer.Typer(
+
+app = _Studies(
     name="study",
     help="The studies of the papers on COCO Captions, CIDEr and nocaps, on your data or theirs.",
     no_args_is_help=True,
 )
-for study in STUDIES:
-    app.command(study.NAME, epilog=study.EXAMPLES)(study.run)

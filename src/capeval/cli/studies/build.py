@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, deliver, examples, render
 from capeval.cli.options import Seed
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "build"
 EXAMPLES = examples(
     "capeval study build collected.json plans.json --release 1.0 --output dataset",
     "capeval study build --verify dataset/1.0",
@@ -22,23 +20,23 @@ EXAMPLES = examples(
 def run(
     captions: Annotated[
         Path | None,
-        typer.Argument(metavar="CAPTIONS", help="File of all captions collected.", show_default=False),
+        Argument(metavar="CAPTIONS", help="File of all captions collected.", show_default=False),
     ] = None,
     plans: Annotated[
         Path | None,
-        typer.Argument(metavar="PLANS", help="JSON with the plan of each split.", show_default=False),
+        Argument(metavar="PLANS", help="JSON with the plan of each split.", show_default=False),
     ] = None,
     release: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The version's name.", show_default=False)
+        str | None, Option(metavar="NAME", help="The version's name.", show_default=False)
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder of the versions.")
+        Path, Option("--output", "-o", metavar="FOLDER", help="Folder of the versions.")
     ] = Path("dataset"),
-    description: Annotated[str, typer.Option(help="Description of the dataset, for its files.")] = "",
+    description: Annotated[str, Option(help="Description of the dataset, for its files.")] = "",
     seed: Seed = 0,
     verify: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Check a version against its checksums.", show_default=False),
+        Option(metavar="FOLDER", help="Check a version against its checksums.", show_default=False),
     ] = None,
 ) -> None:
     """Builds splits with c5, c40 and the human baseline, and writes public and private COCO JSON.
@@ -47,8 +45,8 @@ def run(
     written once and never changed.
     """
     from capeval.benchmarks import building, versions
+    from capeval.cli.captions import references_from
     from capeval.errors import OptionError
-    from capeval.formats import load_references
     from capeval.report import to_csv
     from capeval.report.studies.building import split_table
 
@@ -61,7 +59,7 @@ def run(
         raise OptionError("CAPTIONS, PLANS and '--release' must all be given (one is missing)")
     with Steps(3) as steps:
         steps.next("Reading captions and plans")
-        collected = load_references(captions)
+        collected = references_from(captions)
         wanted = building.load_plans(plans, collected.image_ids, seed=seed)
         steps.next("Building splits")
         dataset = building.build_dataset(collected, wanted, seed=seed)

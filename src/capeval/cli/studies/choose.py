@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, examples
 from capeval.cli.options import Seed
 from capeval.cli.studies.output import Folder, show
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "choose"
 EXAMPLES = examples(
     "capeval study choose test-annotations-bbox.csv -n 10600 --rotations test-images-with-rotation.csv",
     "capeval study choose validation-annotations-bbox.csv -n 4500 --sample 1000 --seed 7 -o chosen",
@@ -21,15 +19,11 @@ EXAMPLES = examples(
 
 
 def run(
-    boxes: Annotated[
-        Path, typer.Argument(metavar="BOXES", help="Open Images CSV of boxes.", show_default=False)
-    ],
-    images: Annotated[
-        int, typer.Option("--images", "-n", min=1, help="How many to choose.", show_default=False)
-    ],
+    boxes: Annotated[Path, Argument(metavar="BOXES", help="Open Images CSV of boxes.", show_default=False)],
+    images: Annotated[int, Option("--images", "-n", min=1, help="How many to choose.", show_default=False)],
     rotations: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Open Images CSV of images and their rotations.",
             show_default="none excluded for rotation",
@@ -37,9 +31,9 @@ def run(
     ] = None,
     names: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Open Images CSV of class names.", show_default="labels"),
+        Option(metavar="FILE", help="Open Images CSV of class names.", show_default="labels"),
     ] = None,
-    sample: Annotated[int, typer.Option(min=1, help="Images drawn for each choice.")] = 100,
+    sample: Annotated[int, Option(min=1, help="Images drawn for each choice.")] = 100,
     seed: Seed = 0,
     output: Folder = None,
 ) -> None:

@@ -6,16 +6,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, examples
 from capeval.cli.options import Seed
 from capeval.cli.studies.output import CheckpointFile, Folder, numbers, show
 from capeval.errors import OptionError
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "consensus"
 EXAMPLES = examples(
     "capeval study consensus data/abstract50s",
     "capeval study consensus data/abstract50s --counts 1,5,10,20,48 --draws 3 --output study",
@@ -40,20 +38,18 @@ class Words(StrEnum):
 def run(
     data: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="DATA", help="Folder of ABSTRACT-50S or PASCAL-50S as published.", show_default=False
         ),
     ],
     counts: Annotated[
         str | None,
-        typer.Option(
-            help="Numbers of references for the curve, separated by commas.", show_default="no curve"
-        ),
+        Option(help="Numbers of references for the curve, separated by commas.", show_default="no curve"),
     ] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Random draws of references, or of halves.")] = 3,
-    ties: Annotated[Ties, typer.Option(help="A tie counts as a win of the first, or half.")] = Ties.FIRST,
+    draws: Annotated[int, Option(min=1, help="Random draws of references, or of halves.")] = 3,
+    ties: Annotated[Ties, Option(help="A tie counts as a win of the first, or half.")] = Ties.FIRST,
     words: Annotated[
-        Words, typer.Option(help="Stems and punctuation as in the CIDEr paper, or each metric's default.")
+        Words, Option(help="Stems and punctuation as in the CIDEr paper, or each metric's default.")
     ] = Words.PAPER,
     seed: Seed = 0,
     checkpoint: CheckpointFile = None,

@@ -6,15 +6,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, examples
 from capeval.cli.options import Level, Metrics, Samples, Seed, metric_names
 from capeval.cli.studies.output import Folder, show
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "correlation"
 EXAMPLES = examples(
     "capeval study correlation references.json ratings.csv",
     "capeval study correlation Flickr8k.token.txt ExpertAnnotations.txt --flickr8k -o figures",
@@ -39,11 +37,11 @@ class Raters(StrEnum):
 
 def run(
     references: Annotated[
-        Path, typer.Argument(metavar="REFERENCES", help="File of references.", show_default=False)
+        Path, Argument(metavar="REFERENCES", help="File of references.", show_default=False)
     ],
     ratings: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="RATINGS",
             help="CSV with columns image_id, caption, rating... and, if known, system.",
             show_default=False,
@@ -51,19 +49,19 @@ def run(
     ],
     flickr8k: Annotated[
         bool,
-        typer.Option("--flickr8k", help="The files are those of Flickr8K, its experts or CrowdFlower's."),
+        Option("--flickr8k", help="The files are those of Flickr8K, its experts or CrowdFlower's."),
     ] = False,
     metrics: Metrics = None,
     frequencies: Annotated[
         Frequencies,
-        typer.Option(help="CIDEr counts references once for each rated caption, or once for each image."),
+        Option(help="CIDEr counts references once for each rated caption, or once for each image."),
     ] = Frequencies.RATINGS,
     raters: Annotated[
-        Raters, typer.Option(help="Each rating is an observation, or the mean rating of each caption.")
+        Raters, Option(help="Each rating is an observation, or the mean rating of each caption.")
     ] = Raters.EACH,
     against: Annotated[
         str | None,
-        typer.Option(metavar="METRIC", help="Test every other metric against this one.", show_default=False),
+        Option(metavar="METRIC", help="Test every other metric against this one.", show_default=False),
     ] = None,
     samples: Samples = 1000,
     level: Level = 0.95,
@@ -71,8 +69,8 @@ def run(
     output: Folder = None,
 ) -> None:
     """Correlates metrics with ratings, caption by caption and, where systems are known, by system."""
+    from capeval.cli.captions import references_from
     from capeval.cli.needs import ready_metrics
-    from capeval.formats import load_references
     from capeval.formats.flickr8k import load_flickr8k
     from capeval.formats.ratings import load_ratings
     from capeval.report.studies.correlation import report
@@ -85,7 +83,7 @@ def run(
         if flickr8k:
             captions, rated = load_flickr8k(ratings, references)
         else:
-            captions, rated = load_references(references), load_ratings(ratings)
+            captions, rated = references_from(references), load_ratings(ratings)
         steps.next("Scoring")
         scored = score_ratings(captions, rated, ready, frequencies=frequencies.value)
         study = study_correlation(

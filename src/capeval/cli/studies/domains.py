@@ -6,16 +6,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, examples, system_names
 from capeval.cli.options import Metrics, ReferencesFile, metric_names
 from capeval.cli.studies.output import Folder, show
 from capeval.errors import OptionError
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "domains"
 EXAMPLES = examples(
     "capeval study domains nocaps_val.json results.json",
     "capeval study domains nocaps_val.json a.json b.json --human val --layout table2 -o figures",
@@ -48,24 +46,24 @@ def run(
     references: ReferencesFile,
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULTS...", help="Files of results, one a system.", show_default=False),
+        Argument(metavar="RESULTS...", help="Files of results, one a system.", show_default=False),
     ],
     domains: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Domains of images.", show_default="those in REFERENCES"),
+        Option(metavar="FILE", help="Domains of images.", show_default="those in REFERENCES"),
     ] = None,
     objects: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE", help="Open Images boxes, to find the domains from instead.", show_default=False
         ),
     ] = None,
     class_names: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Names of Open Images classes.", show_default=False)
+        Path | None, Option(metavar="FILE", help="Names of Open Images classes.", show_default=False)
     ] = None,
     hierarchy: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Open Images hierarchy; classes below a COCO class are COCO's too.",
             show_default=False,
@@ -73,7 +71,7 @@ def run(
     ] = None,
     image_info: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="nocaps's image information: image ids by Open Images ids.",
             show_default=False,
@@ -82,29 +80,27 @@ def run(
     metrics: Metrics = None,
     frequencies: Annotated[
         Frequencies,
-        typer.Option(help="Document frequencies of CIDEr are those of the domain, or of all images."),
+        Option(help="Document frequencies of CIDEr are those of the domain, or of all images."),
     ] = Frequencies.DOMAIN,
-    layout: Annotated[Layout, typer.Option(help="Which table of the paper.")] = Layout.TABLE3,
+    layout: Annotated[Layout, Option(help="Which table of the paper.")] = Layout.TABLE3,
     human: Annotated[
-        Human | None, typer.Option(help="Show the scores of people in the paper.", show_default=False)
+        Human | None, Option(help="Show the scores of people in the paper.", show_default=False)
     ] = None,
     coco_references: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="References of COCO, for table2.", show_default=False),
+        Option(metavar="FILE", help="References of COCO, for table2.", show_default=False),
     ] = None,
     coco_results: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="Results on COCO, one for each of RESULTS in order.", show_default=False
-        ),
+        Option(metavar="FILE", help="Results on COCO, one for each of RESULTS in order.", show_default=False),
     ] = None,
     output: Folder = None,
 ) -> None:
     """Scores systems in-domain, near-domain, out-of-domain and overall."""
     from capeval.benchmarks.nocaps import domains_of_boxes, load_captions, load_domains
     from capeval.cli import scoring
+    from capeval.cli.captions import Reading, candidates_from
     from capeval.cli.needs import ready_metrics
-    from capeval.formats import load_candidates
     from capeval.report.studies.domains import report
     from capeval.studies.domains import DomainEvaluator, study_domains
     from capeval.tokenization import Tokenizer
@@ -128,9 +124,9 @@ def run(
         coco = None
         if coco_references is not None:
             coco_evaluator, on_coco = scoring.prepared(
-                coco_references, list(coco_results or ()), wanted, Tokenizer()
+                coco_references, list(coco_results or ()), wanted, Tokenizer(), Reading()
             )
             coco = (coco_evaluator, dict(zip(names, on_coco, strict=True)))
-        systems = {name: load_candidates(path) for name, path in zip(names, results, strict=True)}
+        systems = {name: candidates_from(path) for name, path in zip(names, results, strict=True)}
         study = study_domains(evaluator, systems, coco=coco, progress=steps.next)
     show(report(study, layout=layout.value, human=human.value if human else None), output)

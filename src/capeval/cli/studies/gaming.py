@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Option
 from capeval.cli.console import Steps, examples
 from capeval.cli.options import Seed
 from capeval.cli.studies.output import Folder, show
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "gaming"
 EXAMPLES = examples(
     "capeval study gaming", "capeval study gaming --references references.json --results results.json"
 )
@@ -21,13 +19,13 @@ EXAMPLES = examples(
 
 def run(
     references: Annotated[
-        Path | None, typer.Option(help="File of references.", show_default="COCO val2014")
+        Path | None, Option(help="File of references.", show_default="COCO val2014")
     ] = None,
     results: Annotated[
         Path | None,
-        typer.Option(help="File of honest captions.", show_default="one reference of each image"),
+        Option(help="File of honest captions.", show_default="one reference of each image"),
     ] = None,
-    images: Annotated[int, typer.Option(min=2, help="How many images to use, from the first on.")] = 5000,
+    images: Annotated[int, Option(min=2, help="How many images to use, from the first on.")] = 5000,
     seed: Seed = 0,
     output: Folder = None,
 ) -> None:
@@ -37,16 +35,16 @@ def run(
     attack scores higher than the honest caption.
     """
     from capeval.benchmarks import coco
+    from capeval.cli.captions import candidates_from, references_from
     from capeval.cli.needs import prepare_needs
-    from capeval.formats import load_candidates, load_references
     from capeval.report.studies.gaming import report
     from capeval.studies.gaming import GAMED_METRICS, study_gaming
 
     prepare_needs([contender.metric for contender in GAMED_METRICS])
     with Steps(2) as steps:
         steps.next("Reading captions")
-        captions = coco.captions() if references is None else load_references(references)
-        honest = None if results is None else load_candidates(results)
+        captions = coco.captions() if references is None else references_from(references)
+        honest = None if results is None else candidates_from(results)
         steps.next("Gaming metrics")
         results_by_attack = study_gaming(captions, honest, images=images, seed=seed)
     show(report(results_by_attack), output)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, examples
 from capeval.cli.options import Metrics, Seed, metric_names
 from capeval.cli.studies.output import CheckpointFile, Folder, numbers, show
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "human"
 EXAMPLES = examples(
     "capeval study human",
     "capeval study human --references 1,2,3,4 --draws 10 --output human",
@@ -24,12 +22,12 @@ EXAMPLES = examples(
 def run(
     captions: Annotated[
         Path | None,
-        typer.Argument(metavar="CAPTIONS", help="File of captions.", show_default="COCO val2014"),
+        Argument(metavar="CAPTIONS", help="File of captions.", show_default="COCO val2014"),
     ] = None,
     metrics: Metrics = None,
     references: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--references",
             "-k",
             metavar="N,...",
@@ -37,10 +35,10 @@ def run(
             show_default="all captions but one",
         ),
     ] = None,
-    draws: Annotated[int, typer.Option(min=1, help="How many times to draw the captions held out.")] = 5,
+    draws: Annotated[int, Option(min=1, help="How many times to draw the captions held out.")] = 5,
     seed: Seed = 0,
     leave_one_out: Annotated[
-        bool, typer.Option("--leave-one-out", help="Hold out every caption once; nothing is drawn.")
+        bool, Option("--leave-one-out", help="Hold out every caption once; nothing is drawn.")
     ] = False,
     checkpoint: CheckpointFile = None,
     output: Folder = None,
@@ -51,9 +49,9 @@ def run(
     """
     from capeval.benchmarks import coco
     from capeval.benchmarks.published import COCO_HUMAN
+    from capeval.cli.captions import references_from
     from capeval.cli.needs import ready_metrics
     from capeval.errors import OptionError
-    from capeval.formats import load_references
     from capeval.report.studies.human import report
     from capeval.studies import human
 
@@ -61,7 +59,7 @@ def run(
         raise OptionError("'--leave-one-out' must come without '--references' (got both)")
     names = metric_names(metrics)
     counts = (None,) if references is None else numbers("--references", references)
-    all_captions = coco.captions("val2014") if captions is None else load_references(captions)
+    all_captions = coco.captions("val2014") if captions is None else references_from(captions)
     ready = ready_metrics(names)
     rounds = int(all_captions.counts.max()) if leave_one_out else draws * len(counts)
     with Steps(rounds) as steps:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from capeval.cli.commands import Option
 from capeval.cli.console import deliver, render
 from capeval.errors import DependencyError, OptionError
 
@@ -18,14 +17,12 @@ __all__ = ["CheckpointFile", "Folder", "numbers", "show"]
 
 Folder = Annotated[
     Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FOLDER", help="Write tables as CSV and figures as PNG and SVG here."
-    ),
+    Option("--output", "-o", metavar="FOLDER", help="Write tables as CSV and figures as PNG and SVG here."),
 ]
 
 CheckpointFile = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--checkpoint",
         metavar="FILE",
         help="File for finished parts; the same command continues from it.",

@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import examples, system_names
 from capeval.cli.options import Seed
 from capeval.cli.studies.output import show
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "plan"
 EXAMPLES = examples(
     "capeval study plan captions.json --pairs HC=200,HI=200 --output plan",
     "capeval study plan captions.json a.json b.json --pairs HM=100,MM=100 --per-pair 20 --seed 7 -o plan",
@@ -22,28 +20,26 @@ EXAMPLES = examples(
 
 def run(
     captions: Annotated[
-        Path, typer.Argument(metavar="CAPTIONS", help="File of people's captions.", show_default=False)
+        Path, Argument(metavar="CAPTIONS", help="File of people's captions.", show_default=False)
     ],
     results: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="RESULTS", help="Files of results, one a system.", show_default=False),
+        Argument(metavar="RESULTS", help="Files of results, one a system.", show_default=False),
     ] = None,
     pairs: Annotated[
-        str, typer.Option(metavar="CLASS=N,...", help="How many pairs of HC, HI, HM and MM.")
+        str, Option(metavar="CLASS=N,...", help="How many pairs of HC, HI, HM and MM.")
     ] = "HC=100,HI=100",
     held_out: Annotated[
-        int, typer.Option(min=1, help="Captions of each image to judge; the others are references.")
+        int, Option(min=1, help="Captions of each image to judge; the others are references.")
     ] = 2,
     per_pair: Annotated[
-        int | None, typer.Option(min=1, help="References that each pair is shown with.", show_default="all")
+        int | None, Option(min=1, help="References that each pair is shown with.", show_default="all")
     ] = None,
-    judgements: Annotated[int, typer.Option(min=1, help="People to ask for each triplet.")] = 3,
+    judgements: Annotated[int, Option(min=1, help="People to ask for each triplet.")] = 3,
     seed: Seed = 0,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", help="Write plan.csv, pairs.csv and triplets.csv here."
-        ),
+        Option("--output", "-o", metavar="FOLDER", help="Write plan.csv, pairs.csv and triplets.csv here."),
     ] = None,
 ) -> None:
     """Plans triplets: which of two captions is more similar to a reference? (CIDEr paper, section 3).
@@ -51,16 +47,16 @@ def run(
     HC pairs two people's captions of the image, HI one with a caption of another image, HM one with a
     system's, MM those of two systems. Triplets are in random order, their sides balanced in each pair.
     """
-    from capeval.formats import load_candidates, load_references
+    from capeval.cli.captions import candidates_from, references_from
     from capeval.formats.judgements import write_plan
     from capeval.report.studies.plan import report
     from capeval.studies.protocol import plan_study
 
     counts = _counts(pairs)
-    references = load_references(captions)
+    references = references_from(captions)
     machines = {}
     for name, path in zip(system_names(results or []), results or [], strict=True):
-        candidates = load_candidates(path)
+        candidates = candidates_from(path)
         machines[name] = {image: candidates[image][0] for image in candidates}
     plan = plan_study(
         references,

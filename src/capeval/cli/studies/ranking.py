@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from capeval.cli.commands import Option
 from capeval.cli.console import Steps, examples
 from capeval.cli.options import ReferencesFile
 from capeval.cli.studies.output import Folder, show
@@ -13,9 +12,8 @@ from capeval.cli.studies.output import Folder, show
 if TYPE_CHECKING:
     from capeval.types import ImageId, References
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "ranking"
 EXAMPLES = examples(
     "capeval study ranking references.json",
     "capeval study ranking data/abstract50s/abstract48S.json.gz --image US_41_2.png --output study",
@@ -26,20 +24,20 @@ def run(
     references: ReferencesFile,
     image: Annotated[
         str | None,
-        typer.Option(help="The image whose ranked references are shown.", show_default="the first"),
+        Option(help="The image whose ranked references are shown.", show_default="the first"),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many of its references to show.")] = 10,
+    top: Annotated[int, Option(min=1, help="How many of its references to show.")] = 10,
     output: Folder = None,
 ) -> None:
     """Ranks each reference against the rest of its image, by each metric (CIDEr paper, section 8).
 
     Shows how alike metrics rank (Spearman's rho, mean over images), and the ranked references of one image.
     """
-    from capeval.formats import load_references
+    from capeval.cli.captions import references_from
     from capeval.report.studies.ranking import report
     from capeval.studies.ranking import BATCH, paper_correlations, rank_references
 
-    captions = load_references(references)
+    captions = references_from(references)
     shown = _image(captions, image)
     with Steps(1 + int(captions.counts.sum()) // BATCH) as steps:
         steps.next("Tokenising")

@@ -5,24 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument
 from capeval.cli.console import examples
 from capeval.cli.studies.output import Folder, show
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "votes"
 EXAMPLES = examples("capeval study votes plan votes.csv", "capeval study votes plan votes.csv -o winners")
 
 
 def run(
     plan: Annotated[
-        Path, typer.Argument(metavar="PLAN", help="Folder that 'study plan' wrote.", show_default=False)
+        Path, Argument(metavar="PLAN", help="Folder that 'study plan' wrote.", show_default=False)
     ],
     votes: Annotated[
         Path,
-        typer.Argument(metavar="VOTES", help="CSV: triplet, choice (left or right).", show_default=False),
+        Argument(metavar="VOTES", help="CSV: triplet, choice (left or right).", show_default=False),
     ],
     output: Folder = None,
 ) -> None:

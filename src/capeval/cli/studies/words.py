@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, examples
 from capeval.cli.studies.output import Folder, show
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "words"
 EXAMPLES = examples(
     "capeval study words --output words",
     "capeval study words captions.json --words 200 --references 2",
@@ -23,18 +21,16 @@ EXAMPLES = examples(
 def run(
     captions: Annotated[
         Path | None,
-        typer.Argument(metavar="CAPTIONS", help="File of captions.", show_default="COCO val2014"),
+        Argument(metavar="CAPTIONS", help="File of captions.", show_default="COCO val2014"),
     ] = None,
-    words: Annotated[int, typer.Option(min=1, help="How many of the most frequent words.")] = 1000,
+    words: Annotated[int, Option(min=1, help="How many of the most frequent words.")] = 1000,
     references: Annotated[
         int,
-        typer.Option(
-            "--references", "-k", min=1, help="The largest number of references; all from 1 are studied."
-        ),
+        Option("--references", "-k", min=1, help="The largest number of references; all from 1 are studied."),
     ] = 4,
     classes: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Words and their classes (noun, verb or adjective), with a tab between.",
             show_default="WordNet's, of COCO's words",
@@ -42,7 +38,7 @@ def run(
     ] = None,
     wordnet: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FOLDER",
             help="WordNet's dictionary, to take the classes of words from.",
             show_default=False,
@@ -50,7 +46,7 @@ def run(
     ] = None,
     scores: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A system's word scores, JSON lines.", show_default=False),
+        Option(metavar="FILE", help="A system's word scores, JSON lines.", show_default=False),
     ] = None,
     output: Folder = None,
 ) -> None:
@@ -59,8 +55,8 @@ def run(
     The tables also have the paper's model of people (Chen et al. 2015, section 4.2 and Figure 3).
     """
     from capeval.benchmarks import coco
+    from capeval.cli.captions import references_from
     from capeval.errors import OptionError
-    from capeval.formats import load_references
     from capeval.formats.word_classes import load_word_classes
     from capeval.formats.word_scores import load_word_scores
     from capeval.report.studies.word_agreement import report
@@ -73,7 +69,7 @@ def run(
     with Steps(references + 2) as steps:
         steps.next("Reading captions")
         study = study_words(
-            coco.captions("val2014") if captions is None else load_references(captions),
+            coco.captions("val2014") if captions is None else references_from(captions),
             known if wordnet is None else lambda counted: wordnet_classes(counted, wordnet),
             words=words,
             references=references,

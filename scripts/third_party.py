@@ -1,0 +1,132 @@
+"""Writes THIRD-PARTY.txt: the crates that are linked into the native module, and the licences they are under.
+
+`python scripts/third_party.py`, after a change of Cargo.lock.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).parents[1]
+NOTICE = PROJECT / "THIRD-PARTY.txt"
+UNICODE = PROJECT / "scripts" / "licences" / "Unicode-3.0.txt"
+PLATFORMS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
+# Licences that ask for no more than a notice. Apache-2.0 is first: its text is that of LICENSE.
+ALLOWED = ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "Zlib", "Unicode-3.0")
+_FILES = re.compile(r"(licen[sc]e|copying|unlicense)", re.IGNORECASE)
+_RUST = """\
+Rust's standard library, Copyright The Rust Project Developers (https://thanks.rust-lang.org), and the crates
+in it are linked in too, under the Apache License, Version 2.0. Its tables of characters, and those of
+regex-syntax, are made from data of the Unicode Consortium, Copyright 1991-2024 Unicode, Inc., under the
+Unicode License v3:
+
+"""
+_HEAD = """\
+The native module of capeval is made of capeval's own code and of the crates below. Those that offer the
+Apache License, Version 2.0, are used under it: its text is in LICENSE. The texts of the other licences follow
+the list.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crate:
+    """A crate that is linked into the native module."""
+
+    name: str
+    version: str
+    expression: str
+    folder: Path
+
+    @property
+    def licence(self) -> str:
+        """The licence that it is used under.
+
+        Raises:
+            SystemExit: It has none that is allowed.
+        """
+        parts = self.expression.replace("/", " OR ").split(" AND ")
+        chosen = [
+            next((each for each in ALLOWED if each in re.split(r"[\s()]+", part)), None) for part in parts
+        ]
+        if None in chosen:
+            refused = f"{self.name} {self.version} has a licence that is not allowed"
+            raise SystemExit(f"{refused}: {self.expression}")
+        return " AND ".join(each for each in dict.fromkeys(chosen) if each is not None)
+
+    def texts(self) -> Iterator[str]:
+        """The texts of its licences, but for Apache-2.0.
+
+        Raises:
+            SystemExit: It comes without them.
+        """
+        files = sorted(path for path in self.folder.iterdir() if path.is_file() and _FILES.match(path.name))
+        for licence in self.licence.split(" AND "):
+            if licence == "Apache-2.0":
+                continue
+            named = [path for path in files if licence.partition("-")[0].lower() in path.name.lower()]
+            if not named and not files:
+                raise SystemExit(f"{self.name} {self.version} comes without the text of its licence")
+            for path in named or files[:1]:
+                yield path.read_text(encoding="utf-8").strip()
+
+
+def linked() -> list[Crate]:
+    """The crates that are linked into the native module, by name."""
+    crates: dict[tuple[str, str], Crate] = {}
+    for platform in PLATFORMS:
+        command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", platform]
+        done = subprocess.run(command, cwd=PROJECT, capture_output=True, check=True)  # noqa: S603
+        for package in _linked(json.loads(done.stdout)):
+            crates[package["name"], package["version"]] = Crate(
+                name=package["name"],
+                version=package["version"],
+                expression=package["license"] or "none",
+                folder=Path(package["manifest_path"]).parent,
+            )
+    return [crates[key] for key in sorted(crates)]
+
+
+def _linked(metadata: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    packages = {package["id"]: package for package in metadata["packages"]}
+    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
+    waiting = [one for one, package in packages.items() if package["name"] == "capeval-python"]
+    seen = set(waiting)
+    while waiting:
+        one = waiting.pop()
+        # Macros run when it is built, and are no part of what is built.
+        if any("proc-macro" in target["kind"] for target in packages[one]["targets"]):
+            continue
+        if packages[one]["source"] is not None:
+            yield packages[one]
+        for needed in nodes[one]["deps"]:
+            if needed["pkg"] not in seen and any(kind["kind"] is None for kind in needed["dep_kinds"]):
+                seen.add(needed["pkg"])
+                waiting.append(needed["pkg"])
+
+
+def notice(crates: list[Crate]) -> str:
+    """The text of the notice."""
+    rows = "".join(f"{crate.name} {crate.version}: {crate.expression}\n" for crate in crates)
+    parts = [_HEAD, rows, _RUST + UNICODE.read_text(encoding="utf-8")]
+    for crate in crates:
+        for text in crate.texts():
+            title = f"{crate.name} {crate.version}, under {crate.licence}"
+            parts.append(f"{title}\n{'-' * len(title)}\n\n{text}\n")
+    return "\n".join(parts)
+
+
+def main() -> None:
+    """Writes the notice."""
+    crates = linked()
+    NOTICE.write_text(notice(crates), encoding="utf-8")
+    print(f"{NOTICE.name}: {len(crates)} crates")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
