@@ -20,6 +20,7 @@ from django.utils import timezone
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.jobs import worker
+from capeval_server.jobs.models import Worker
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission, SubmissionFile
 from capeval_server.submissions.packing import packed_image_scores
 from capeval_server.teams.joining import join, make_team
@@ -139,6 +140,7 @@ def test_who_has_not_joined_is_led_there(challenge: Challenge, path: str) -> Non
 
 
 def test_a_submission_from_the_form_to_its_scores(ann: Participant) -> None:
+    Worker.objects.create(name="one")
     page = ann.see(SUBMIT)
     assert "captions_val_&lt;alg&gt;_results.json" in page
     assert "5 of 5" in page
@@ -194,7 +196,7 @@ BOMB = zipped({RESULTS: b"[" + b" " * 3_000_000 + b"]"})
         ("a.zip", zipped({f"../{RESULTS}": results()}), f"../{RESULTS}"),
         ("a.zip", zipped({f"C:{RESULTS}": results()}), f"C:{RESULTS}"),
         ("a.zip", zipped({RESULTS: BOMB}), "another archive"),
-        ("a.zip", zipped({f"{MARKUP}.json": results()}), "&lt;script&gt;"),
+        ("a.zip", zipped({f"{MARKUP}.json": results(), "a": b""}), "&lt;script&gt;"),
     ],
 )
 def test_a_wrong_file_is_told_and_not_kept(
@@ -317,6 +319,7 @@ def test_markup_in_what_is_declared_is_text(ann: Participant, bob: Participant) 
 
 
 def test_the_state_changes_without_loading_the_page_again(ann: Participant, bob: Participant) -> None:
+    Worker.objects.create(name="one")
     bob.submitted()
     submission = ann.submitted()
     path = re.search(r'hx-get="([^"]+)"', ann.see(f"/submissions/{submission.pk}/"))
@@ -332,6 +335,28 @@ def test_the_state_changes_without_loading_the_page_again(ann: Participant, bob:
     assert "hx-get" not in part
     assert 'id="scores" hx-swap-oob="true"' in part
     assert "CIDEr-D" in part
+
+
+@pytest.mark.parametrize("state", ["waiting", "running"])
+def test_a_submission_says_that_no_worker_runs(ann: Participant, state: str) -> None:
+    one = Worker.objects.create(name="one")
+    submission = ann.submitted()
+    Submission.objects.update(state=state)
+    page = ann.see(f"/submissions/{submission.pk}/")
+    assert "No worker is running" not in page
+    path = re.search(r'hx-get="([^"]+)"', page)
+    assert path
+    Worker.objects.update(seen=one.seen - timedelta(minutes=2))
+    part = ann.see(path[1])
+    assert "No worker is running at the moment. The submission is kept" in part
+    path = re.search(r'hx-get="([^"]+)"', part)
+    assert path
+    assert ann.client.get(path[1]).status_code == 204
+    Worker.objects.update(seen=one.seen)
+    assert "No worker is running" not in ann.see(path[1])
+    Submission.objects.update(state="failed")
+    Worker.objects.all().delete()
+    assert "No worker is running" not in ann.see(f"/submissions/{submission.pk}/")
 
 
 def test_a_metric_that_failed_stands_alone_with_its_reason(ann: Participant) -> None:

@@ -135,10 +135,10 @@ def _checked(path: Path) -> dict[str, Candidates]:
         OSError: The file can't be read.
     """
     from capeval.formats import load_candidates
-    from capeval.formats.archives import read_zip
+    from capeval.formats.archives import is_zip, read_zip
 
     data = path.read_bytes()
-    if not data.startswith(b"PK"):
+    if not is_zip(path.name, data):
         return {path.name: load_candidates(path, strict=True)}
     name: str | None = None
     files = {}
