@@ -140,7 +140,7 @@ impl Options {
 }
 
 /// What is done to captions before they are cut into words.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Preparation {
     None,
     Lowercase,
