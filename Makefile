@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs wheel release-check clean
+.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs pictures wheel release-check clean test-training
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -50,6 +50,16 @@ test-python: $(VENV)/.native $(VENV)/.spice ## The tests of the Python package, 
 	@sh scripts/install_packages.sh
 	$(BIN)/pytest -m "not conformance" -n auto --maxprocesses 4 --dist loadfile
 
+# In an environment of its own, with Debian's PyTorch; TORCH=pypi takes the newest one (2.9 GB to fetch).
+TORCH := debian
+TRAINING := .venv-training-$(TORCH)
+$(TRAINING)/.dependencies: scripts/set_up_training.sh constraints-training.txt
+	@sh scripts/set_up_training.sh $(TRAINING) $(TORCH)
+	@touch $@
+
+test-training: $(VENV)/.native $(TRAINING)/.dependencies ## The tests of torchmetrics, on several processes, and of Hugging Face's evaluate
+	PYTHONPATH=src $(TRAINING)/bin/python -m pytest -c tests/training/pytest.ini tests/training
+
 conformance: $(VENV)/.native $(VENV)/.spice ## Compare all of the real data with the reference, and try many examples
 	$(BIN)/pytest -m conformance -raP
 	$(BIN)/pytest tests/properties --hypothesis-profile=thorough
@@ -71,8 +81,12 @@ bench-server: $(VENV)/.native ## Time a server's pages under load, and how many 
 	$(BIN)/python -m benchmarks.server_load
 	$(BIN)/python -m benchmarks.server_scoring
 
-docs: $(VENV)/.native ## Build the documents into site/
-	$(BIN)/mkdocs build --strict --quiet
+docs: $(VENV)/.native ## Build the documents into site/, which works from the disk: open site/index.html
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --fresh-env -d build/docs docs site
+
+pictures: $(VENV)/.native ## Take the pictures of the documents, of the demo's report and server
+	@sh scripts/install_packages.sh
+	$(BIN)/python scripts/pictures.py --output docs/pictures
 
 # What builds and checks what is released: Zig links against the C library of manylinux2014, whatever this machine has.
 $(VENV)/.release: $(VENV)/.dependencies
@@ -90,4 +104,4 @@ spice-wheel: $(VENV)/.spice ## Build capeval-spice-model, a wheel with SPICE's m
 	$(BIN)/python scripts/spice_wheel.py --output dist
 
 clean: ## Remove what the recipes made
-	rm -rf $(VENV) target dist site demo demo-server src/capeval/_native*.so
+	rm -rf $(VENV) .venv-training-* target build dist site demo demo-server src/capeval/_native*.so

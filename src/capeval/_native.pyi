@@ -29,6 +29,7 @@ __all__ = [
     "TooManyMatchesError",
     "__version__",
     "bleu_statistics",
+    "compile_meteor_function_words",
     "compile_meteor_tables",
     "compile_spice_model",
     "meteor_align",
@@ -39,7 +40,11 @@ __all__ = [
     "read_json_lines",
     "read_json_lines_references",
     "read_json_lines_results",
+    "read_karpathy",
+    "read_outline",
     "read_results",
+    "read_results_strictly",
+    "read_results_under",
     "rouge_l_statistics",
     "rouge_n_statistics",
     "rouge_s_statistics",
@@ -49,6 +54,9 @@ __all__ = [
 ]
 
 __version__: str
+
+# A kind of value (empty where there is none), the fields of an object, the first element of a list.
+_Looks = tuple[str, dict[str, _Looks], _Looks | None]
 
 @final
 class Captions:
@@ -100,6 +108,39 @@ def read_results(data: bytes) -> Captions:
 
     Raises:
         FormatError: The data is something else.
+    """
+
+def read_results_strictly(data: bytes) -> Captions:
+    """Reads results as `read_results`, in the forms alone that a server takes.
+
+    Raises:
+        FormatError: The data is something else.
+    """
+
+def read_results_under(data: bytes, key: Literal["annotations", "predictions", "results"]) -> Captions:
+    """Reads results from a list in a JSON object.
+
+    Raises:
+        FormatError: The data is something else.
+    """
+
+def read_karpathy(data: bytes, key: str, splits: list[str]) -> tuple[Captions, list[str]]:
+    """Reads references from a dataset in the form of Karpathy's files, and the names of its splits.
+
+    Args:
+        data: The file.
+        key: The key of an image's id.
+        splits: The splits to read; all where there are none.
+
+    Raises:
+        FormatError: The data is something else.
+    """
+
+def read_outline(data: bytes) -> tuple[_Looks, bool, bool]:
+    """What JSON looks like, as far as its beginning tells what it is.
+
+    Returns:
+        The value at the top; whether another follows it; whether nothing is wrong with the beginning.
     """
 
 def read_json_lines_references(data: bytes) -> Captions:
@@ -253,6 +294,7 @@ class MeteorOptions:
     def __new__(
         cls,
         *,
+        language: str,
         stages: list[tuple[str, float]],
         alpha: float,
         beta: float,
@@ -302,6 +344,13 @@ def compile_meteor_tables(
     Raises:
         OSError: `paraphrases` can't be read.
         ResourceError: A text is not what it must be.
+    """
+
+def compile_meteor_function_words(function_words: bytes) -> bytes:
+    """Compiles the tables of another language than English: its function words, of which there may be none.
+
+    Raises:
+        ResourceError: They are not text.
     """
 
 @final

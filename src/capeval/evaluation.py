@@ -287,8 +287,9 @@ def evaluate(
     """Scores one candidate for each image with several metrics.
 
     Args:
-        references: The references of each image.
-        candidates: Image id to its candidate; the images are those of the references.
+        references: The references of each image, in any form that `References` takes.
+        candidates: Image id to its candidate, or any other form that `Candidates` takes; the images are those
+            of the references.
         metrics: Names or metric objects.
         subsets: Names of subsets to the ids of their images, to score each on its own too.
         tokenizer: How to tokenise; the reference's way by default.

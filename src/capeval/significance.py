@@ -273,13 +273,13 @@ def compare(
 ) -> Comparisons:
     """Tests whether two systems differ, pairing their scores image by image.
 
-    `bootstrap` is the paired bootstrap (Koehn 2004), made two-sided: with d* the difference in a
-    resample, p = 2 (min(#{d* <= 0}, #{d* >= 0}) + 1) / (samples + 1), at most 1. It is the level at which the
+    `bootstrap` is the paired bootstrap (Koehn 2004), made two-sided: with `d*` the difference in a
+    resample, `p = 2 (min(#{d* <= 0}, #{d* >= 0}) + 1) / (samples + 1)`, at most 1. It is the level at which the
     percentile interval begins to hold 0 (Efron and Tibshirani 1993).
 
     `randomization` is approximate randomisation (Riezler and Maxwell 2005): each image's candidates
     are swapped between the systems or not, by a fair coin, and
-    p = (#{|d*| >= |d|} + 1) / (samples + 1).
+    `p = (#{|d*| >= |d|} + 1) / (samples + 1)`.
 
     The interval is the paired bootstrap's with either method. The p-values are those of each score by
     itself, not corrected for looking at several.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +13,16 @@ from numpy.typing import NDArray
 from capeval import _native
 from capeval.checks import checked_choice, checked_flag
 from capeval.errors import CaptionError, MismatchError, OptionError
-from capeval.messages import first_few, id_types
+from capeval.messages import first_few, id_types, shortened
 from capeval.types import Candidates, Digest, ImageId, References, ReferencesLike
 
 __all__ = ["TokenizedCandidates", "TokenizedReferences", "Tokenizer", "tokenize", "tokenized"]
 
-Kind = Literal["ptb", "none"]
+Kind = Literal["ptb", "none", "function"]
 Punctuation = Literal["reference", "paper", "keep"]
+
+# In signatures, names stand between the marks `|`.
+_NAME = re.compile(r"[^\s|]+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +31,17 @@ class Tokenizer:
 
     Args:
         kind: `ptb` is the Penn Treebank tokenizer of Stanford CoreNLP 3.4.1, which the reference runs;
-            `none` takes captions that already are tokens joined by single spaces.
+            `none` takes captions that already are tokens joined by single spaces; `function`, the kind of
+            all tokenizers with a function, need not be given.
         lowercase: Whether tokens are lower-cased (`ptb` only).
         punctuation: What happens to punctuation (`ptb` only). `reference` removes what the reference
             removes after lower-casing, which leaves brackets such as `-lrb-` in; `paper` removes the
             brackets too, as the paper's list says; `keep` removes nothing.
+        function: One's own tokenizer, for other languages: takes a caption as it was written, and returns
+            its tokens as a list of strings without white space.
+        name: What signatures call the function; name its version too, such as `jieba-0.42.1`.
+        batched: Whether the function takes a list of all captions instead, and returns a list of tokens for
+            each of them.
 
     Raises:
         OptionError: An option has another value.
@@ -40,11 +50,41 @@ class Tokenizer:
     kind: Kind = "ptb"
     lowercase: bool = True
     punctuation: Punctuation = "reference"
+    function: Callable[[str], Sequence[str]] | Callable[[list[str]], Sequence[Sequence[str]]] | None = None
+    name: str = ""
+    batched: bool = False
 
     def __post_init__(self) -> None:
         checked_choice("kind", self.kind, get_args(Kind))
         checked_choice("punctuation", self.punctuation, get_args(Punctuation))
         checked_flag("lowercase", self.lowercase)
+        checked_flag("batched", self.batched)
+        if self.function is not None or self.kind == "function":
+            self._check_function()
+            object.__setattr__(self, "kind", "function")
+        elif self.name != "":
+            raise OptionError(f"'name' is that of a 'function' (got {self.name!r}, and no function)")
+        elif self.batched:
+            raise OptionError("'batched' is an option of a 'function' (got True, and no function)")
+
+    def _check_function(self) -> None:
+        if not callable(self.function):
+            raise OptionError(
+                f"'function' must be a function from a caption to its tokens (got {self.function!r})"
+            )
+        if self.kind == "none":
+            raise OptionError("'kind' must be left out where there is a 'function' (got 'none')")
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise OptionError(
+                "'name' must be a string without white space and '|', which says in signatures what the"
+                f" function is, such as 'jieba-0.42.1' (got {self.name!r})"
+            )
+        if not self.lowercase or self.punctuation != "reference":
+            option = "punctuation" if self.lowercase else "lowercase"
+            raise OptionError(
+                f"{option!r} is an option of 'ptb', and a 'function' does that itself"
+                f" (got {getattr(self, option)!r})"
+            )
 
     @property
     def native(self) -> _native.TokenizerOptions:
@@ -56,6 +96,8 @@ class Tokenizer:
     def __str__(self) -> str:
         if self.kind == "none":
             return "none"
+        if self.kind == "function":
+            return f"function:{self.name}"
         case = "lower" if self.lowercase else "cased"
         return f"ptb-3.4.1-{case}-punctuation:{self.punctuation}"
 
@@ -66,7 +108,8 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer | None = None) -> lis
     A line end inside a caption counts as one space, as in the reference.
 
     Raises:
-        CaptionError: A caption is not a string of Unicode characters.
+        CaptionError: A caption is not a string of Unicode characters, or the tokenizer's own function fails
+            or does not make lists of tokens.
         OptionError: `tokenizer` is not a `Tokenizer`.
     """
     if isinstance(captions, str):
@@ -77,8 +120,11 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer | None = None) -> lis
     for position, caption in enumerate(texts):
         if not isinstance(caption, str):
             raise CaptionError(f"caption {position} must be a string (got {type(caption).__name__})")
+    checked = _checked(tokenizer)
+    if checked.kind == "function":
+        return _by_function(texts, checked)
     try:
-        return _native.tokenize(texts, _checked(tokenizer).native)
+        return _native.tokenize(texts, checked.native)
     except UnicodeEncodeError as error:
         raise CaptionError(f"a caption holds a lone surrogate, which is no character ({error})") from None
 
@@ -91,6 +137,75 @@ def _checked(tokenizer: Tokenizer | None) -> Tokenizer:
             f"'tokenizer' must be a Tokenizer, such as Tokenizer(kind='ptb') (got {tokenizer!r})"
         )
     return tokenizer
+
+
+def _by_function(captions: list[str], tokenizer: Tokenizer) -> list[list[str]]:
+    """The tokens of each caption by the tokenizer's own function, checked."""
+    function: Any = tokenizer.function
+    named = f"tokenizer {tokenizer.name!r}"
+    if tokenizer.batched:
+        made = _called(function, captions, f"{named} failed on {_captions(len(captions))}")
+        if not isinstance(made, list | tuple):
+            raise CaptionError(
+                f"{named} must make a list of lists of strings of {_captions(len(captions))}"
+                f" (got {type(made).__name__})"
+            )
+        if len(made) != len(captions):
+            raise CaptionError(
+                f"{named} must make one list of strings for each of {_captions(len(captions))}"
+                f" (got {len(made):,})"
+            )
+    else:
+        made = [
+            _called(function, caption, f"{named} failed on caption {shortened(caption)}")
+            for caption in captions
+        ]
+    for caption, tokens in zip(captions, made, strict=True):
+        _check_tokens(tokens, caption, named)
+    return [list(tokens) for tokens in made]
+
+
+def _called(function: Callable[[Any], Any], argument: object, failure: str) -> Any:
+    try:
+        return function(argument)
+    except Exception as error:
+        raise CaptionError(f"{failure}: {type(error).__name__}: {error}") from error
+
+
+def _captions(count: int) -> str:
+    return "1 caption" if count == 1 else f"{count:,} captions"
+
+
+def _check_tokens(tokens: object, caption: str, named: str) -> None:
+    of_caption = f"of caption {shortened(caption)}"
+    if not isinstance(tokens, list | tuple):
+        raise CaptionError(f"{named} must make a list of strings {of_caption} (got {type(tokens).__name__})")
+    for token in tokens:
+        if not isinstance(token, str):
+            raise CaptionError(f"{named} must make strings {of_caption} (got {shortened(token)})")
+        # Metrics read tokens joined by spaces, some of them split on any white space.
+        if token.split() != [token]:
+            raise CaptionError(
+                f"{named} must make tokens without white space, none of them empty, {of_caption}"
+                f" (got {shortened(token)})"
+            )
+    try:
+        "".join(tokens).encode()
+    except UnicodeEncodeError as error:
+        raise CaptionError(
+            f"{named}: a token {of_caption} holds a lone surrogate, which is no character ({error})"
+        ) from None
+
+
+def _for_kernels(captions: References | Candidates, tokenizer: Tokenizer) -> _native.Captions:
+    """Captions as the kernels take them: those of one's own function as tokens joined by single spaces."""
+    if tokenizer.kind != "function":
+        return captions.native
+    texts = [caption for group in captions.values() for caption in group]
+    joined = [" ".join(tokens) for tokens in _by_function(texts, tokenizer)]
+    ends = np.cumsum(captions.counts).tolist()
+    groups = [joined[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    return _native.Captions.from_groups(list(captions.image_ids), groups)
 
 
 def tokenized(
@@ -123,7 +238,9 @@ class TokenizedReferences:
         self.tokenizer = _checked(tokenizer)
         # Shared by all signatures, so that it is computed once.
         self.digest = Digest(references)
-        self.native = _native.TokenizedReferences(references.native, self.tokenizer.native)
+        self.native = _native.TokenizedReferences(
+            _for_kernels(references, self.tokenizer), self.tokenizer.native
+        )
 
     def __len__(self) -> int:
         return len(self.native)
@@ -157,8 +274,9 @@ class TokenizedCandidates:
         if unknown.size:
             raise MismatchError(unknown_images(candidates, references.references, unknown.tolist()))
         self.references = references
+        tokenizer = references.tokenizer
         self.native = _native.TokenizedCandidates(
-            references.native, candidates.native, positions, references.tokenizer.native
+            references.native, _for_kernels(candidates, tokenizer), positions, tokenizer.native
         )
         self.candidates = candidates
 

@@ -6,13 +6,16 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Protocol, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from capeval import _native
+from capeval.columns import Columns, Role
 from capeval.errors import CaptionError
+from capeval.frames import columns_of, is_table
+from capeval.messages import shortened
 
 __all__ = [
     "Candidates",
@@ -24,6 +27,7 @@ __all__ = [
     "ReferencesLike",
     "Scores",
     "Signature",
+    "Table",
     "is_image_id",
 ]
 
@@ -31,7 +35,7 @@ ImageId = int | str
 FloatArray = NDArray[np.float64]
 
 
-def is_image_id(value: object) -> bool:
+def is_image_id(value: object) -> TypeGuard[ImageId]:
     """Whether a value is an integer or a string: True == 1 and 1.0 == 1, but neither is an image id."""
     return isinstance(value, int | np.integer | str) and not isinstance(value, bool)
 
@@ -40,6 +44,19 @@ def is_image_id(value: object) -> bool:
 _Groups = Mapping[int, Sequence[str]] | Mapping[str, Sequence[str]] | Mapping[ImageId, Sequence[str]]
 _Singles = Mapping[int, str] | Mapping[str, str] | Mapping[ImageId, str]
 
+
+# Images without ids: the first of each list is of image 0.
+_Aligned = Sequence[str] | Sequence[Sequence[str]]
+
+
+class _Arrow(Protocol):
+    """A table that gives an Arrow stream: of pandas, polars, Arrow and many more."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+Table = _Arrow | Sequence[Mapping[str, Any]]
+"""A data frame or an Arrow table, or a list of mappings with the same keys."""
 
 # Types that can be iterated over but are not lists of captions.
 _NOT_LISTS = (str, bytes, bytearray, memoryview, Mapping, Set)
@@ -53,18 +70,79 @@ class _Captions(Mapping[ImageId, list[str]]):
     """
 
     _kind = "captions"
+    _role = Role.REFERENCES
 
-    def __init__(self, captions: _Groups | _Singles) -> None:
+    def __init__(self, captions: _Groups | _Singles | _Aligned | Table) -> None:
         if isinstance(captions, _Captions):
             self._native = captions.native
             return
+        if is_table(captions):
+            captions = self._rows(captions, Columns(role=self._role))
+        elif isinstance(captions, list | tuple):
+            captions = self._aligned(captions)
         if not isinstance(captions, Mapping):
             raise CaptionError(
-                f"{self._kind} must be a mapping of image ids to captions (got {type(captions).__name__})"
+                f"{self._kind} must be a mapping of image ids to captions, a list with an element for each "
+                f"image, or a table (got {type(captions).__name__})"
             )
         groups = [self._group(image, value) for image, value in captions.items()]
         self._native = _native.Captions.from_groups(list(captions), groups)
         self._require_some()
+
+    @classmethod
+    def from_table(
+        cls, table: Table, *, id_column: str | None = None, caption_column: str | None = None
+    ) -> Self:
+        """Captions from a data frame, an Arrow table or a list of mappings, with a row a caption.
+
+        A caption may also be a list of captions. Rows of one image need not follow each other.
+
+        Args:
+            table: The table: of pandas, polars, Arrow, or of any library that gives Arrow's streams.
+            id_column: The column of image ids; found by its name where it has a usual one.
+            caption_column: The column of captions; found likewise.
+
+        Raises:
+            CaptionError: It is no table, has no such columns, or several that could be meant; or a row has
+                something else than an image id and captions.
+            DependencyError: The table needs pyarrow, which is not installed.
+        """
+        if not is_table(table):
+            raise CaptionError(f"'table' must be a data frame or a table (got {type(table).__name__})")
+        columns = Columns(role=cls._role, id_column=id_column, caption_column=caption_column)
+        return cls(cls._rows(table, columns))
+
+    @classmethod
+    def _rows(cls, table: object, columns: Columns) -> dict[ImageId, list[str]]:
+        groups: dict[ImageId, list[str]] = {}
+        for row, (image, value) in enumerate(zip(*columns_of(table, columns), strict=True)):
+            if not is_image_id(image):
+                raise CaptionError(
+                    f"row {row}: an image id must be an integer or a string (got {image!r:.60}, "
+                    f"{type(image).__name__})"
+                )
+            # pandas has arrays of numpy where a file had lists.
+            texts = value.tolist() if isinstance(value, np.ndarray) else value
+            if isinstance(texts, str):
+                texts = [texts]
+            if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+                raise CaptionError(
+                    f"row {row}: {cls._kind} of image {shortened(image)} must be text or a list of texts "
+                    f"(got {value!r:.60})"
+                )
+            groups.setdefault(image, []).extend(texts)
+        return groups
+
+    @classmethod
+    def _aligned(cls, captions: Sequence[Any]) -> dict[ImageId, Any]:
+        for image, value in enumerate(captions):
+            # The id of a pair would silently be taken for a caption.
+            if isinstance(value, tuple):
+                raise CaptionError(
+                    f"{cls._kind} of image {image} must be a list (got tuple); pairs of an image id and its "
+                    "captions are given as a mapping"
+                )
+        return dict(enumerate(captions))
 
     @classmethod
     def _group(cls, image: ImageId, value: object) -> list[str]:
@@ -157,7 +235,8 @@ class References(_Captions):
     """The reference captions of a set of images, at least one each.
 
     Args:
-        captions: Image id (all integers or all strings) to a list of captions.
+        captions: Image id (all integers or all strings) to a list of captions; or a list of such lists, whose
+            images are numbered from 0; or a table, whose columns have usual names (`from_table`).
 
     Raises:
         CaptionError: An id or a caption is of another type, an image has no caption, or there is no
@@ -166,7 +245,7 @@ class References(_Captions):
 
     _kind = "references"
 
-    def __init__(self, captions: _Groups) -> None:
+    def __init__(self, captions: _Groups | Sequence[Sequence[str]] | Table) -> None:
         super().__init__(captions)
 
 
@@ -174,7 +253,9 @@ class Candidates(_Captions):
     """The captions to score: one for each image, or several samples of it.
 
     Args:
-        captions: Image id (all integers or all strings) to a caption, or to a list of captions.
+        captions: Image id (all integers or all strings) to a caption, or to a list of captions; or a list
+            of these, whose images are numbered from 0; or a table, whose columns have usual names
+            (`from_table`).
 
     Raises:
         CaptionError: An id or a caption is of another type, an image has no caption, or there is no
@@ -182,17 +263,18 @@ class Candidates(_Captions):
     """
 
     _kind = "candidates"
+    _role = Role.CANDIDATES
 
     @classmethod
     def _group(cls, image: ImageId, value: object) -> list[str]:
         return [value] if isinstance(value, str) else super()._group(image, value)
 
 
-ReferencesLike = References | _Groups
-"""References, or a mapping of image ids to lists of captions."""
+ReferencesLike = References | _Groups | Sequence[Sequence[str]] | Table
+"""References, a mapping of image ids to lists of captions, a list of such lists, or a table."""
 
-CandidatesLike = Candidates | _Groups | _Singles
-"""Candidates, or a mapping of image ids to a caption or to a list of captions."""
+CandidatesLike = Candidates | _Groups | _Singles | _Aligned | Table
+"""Candidates, a mapping of image ids to a caption or to a list of captions, a list of such, or a table."""
 
 
 class Digest:

@@ -1,4 +1,4 @@
-"""Django's settings, from environment variables: docs/server.md lists them."""
+"""Django's settings, from environment variables: docs/server/running.md lists them."""
 
 from pathlib import Path
 

@@ -177,6 +177,22 @@ def test_diversity(files: Path) -> None:
     assert "--class-names" in refusal(*arguments, "--objects", files / "boxes.csv")
 
 
+def test_diversity_within_images(files: Path) -> None:
+    arguments: list[str | Path] = ["study", "diversity", files / "references.json", "--within-images"]
+    text = output(*arguments, "--training", files / "references.json", "-o", files / "within")
+    assert "Self-CIDEr" in text
+    rows = (files / "within" / "diversity-within-images.csv").read_text().splitlines()
+    columns_of, cells = (next(csv.reader([row])) for row in rows)
+    found = dict(zip(columns_of, cells, strict=True))
+    assert (found["System"], float(found["Novel"])) == ("references", 0)
+    assert 0 < float(found["Div-1"]) <= 1
+    counted = output(*arguments, "--frequencies", files / "references.json", "--similarity", "CIDEr")
+    assert "references" in counted
+    assert "image" in refusal(*arguments, "--captions", "9")
+    assert "--within-images can't" in refusal(*arguments, "--across-punctuation")
+    assert "are for --within-images" in refusal(*arguments[:-1], "--training", files / "references.json")
+
+
 def test_figures_need_matplotlib(files: Path) -> None:
     (files / "matplotlib.py").write_text("raise ImportError")
     path = os.pathsep.join([str(files), os.environ.get("PYTHONPATH", "")])

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from capeval import Tokenizer, evaluate
 from tests.waiting import PATIENCE
 
 CLIENTS = sorted(
@@ -68,3 +69,18 @@ def test_a_client_gets_what_pycocoevalcap_gives(client: Path, tmp_path: Path) ->
     theirs = got(client, "reference", tmp_path / "reference")
     for way in ("changed", "installed"):
         check_equal(got(client, way, tmp_path / way), theirs)
+
+
+def test_the_numbers_of_aac_metrics() -> None:
+    # Recorded: aac-metrics 0.6.0 does not install any more, since a package that it needs was withdrawn.
+    theirs = json.loads(Path(__file__).with_name("aac_metrics.json").read_text())
+    report = evaluate(
+        dict(enumerate(theirs["references"])),
+        dict(enumerate(theirs["candidates"])),
+        list(theirs["corpus"]),
+        tokenizer=Tokenizer(kind="none"),
+    )
+    assert dict(report.corpus) == pytest.approx(theirs["corpus"], rel=1e-12)
+    assert list(theirs["corpus"]) == ["CIDEr-D", "ROUGE-L", "BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4"]
+    for name, scores in theirs["per_image"].items():
+        assert report.per_image[name] == pytest.approx(scores, rel=1e-12, abs=1e-15)

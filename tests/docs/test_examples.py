@@ -30,7 +30,9 @@ from tests.spice_model import IS_HERE
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
+# Its examples need PyTorch: tests/training runs them.
+ELSEWHERE = ROOT / "docs" / "integrations.md"
+PAGES = sorted({ROOT / "README.md", *ROOT.glob("docs/**/*.md")} - {ELSEWHERE})
 FENCE = re.compile(r"^( *)```(\w+)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 
 REFERENCES = {
@@ -74,7 +76,9 @@ def commands(page: Path) -> Iterator[Command]:
         parts = re.split(start, block.text, flags=re.MULTILINE)
         line = block.line + parts[0].count("\n")
         for part in parts[1:]:
-            command, _, shown = re.sub(r"\\\n", "", part).partition("\n")
+            # A command goes on after a backslash at the end of its line. So may lines that it writes end.
+            [(command, shown)] = re.findall(r"\A((?:[^\n]*\\\n)*[^\n]*)\n?([\s\S]*)", part)
+            command = command.replace("\\\n", "")
             if re.search(r"(^|\| *)capeval ", command):
                 yield Command(line, command, shown)
             line += part.count("\n")
@@ -146,6 +150,8 @@ def test_commands(page: Path, folder: Path) -> None:
     # The command next to the interpreter that runs the tests, whatever else is installed.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "COLUMNS": "120", "PYTHONUTF8": "1", "NO_COLOR": "1"}
+    # That of the tests, which a server of the examples does not share.
+    environment.pop("DJANGO_SETTINGS_MODULE", None)
     for command in commands(page):
         done = subprocess.run(
             command.text,

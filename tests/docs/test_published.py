@@ -1,5 +1,7 @@
 """The published numbers in the documents are those of `capeval.benchmarks.published`."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,19 @@ from capeval.benchmarks.published import (
     RANK_CORRELATION,
     UNIQUE_NGRAMS,
 )
+from tests.shared_data import shared_data
 
+# The names of scores here, and on COCO's leaderboard.
+LEADERBOARD = {
+    "BLEU-1": "Bleu_1",
+    "BLEU-2": "Bleu_2",
+    "BLEU-3": "Bleu_3",
+    "BLEU-4": "Bleu_4",
+    "METEOR": "METEOR",
+    "ROUGE-L": "ROUGE_L",
+    "CIDEr-D": "CIDEr",
+    "SPICE": "SPICE",
+}
 STUDIES = Path(__file__).parents[2] / "docs" / "studies"
 
 
@@ -46,3 +60,22 @@ def test_every_number_has_a_source() -> None:
     for published in (ABSTRACT50S_ACCURACY, COCO_HUMAN, NOCAPS_HUMAN, RANK_CORRELATION, UNIQUE_NGRAMS):
         assert published.values
         assert any(word in published.source for word in ("Table", "section"))
+
+
+@pytest.mark.parametrize(("label", "key"), LEADERBOARD.items())
+def test_what_systems_score_on_coco(label: str, key: str) -> None:
+    five, forty = systems("cap_c5.json", key), systems("cap_c40.json", key)
+    middle = len(five) // 2
+    cells = [float(cell) for cell in row("../guides/numbers.md", label)]
+    assert cells[:3] == [five[0], five[middle], five[-1]]
+    assert cells[3] == COCO_HUMAN.values.get(label, cells[3])
+    text = " ".join((STUDIES / "../guides/numbers.md").read_text(encoding="utf-8").split())
+    assert f"the {len(five)} systems" in text
+    for given in re.findall(rf"{label}\b[^\d.|]* (\d.\d+) instead of (\d.\d+)", text):
+        assert [float(score) for score in given] == [forty[middle], five[middle]]
+
+
+def systems(file: str, key: str) -> list[float]:
+    """A score of the systems of COCO's leaderboard, sorted; without that of people."""
+    rows = json.loads((shared_data("coco_2015") / file).read_text(encoding="utf-8"))
+    return sorted(json.loads(row["results"])[key] for row in rows if row["team"]["name"] != "Human")

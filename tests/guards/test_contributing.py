@@ -10,8 +10,8 @@ TEXT = (PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## Adding an? (\w+)\n(.*?)(?=^## )", TEXT, re.DOTALL | re.MULTILINE))
 # Where a new thing is named besides in its own files.
 LISTS = {
-    "metric": {"mkdocs.yml": "metrics/{}.md", "src/capeval/__init__.py": "capeval.metrics.{} import"},
-    "study": {"mkdocs.yml": "studies/{}.md", "src/capeval/cli/studies/app.py": '    "{}",'},
+    "metric": {"docs/metrics/index.md": "\n{}\n", "src/capeval/__init__.py": "capeval.metrics.{} import"},
+    "study": {"docs/studies/index.md": "\n{}\n", "src/capeval/cli/studies/app.py": '    "{}",'},
     "page": {"src/capeval_server/pages/organiser/__init__.py": " {}."},
 }
 
@@ -24,7 +24,7 @@ def example(body: str) -> str:
 
 def paths(body: str) -> list[str]:
     """The files and folders that a section names, of its example."""
-    named = [span for span in re.findall(r"`([^`\s]+)`", body) if "/" in span or span == "mkdocs.yml"]
+    named = [span for span in re.findall(r"`([^`\s]+)`", body) if "/" in span]
     return [span.replace("foo", example(body)) for span in named]
 
 

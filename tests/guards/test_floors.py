@@ -14,13 +14,13 @@ SERVER = PROJECT / "src" / "capeval_server"
 # The floor of each module or folder of the package, from the ground up. Modules of one floor may import
 # each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("checks", "errors", "files", "messages", "notebooks", "progress", "spreadsheets"),
+    ("checks", "columns", "errors", "files", "frames", "messages", "notebooks", "progress", "spreadsheets"),
     ("_native", "types"),
     ("tokenization", "formats", "resources", "sampling"),
     ("metrics",),
     ("evaluation", "scene_graphs", "significance"),
     ("studies", "benchmarks"),
-    ("report", "compat"),
+    ("report", "compat", "integrations"),
     ("cli",),
 )
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}

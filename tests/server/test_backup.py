@@ -1,4 +1,4 @@
-"""What docs/server.md says of backups: the database first, the folder after it; and back."""
+"""What docs/server/running.md says of backups: the database first, the folder after it; and back."""
 
 from __future__ import annotations
 

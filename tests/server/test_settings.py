@@ -165,7 +165,9 @@ def test_every_variable_is_documented() -> None:
     asked = re.findall(r'environment\.\w+\("(\w+)"', (package / "settings.py").read_text())
     asked += re.findall(r"\{PREFIX\}([A-Z_]+)", (package / "environment.py").read_text())
     documented = set(
-        re.findall(r"^\| `CAPEVAL_SERVER_(\w+)`", (PROJECT / "docs" / "server.md").read_text(), re.M)
+        re.findall(
+            r"^\| `CAPEVAL_SERVER_(\w+)`", (PROJECT / "docs" / "server" / "running.md").read_text(), re.M
+        )
     )
     assert {"DATA", "DATABASE", "PREPARED"} <= set(asked), "the scan found too little"
     assert set(asked) == documented

@@ -100,6 +100,24 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         r"image 'x{76}\.\.\. is not of split 'val'",
     ),
     "NaN": (lambda: b'[{"image_id": NaN, "caption": "a"}]', f"'{RESULTS}': "),
+    "NaN elsewhere": (lambda: results().replace(b"{", b'{"p": NaN, ', 1), "NaN is not JSON"),
+    "BOM": (lambda: b"\xef\xbb\xbf" + results(), f"'{RESULTS}': the file must be JSON"),
+    "BOM behind a blank": (lambda: b" \xef\xbb\xbf" + results(), f"'{RESULTS}': "),
+    "in an object": (
+        lambda: b'{"results": ' + results() + b"}",
+        "must be a caption, as the value of an image id",
+    ),
+    "annotations": (lambda: b'{"annotations": ' + results() + b"}", "must be a caption, as the value of"),
+    "a list of one": (
+        lambda: json.dumps({image: [caption] for image, caption in CAPTIONS.items()}).encode(),
+        r"must be a caption, as the value of an image id \(got a list\)",
+    ),
+    "other keys": (
+        lambda: json.dumps([{"id": i, "prediction": caption} for i, caption in CAPTIONS.items()]).encode(),
+        'must have the key "image_id"',
+    ),
+    "CSV": (lambda: b"image_id,caption\n1,a\n", f"'{RESULTS}': the file must be JSON"),
+    "JSON lines": (lambda: b'{"image_id": 1, "caption": "a"}\n' * 2, f"'{RESULTS}': "),
 }
 
 
@@ -119,6 +137,12 @@ def test_a_bomb_is_stopped_early() -> None:
     with pytest.raises(UploadError, match="at most 2,000,000 bytes"):
         read_upload(RESULTS, [bomb], [SPLIT])
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
+
+
+def test_keys_that_a_server_does_not_read_are_no_matter() -> None:
+    entries = [{"image_id": i, "caption": c, "prediction": "?", "id": 7} for i, c in CAPTIONS.items()]
+    data = json.dumps(entries).encode()
+    assert read_upload(RESULTS, [data], [SPLIT]).files == {"val": data}
 
 
 def test_valid_uploads() -> None:

@@ -126,9 +126,9 @@ def test_all_problems_are_listed() -> None:
 
 def test_captions_must_be_captions() -> None:
     with pytest.raises(CaptionError, match="references must be a mapping"):
-        evaluate([["a"]], CANDIDATES)  # type: ignore[arg-type]
+        evaluate(3, CANDIDATES)  # type: ignore[arg-type]
     with pytest.raises(CaptionError, match="candidates must be a mapping"):
-        evaluate(REFERENCES, ["a"])  # type: ignore[arg-type]
+        evaluate(REFERENCES, iter("a"))  # type: ignore[arg-type]
 
 
 def test_to_dict_is_what_save_writes(tmp_path: Path) -> None:

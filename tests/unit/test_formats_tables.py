@@ -49,17 +49,20 @@ def test_lists_of_captions_and_text_ids(tmp_path: Path, name: str) -> None:
     ids = pa.array(["x", "y"]).dictionary_encode()
     path = save({"image_id": ids, "caption": [["a", "b"], ["c"]]}, tmp_path / name)
     assert dict(load_references(path)) == {"x": ["a", "b"], "y": ["c"]}
-    with pytest.raises(FormatError, match="column caption must hold text"):
+    with pytest.raises(FormatError, match="must have one caption"):
         load_candidates(path)
 
 
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"image_id": [1], "text": ["a"]}, "must have columns image_id and caption"),
+        ({"image_id": [1], "words": ["a"]}, "one with a usual name (got 'image_id', 'words')"),
         ({"image_id": [1.0], "caption": ["a"]}, "column image_id must hold integers or text (got double)"),
         ({"image_id": [True], "caption": ["a"]}, "column image_id must hold integers or text (got bool)"),
-        ({"image_id": [1], "caption": [2]}, "column caption must hold text (got int64)"),
+        (
+            {"image_id": [1], "caption": [2]},
+            "column caption must hold text, or lists of one text (got int64)",
+        ),
         ({"image_id": [1, None], "caption": ["a", "b"]}, "row 1: image_id must be a value (got null)"),
         ({"image_id": [1, 2], "caption": ["a", None]}, "row 1: caption must be a value (got null)"),
         (

@@ -78,7 +78,9 @@ def test_select_keeps_the_order_asked_for() -> None:
     ("captions", "message"),
     [
         ({}, r"must hold at least one image \(got none\)"),
-        ([("a", ["b"])], r"must be a mapping of image ids to captions \(got list\)"),
+        ([("a", ["b"])], r"of image 0 must be a list \(got tuple\); pairs of an image id and its captions"),
+        ([("1", "b")], r"of image 0 must be a list \(got tuple\)"),
+        ([["a", 3]], r"caption 1 of image 0 must be a string \(got 3\)"),
         ({1: None}, r"of image 1 must be a list of strings \(got NoneType\)"),
         ({1: 5}, r"of image 1 must be a list of strings \(got int\)"),
         ({1: {"caption": "a dog"}}, r"of image 1 must be a list of strings \(got dict\)"),

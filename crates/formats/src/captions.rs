@@ -226,6 +226,11 @@ impl<'a> FlatCaptions<'a> {
         orphans
     }
 
+    /// Takes back the captions whose image was not said.
+    pub(crate) fn forget_orphans(&mut self) {
+        self.texts.truncate(self.slots.len());
+    }
+
     /// The image of each caption.
     pub(crate) fn slots(&self) -> &[usize] {
         &self.slots

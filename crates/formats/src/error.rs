@@ -30,8 +30,6 @@ macro_rules! kinds {
 kinds! {
     /// Nothing but white space.
     EmptyFile,
-    /// Starts with a UTF-8 byte order mark.
-    ByteOrderMark,
     /// UTF-16 or UTF-32 instead of UTF-8.
     Utf16,
     /// Bytes that are not UTF-8.
@@ -40,7 +38,8 @@ kinds! {
     Compressed,
     /// Not JSON.
     NotJson,
-    /// `NaN`, `Infinity` or `-Infinity`, which Python writes and reads but JSON does not have.
+    /// `NaN`, `Infinity` or `-Infinity`, which Python writes and reads but JSON does not have, where something
+    /// is read.
     NotANumber,
     /// The file, or a line of JSON lines, ends before the JSON does.
     Truncated,
@@ -62,6 +61,8 @@ kinds! {
     MixedIds,
     /// An image without references.
     NoReferences,
+    /// An image with several captions where it may have one.
+    SeveralCaptions,
     /// An annotation of an image that `images` does not list.
     UnknownImage,
     /// No caption in the whole file.

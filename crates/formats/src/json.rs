@@ -12,6 +12,7 @@ use crate::captions::FlatCaptions;
 use crate::error::{Place, ReadErrorKind};
 use crate::ids::quoted;
 use crate::interner::Interner;
+use crate::python_numbers::PythonNumbers;
 
 /// One step from the top of the file down to a value.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +67,10 @@ pub(crate) struct Reader<'de> {
     pub(crate) rank: Vec<Option<usize>>,
     /// The entry that each image of a result file stands in, by slot.
     pub(crate) entries: Vec<Segment>,
+    /// Whether results are read in the forms alone that a server takes.
+    pub(crate) strict: bool,
+    /// How `NaN` and `Infinity` stand in the text, where it has them.
+    pub(crate) numbers: Option<PythonNumbers>,
 }
 
 impl<'de> Reader<'de> {
@@ -79,9 +84,17 @@ impl<'de> Reader<'de> {
         E::custom("")
     }
 
-    fn wrong<E: Error>(&mut self, expected: &'static str, found: impl Into<String>) -> E {
+    pub(crate) fn wrong<E: Error>(&mut self, expected: &'static str, found: impl Into<String>) -> E {
         let found = Found::Words(found.into());
         self.stop(Fault::Wrong { expected, found })
+    }
+
+    fn python_number<E: Error>(&mut self, expected: &str, value: &str) -> Result<(), E> {
+        let Some(number) = self.numbers.and_then(|numbers| numbers.number(value)) else {
+            return Ok(());
+        };
+        let message = format!("{} must be {expected} (got {number})", self.place_in_words());
+        Err(self.fail(ReadErrorKind::NotANumber, message))
     }
 
     /// The entry and field that the path leads to; `None` at the top.
@@ -180,10 +193,12 @@ impl<'de, S: Shape<'de>> Visitor<'de> for Read<'_, 'de, S> {
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
+        self.1.python_number(S::EXPECTED, value)?;
         self.0.string(self.1, value)
     }
 
     fn visit_borrowed_str<E: Error>(self, value: &'de str) -> Result<(), E> {
+        self.1.python_number(S::EXPECTED, value)?;
         self.0.borrowed(self.1, value)
     }
 

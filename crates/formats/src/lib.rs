@@ -1,11 +1,12 @@
 //! Caption files: bytes in, captions out, or one error that says what is wrong and where.
 //!
 //! The readers are strict. Files that Python's `json` takes silently are refused where a score
-//! would come from something else than the file seems to say: `NaN` and `Infinity`, a key that
-//! stands twice in one object (at the top level, in an entry, among image ids), a lone surrogate
-//! escape, more than 127 lists and objects inside each other, numbers beyond the range of floats.
-//! This holds for the whole file, also for fields that are not read; only an object in such a field
-//! may have a key twice. [`read_json`] is as strict with any other JSON file.
+//! would come from something else than the file seems to say: a key that stands twice in one object
+//! (at the top level, in an entry, among image ids), a lone surrogate escape, more than 127 lists and
+//! objects inside each other, numbers beyond the range of floats. This holds for the whole file, also
+//! for fields that are not read; only an object in such a field may have a key twice, and `NaN` and
+//! `Infinity` may stand in it. [`read_json`] is as strict with any other JSON file. A UTF-8 byte order
+//! mark is passed over.
 //!
 //! ```
 //! use capeval_formats::{ReadErrorKind, read_results};
@@ -27,6 +28,9 @@ mod error;
 mod ids;
 mod interner;
 mod json;
+mod karpathy;
+mod outline;
+mod python_numbers;
 mod readers;
 mod shapes;
 mod source;
@@ -35,8 +39,9 @@ mod tree;
 pub use captions::{Captions, CaptionsError};
 pub use error::{Place, Position, ReadError, ReadErrorKind};
 pub use ids::{ImageId, ImageIds};
+pub use outline::{Looks, Outline, read_outline};
 pub use readers::{
     read_annotations, read_json, read_json_lines, read_json_lines_references, read_json_lines_results,
-    read_results,
+    read_karpathy, read_results, read_results_strictly, read_results_under,
 };
 pub use tree::Build;

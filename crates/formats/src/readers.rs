@@ -3,7 +3,9 @@
 use crate::captions::Captions;
 use crate::error::{Place, ReadError, ReadErrorKind};
 use crate::json::{Reader, Segment};
-use crate::shapes::{Annotations, Entry, Mapping, Results, TopLevel, top_keys};
+use crate::karpathy::{Dataset, Images};
+use crate::python_numbers::PythonNumbers;
+use crate::shapes::{Annotations, Entry, Mapping, Results, TopLevel, Under, top_keys};
 use crate::source::{Source, text_of};
 use crate::tree::Build;
 
@@ -29,9 +31,9 @@ pub fn read_annotations(bytes: &[u8]) -> Result<Captions, ReadError> {
     from_text(bytes, annotations)
 }
 
-fn annotations(file: &str) -> Result<Captions, ReadError> {
+fn annotations(file: &str, numbers: Option<PythonNumbers>) -> Result<Captions, ReadError> {
     let source = Source::whole(file);
-    let mut reader = Reader::default();
+    let mut reader = Reader { numbers, ..Reader::default() };
     let mut top = TopLevel::List;
     source.read(&mut reader, Annotations(&mut top))?;
     match top {
@@ -40,7 +42,7 @@ fn annotations(file: &str) -> Result<Captions, ReadError> {
         TopLevel::Coco { .. } => finished(reader),
         // Which form an object is shows only at its end: a mapping is read again.
         TopLevel::OtherObject => {
-            let mut reader = Reader::default();
+            let mut reader = Reader { numbers, ..Reader::default() };
             source.read(&mut reader, Mapping).map_err(|error| {
                 let expected = r#"COCO annotations or lists of captions by image id"#;
                 with_keys(error, source, expected)
@@ -52,19 +54,40 @@ fn annotations(file: &str) -> Result<Captions, ReadError> {
 
 /// Reads results, one caption an image: `[{"image_id", "caption"}, ...]`, as COCO's server takes
 /// them, or a mapping `{"391895": "...", ...}`, whose ids are those that [`read_annotations`] takes
-/// from a mapping.
+/// from a mapping. A caption may also be a list of one.
 ///
 /// Other keys are passed over. Captions stay as they are, empty ones and line breaks included.
 ///
 /// # Errors
 /// [`ReadError`]; an image with two results is [`ReadErrorKind::DuplicateImage`].
 pub fn read_results(bytes: &[u8]) -> Result<Captions, ReadError> {
-    from_text(bytes, results)
+    from_text(bytes, |file, numbers| results(file, Reader { numbers, ..Reader::default() }))
 }
 
-fn results(file: &str) -> Result<Captions, ReadError> {
+/// Reads results as [`read_results`] does, in the forms alone that a server takes: a caption is text, and
+/// nothing in the file is `NaN` or `Infinity`.
+///
+/// # Errors
+/// [`ReadError`], as [`read_results`].
+pub fn read_results_strictly(bytes: &[u8]) -> Result<Captions, ReadError> {
+    from_plain_text(bytes, |file| results(file, Reader { strict: true, ..Reader::default() }))
+}
+
+/// Reads results that are a list in an object, such as `{"results": [{"image_id", "caption"}, ...]}`. Other
+/// keys of the object are passed over.
+///
+/// # Errors
+/// [`ReadError`], as [`read_results`]; [`ReadErrorKind::MissingField`] where there is no such list.
+pub fn read_results_under(bytes: &[u8], key: &'static str) -> Result<Captions, ReadError> {
+    from_text(bytes, |file, numbers| {
+        let mut reader = Reader { numbers, ..Reader::default() };
+        Source::whole(file).read(&mut reader, Under(key))?;
+        finished(reader)
+    })
+}
+
+fn results<'de>(file: &'de str, mut reader: Reader<'de>) -> Result<Captions, ReadError> {
     let source = Source::whole(file);
-    let mut reader = Reader::default();
     source.read(&mut reader, Results).map_err(|error| {
         let expected = r#"a list of {"image_id", "caption"} objects or captions by image id"#;
         with_keys(error, source, expected)
@@ -85,7 +108,7 @@ fn with_ids_of_keys(captions: Captions) -> Captions {
 /// # Errors
 /// [`ReadError`], whose place names the line.
 pub fn read_json_lines_references(bytes: &[u8]) -> Result<Captions, ReadError> {
-    from_text(bytes, |file| lines(file, Entry::References))
+    from_text(bytes, |file, numbers| lines(file, numbers, Entry::References))
 }
 
 /// Reads results from JSON lines: `{"image_id", "caption"}` in each line. Blank lines are passed
@@ -94,12 +117,50 @@ pub fn read_json_lines_references(bytes: &[u8]) -> Result<Captions, ReadError> {
 /// # Errors
 /// [`ReadError`], whose place names the line.
 pub fn read_json_lines_results(bytes: &[u8]) -> Result<Captions, ReadError> {
-    from_text(bytes, |file| lines(file, Entry::Result))
+    from_text(bytes, |file, numbers| lines(file, numbers, Entry::Result))
+}
+
+/// Reads references from a dataset in the form of Karpathy's files: `{"images": [{"split", "sentences":
+/// [{"raw"}, ...]}, ...]}`.
+///
+/// `id` is the key of an image's id, such as `cocoid`; `splits` are those that are read, all where there are
+/// none. The second value is the splits of the file. There may be no captions, where no image is of these
+/// splits.
+///
+/// # Errors
+/// [`ReadError`]; an image that is in the file twice is [`ReadErrorKind::DuplicateImage`].
+pub fn read_karpathy(
+    bytes: &[u8],
+    id: &str,
+    splits: &[String],
+) -> Result<(Captions, Vec<String>), ReadError> {
+    from_text(bytes, |file, numbers| {
+        let mut reader = Reader { numbers, ..Reader::default() };
+        let mut dataset = Dataset::new(id, splits);
+        Source::whole(file).read(&mut reader, Images(&mut dataset))?;
+        let ids = reader.interner.into_ids();
+        Ok((reader.captions.grouped(ids), dataset.splits))
+    })
+}
+
+/// Reads the text of a file, whose `NaN` and `Infinity` are an error only where `read` takes a value: where
+/// it stops at one, it is called again with a text in which strings stand for them.
+fn from_text<T>(
+    bytes: &[u8],
+    read: impl Fn(&str, Option<PythonNumbers>) -> Result<T, ReadError>,
+) -> Result<T, ReadError> {
+    from_plain_text(bytes, |text| match read(text, None) {
+        Err(error) if error.kind == ReadErrorKind::NotANumber => match PythonNumbers::replaced_in(text) {
+            Some((numbers, replaced)) => read(&replaced, Some(numbers)),
+            None => Err(error),
+        },
+        result => result,
+    })
 }
 
 /// Reads the text of a file. Where the text stops being UTF-8, reading what is before that tells
 /// the entry, or something that is wrong earlier.
-fn from_text<T>(bytes: &[u8], read: impl FnOnce(&str) -> Result<T, ReadError>) -> Result<T, ReadError> {
+fn from_plain_text<T>(bytes: &[u8], read: impl FnOnce(&str) -> Result<T, ReadError>) -> Result<T, ReadError> {
     let (text, broken) = text_of(bytes)?;
     let result = read(text);
     let Some(broken) = broken else {
@@ -120,11 +181,14 @@ fn from_text<T>(bytes: &[u8], read: impl FnOnce(&str) -> Result<T, ReadError>) -
 }
 
 /// Reads any JSON, as strictly as captions are read: a key may stand once in an object, wherever it is.
+/// `NaN` and `Infinity` are floats.
 ///
 /// # Errors
 /// [`ReadError`]: the file is not such JSON.
 pub fn read_json<B: Build>(bytes: &[u8], builder: &B) -> Result<B::Value, ReadError> {
-    from_text(bytes, |file| Source::whole(file).read_tree(&mut Reader::default(), builder))
+    from_text(bytes, |file, numbers| {
+        Source::whole(file).read_tree(&mut Reader { numbers, ..Reader::default() }, builder)
+    })
 }
 
 /// Reads any JSON lines, as [`read_json`] reads a file: the values and the numbers of their lines, from 1.
@@ -133,9 +197,9 @@ pub fn read_json<B: Build>(bytes: &[u8], builder: &B) -> Result<B::Value, ReadEr
 /// # Errors
 /// [`ReadError`], whose place names the line.
 pub fn read_json_lines<B: Build>(bytes: &[u8], builder: &B) -> Result<Vec<(usize, B::Value)>, ReadError> {
-    from_text(bytes, |file| {
+    from_text(bytes, |file, numbers| {
         let mut values = Vec::new();
-        each_line(file, &mut Reader::default(), |source, number, reader| {
+        each_line(file, &mut Reader { numbers, ..Reader::default() }, |source, number, reader| {
             values.push((number, source.read_tree(reader, builder)?));
             Ok(())
         })?;
@@ -143,8 +207,8 @@ pub fn read_json_lines<B: Build>(bytes: &[u8], builder: &B) -> Result<Vec<(usize
     })
 }
 
-fn lines(file: &str, entry: Entry) -> Result<Captions, ReadError> {
-    let mut reader = Reader::default();
+fn lines(file: &str, numbers: Option<PythonNumbers>, entry: Entry) -> Result<Captions, ReadError> {
+    let mut reader = Reader { numbers, ..Reader::default() };
     each_line(file, &mut reader, |source, _, reader| source.read(reader, entry))?;
     finished(reader)
 }

@@ -32,7 +32,7 @@ impl<'de> Shape<'de> for Id {
 
 impl Id {
     /// Looks the id up; the slot goes to [`Reader::slot`].
-    fn take<E: Error>(self, reader: &mut Reader<'_>, id: ImageId<'_>) -> Result<(), E> {
+    pub(crate) fn take<E: Error>(self, reader: &mut Reader<'_>, id: ImageId<'_>) -> Result<(), E> {
         let Some((slot, is_new)) = reader.interner.slot(id) else {
             let (place, first) = reader.first_id.clone().unwrap_or_default();
             let message = format!(
@@ -74,7 +74,7 @@ fn list_image<E: Error>(reader: &mut Reader<'_>, id: ImageId<'_>) -> Result<(), 
     Ok(())
 }
 
-fn repeated<E: Error>(reader: &mut Reader<'_>, id: ImageId<'_>, first: &str) -> E {
+pub(crate) fn repeated<E: Error>(reader: &mut Reader<'_>, id: ImageId<'_>, first: &str) -> E {
     let place = reader.place_in_words();
     let message = format!("{place} must be different in every entry (got {id}, as in {first})");
     reader.fail(ReadErrorKind::DuplicateImage, message)
@@ -118,6 +118,29 @@ impl<'de> Shape<'de> for CaptionOrList {
     }
 }
 
+/// The caption of a result.
+#[derive(Clone, Copy, Debug)]
+struct ResultCaption;
+
+impl<'de> Shape<'de> for ResultCaption {
+    const EXPECTED: &'static str = "a string";
+
+    fn string<E: Error>(self, reader: &mut Reader<'de>, value: &str) -> Result<(), E> {
+        Caption.string(reader, value)
+    }
+
+    fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
+        Caption.borrowed(reader, value)
+    }
+
+    fn list<A: SeqAccess<'de>>(self, reader: &mut Reader<'de>, list: A) -> Result<(), A::Error> {
+        if reader.strict {
+            return Err(reader.wrong(Self::EXPECTED, "a list"));
+        }
+        each_element(reader, list, Caption)
+    }
+}
+
 /// A list of captions.
 #[derive(Clone, Copy, Debug)]
 struct CaptionList;
@@ -135,7 +158,8 @@ impl<'de> Shape<'de> for CaptionList {
 pub(crate) enum Entry {
     /// `{"image_id", "caption"}`: one reference.
     Annotation,
-    /// `{"image_id", "caption"}`: the result of the image.
+    /// `{"image_id", "caption"}`: the result of the image; also a list of one caption, unless the reader is
+    /// strict.
     Result,
     /// `{"image_id", "caption" | "captions" | "references"}`: references.
     References,
@@ -180,6 +204,7 @@ impl<'de> Shape<'de> for Entry {
             match (self, field) {
                 (Entry::References, "caption") => map.next_value_seed(Read(CaptionOrList, reader)),
                 (Entry::References, _) => map.next_value_seed(Read(CaptionList, reader)),
+                (Entry::Result, _) => map.next_value_seed(Read(ResultCaption, reader)),
                 _ => map.next_value_seed(Read(Caption, reader)),
             }
         })?;
@@ -188,18 +213,32 @@ impl<'de> Shape<'de> for Entry {
             return Err(missing(reader, first_key, "caption"));
         }
         reader.keys.truncate(first_key);
-        give_to(reader, slot)
+        match self {
+            Entry::Result => give_one_to(reader, slot),
+            Entry::Annotation | Entry::References => give_to(reader, slot),
+        }
     }
 }
 
 /// Gives the captions just read to an image, which must have got some.
-fn give_to<E: Error>(reader: &mut Reader<'_>, slot: usize) -> Result<(), E> {
+pub(crate) fn give_to<E: Error>(reader: &mut Reader<'_>, slot: usize) -> Result<(), E> {
     if reader.captions.give_to(slot) > 0 {
         return Ok(());
     }
     let place = reader.place_in_words();
     let message = format!("{place} must have at least one caption (got an empty list)");
     Err(reader.fail(ReadErrorKind::NoReferences, message))
+}
+
+/// Gives the captions just read to an image, which must have got one.
+fn give_one_to<E: Error>(reader: &mut Reader<'_>, slot: usize) -> Result<(), E> {
+    let count = reader.captions.give_to(slot);
+    if count == 1 {
+        return Ok(());
+    }
+    let place = reader.place_in_words();
+    let message = format!("{place} must have one caption (got a list of {count})");
+    Err(reader.fail(ReadErrorKind::SeveralCaptions, message))
 }
 
 fn two_of<E: Error>(reader: &mut Reader<'_>, first: &str, second: &str) -> E {
@@ -283,7 +322,7 @@ impl<'de> Shape<'de> for Annotations<'_> {
 
 /// A list of objects.
 #[derive(Clone, Copy, Debug)]
-struct List<S>(S);
+pub(crate) struct List<S>(pub(crate) S);
 
 impl<'de, S: Shape<'de> + Copy> Shape<'de> for List<S> {
     const EXPECTED: &'static str = "a list of objects";
@@ -400,6 +439,13 @@ impl<'de> Shape<'de> for MappedResult {
     fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
         Caption.borrowed(reader, value)
     }
+
+    fn list<A: SeqAccess<'de>>(self, reader: &mut Reader<'de>, list: A) -> Result<(), A::Error> {
+        if reader.strict {
+            return Err(reader.wrong(Self::EXPECTED, "a list"));
+        }
+        each_element(reader, list, MappedCaption)
+    }
 }
 
 /// The top level of a result file: a list of entries, or an object of captions by image id.
@@ -418,8 +464,28 @@ impl<'de> Shape<'de> for Results {
         each_field(reader, map, &[], |reader, _, map| {
             map.next_value_seed(Read(MappedResult, reader))?;
             let slot = slot_of_key(reader)?;
-            give_to(reader, slot)
+            give_one_to(reader, slot)
         })
+    }
+}
+
+/// An object with a list of results under a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Under(pub(crate) &'static str);
+
+impl<'de> Shape<'de> for Under {
+    const EXPECTED: &'static str = "an object with a list of results";
+
+    fn object<A: MapAccess<'de>>(self, reader: &mut Reader<'de>, map: A) -> Result<(), A::Error> {
+        let mut is_there = false;
+        each_field(reader, map, &[self.0], |reader, field, map| match field {
+            Some(_) => {
+                is_there = true;
+                map.next_value_seed(Read(List(Entry::Result), reader))
+            }
+            None => map.next_value_seed(Skip),
+        })?;
+        if is_there { Ok(()) } else { Err(missing(reader, 0, self.0)) }
     }
 }
 

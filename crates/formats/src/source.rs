@@ -235,9 +235,13 @@ fn position_at(file: &str, byte: usize) -> Position {
     }
 }
 
-/// The text of a file, with something in it. Where the file stops being UTF-8, the text before that
+/// What some programs write before UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// The text of a file, with something in it, without a byte order mark. Where the file stops being UTF-8, the text before that
 /// comes with the error.
 pub(crate) fn text_of(bytes: &[u8]) -> Result<(&str, Option<ReadError>), ReadError> {
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     refuse_other_encodings(bytes)?;
     if bytes.trim_ascii().is_empty() {
         let found = if bytes.is_empty() { "is empty" } else { "has only white space" };
@@ -266,10 +270,6 @@ pub(crate) fn text_of(bytes: &[u8]) -> Result<(&str, Option<ReadError>), ReadErr
 
 fn refuse_other_encodings(bytes: &[u8]) -> Result<(), ReadError> {
     let (kind, message) = match bytes {
-        [0xEF, 0xBB, 0xBF, ..] => (
-            ReadErrorKind::ByteOrderMark,
-            "the file starts with a UTF-8 byte order mark; expected plain UTF-8",
-        ),
         // JSON starts with an ASCII character: a zero byte beside it is its other half.
         [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, ..] | [_, 0, ..] => {
             (ReadErrorKind::Utf16, "the file looks like UTF-16 or UTF-32; expected plain UTF-8")

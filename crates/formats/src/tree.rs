@@ -6,6 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use crate::json::{Reader, Segment, each_field};
+use crate::python_numbers::PythonNumbers;
 
 /// Makes values, such as the objects of another language, from JSON.
 pub trait Build {
@@ -20,7 +21,7 @@ pub trait Build {
     fn integer(&self, value: i64) -> Self::Value;
     /// An integer beyond `i64`.
     fn large_integer(&self, value: u64) -> Self::Value;
-    /// Any other number; also an integer of more than 64 bits, rounded.
+    /// Any other number; also an integer of more than 64 bits, rounded, and Python's `NaN` and `Infinity`.
     fn float(&self, value: f64) -> Self::Value;
     /// A text.
     fn string(&self, value: &str) -> Self::Value;
@@ -49,7 +50,8 @@ impl<'de, B: Build> Visitor<'de> for Tree<'_, 'de, B> {
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<B::Value, E> {
-        Ok(self.0.string(value))
+        let number = self.1.numbers.and_then(|numbers| numbers.number(value));
+        Ok(number.map_or_else(|| self.0.string(value), |number| self.0.float(PythonNumbers::value(number))))
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<B::Value, E> {

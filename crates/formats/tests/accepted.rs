@@ -1,7 +1,8 @@
 //! The forms that are read, and what comes out of them.
 
 use capeval_formats::{
-    Captions, ImageIds, read_annotations, read_json_lines_references, read_json_lines_results, read_results,
+    Captions, ImageIds, read_annotations, read_json_lines_references, read_json_lines_results, read_karpathy,
+    read_outline, read_results, read_results_under,
 };
 
 fn integers(groups: &[(i64, &[&str])]) -> Captions {
@@ -122,4 +123,84 @@ fn json_lines_references_may_be_lists() {
 fn passed_over_values_may_be_deep_within_the_limit() {
     let file = format!(r#"[{{"image_id": 1, "caption": "a", "x": {}{}}}]"#, "[".repeat(125), "]".repeat(125));
     results(&file, &integers(&[(1, &["a"])]));
+}
+
+#[test]
+fn a_byte_order_mark_is_passed_over() {
+    let file = "\u{feff}[{\"image_id\": 1, \"caption\": \"a\"}]";
+    results(file, &integers(&[(1, &["a"])]));
+    references(file, &integers(&[(1, &["a"])]));
+}
+
+#[test]
+fn numbers_that_only_python_knows_are_passed_over_where_nothing_is_read() {
+    let file =
+        r#"[{"image_id": 1, "p": NaN, "caption": "NaN"}, {"image_id": 2, "caption": "b", "q": [-Infinity]}]"#;
+    let expected = integers(&[(1, &["NaN"]), (2, &["b"])]);
+    results(file, &expected);
+    references(file, &expected);
+    let file = r#"{"info": Infinity, "annotations": [{"image_id": 1, "caption": "a", "area": NaN}]}"#;
+    references(file, &integers(&[(1, &["a"])]));
+    let file = b"{\"image_id\": 1, \"caption\": \"a\", \"p\": NaN}\n{\"image_id\": 2, \"caption\": \"b\"}";
+    assert_eq!(read_json_lines_results(file), Ok(integers(&[(1, &["a"]), (2, &["b"])])));
+}
+
+#[test]
+fn a_result_may_be_a_list_of_one_caption() {
+    results(r#"[{"image_id": 1, "caption": ["a"]}]"#, &integers(&[(1, &["a"])]));
+    results(
+        r#"{"1": ["a"], "2": "b", "3": [{"caption": "c"}]}"#,
+        &integers(&[(1, &["a"]), (2, &["b"]), (3, &["c"])]),
+    );
+}
+
+#[test]
+fn results_may_stand_in_an_object() {
+    let file = br#"{"scores": [{"image_id": 9}], "results": [{"image_id": 2, "caption": "a"}]}"#;
+    assert_eq!(read_results_under(file, "results"), Ok(integers(&[(2, &["a"])])));
+}
+
+#[test]
+fn datasets_are_read_by_split() {
+    let file = br#"{"dataset": "coco", "images": [
+        {"sentences": [{"raw": "a", "tokens": ["a"]}, {"raw": "b"}], "split": "val", "cocoid": 7, "imgid": 0},
+        {"cocoid": 8, "split": "test", "sentences": [{"raw": "c"}], "filename": "x.jpg", "imgid": 1},
+        {"sentences": [{"raw": "d"}], "cocoid": 9, "split": "val", "imgid": 2}]}"#;
+    let splits = vec!["val".to_owned(), "test".to_owned()];
+    let all = integers(&[(7, &["a", "b"]), (8, &["c"]), (9, &["d"])]);
+    assert_eq!(read_karpathy(file, "cocoid", &[]), Ok((all, splits.clone())));
+    let val = integers(&[(0, &["a", "b"]), (2, &["d"])]);
+    assert_eq!(read_karpathy(file, "imgid", &splits[..1]), Ok((val, splits.clone())));
+    let flickr =
+        br#"{"images": [{"filename": "x.jpg", "imgid": 0, "split": "test", "sentences": [{"raw": "c"}]},
+        {"filename": "y.jpg", "split": "val", "sentences": [{"raw": "\u00e9"}]}]}"#;
+    let test = strings(&[("x.jpg", &["c"])]);
+    assert_eq!(
+        read_karpathy(flickr, "filename", &splits[1..]),
+        Ok((test, vec!["test".to_owned(), "val".to_owned()]))
+    );
+    let nothing = read_karpathy(flickr, "filename", &["train".to_owned()]).unwrap().0;
+    assert!(nothing.is_empty());
+}
+
+#[test]
+fn an_outline_is_the_beginning() {
+    let keys = |file: &str| {
+        let outline = read_outline(file.as_bytes());
+        let keys: Vec<String> = outline.top.fields.iter().map(|(key, _)| key.clone()).collect();
+        (outline.top.kind, keys.join(" "), outline.is_followed, outline.is_sound)
+    };
+    let text = |kind, keys: &str, is_followed, is_sound| (kind, keys.to_owned(), is_followed, is_sound);
+    assert_eq!(keys(r#"{"info": {}, "images": [{"id": 1}, oh"#), text("object", "info images", false, true));
+    assert_eq!(
+        keys(r#"{"images": [1], "annotations": [{}"#),
+        text("object", "images annotations", false, true)
+    );
+    assert_eq!(keys(r#"{"a": NaN, "b": 1}"#), text("object", "a b", false, true));
+    assert_eq!(keys("{\"a\": 1}\n{\"b\": 1}"), text("object", "a", true, true));
+    assert_eq!(keys(r#"{"a": 1, "b": "#), text("object", "a b", false, false));
+    assert_eq!(keys("[]"), text("list", "", false, true));
+    assert_eq!(keys(""), text("", "", false, false));
+    let first = read_outline(br#"[{"x": ["a"], "y": NaN, "z": {}}, oh"#).top.first.unwrap();
+    assert_eq!(first.fields.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["x", "y", "z"]);
 }

@@ -2,7 +2,7 @@
 
 use capeval_formats::{
     Captions, Place, Position, ReadError, ReadErrorKind as Kind, read_annotations,
-    read_json_lines_references, read_json_lines_results, read_results,
+    read_json_lines_references, read_json_lines_results, read_karpathy, read_results, read_results_strictly,
 };
 
 type Reader = fn(&[u8]) -> Result<Captions, ReadError>;
@@ -48,10 +48,6 @@ fn files_without_captions() {
 #[test]
 fn other_encodings() {
     let text = entry("1", "\"é\"");
-    let bom = [b"\xEF\xBB\xBF", text.as_bytes()].concat();
-    let message = "the file starts with a UTF-8 byte order mark; expected plain UTF-8";
-    refused(&ALL, bom, Kind::ByteOrderMark, message);
-
     let message = "the file looks like UTF-16 or UTF-32; expected plain UTF-8";
     let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
@@ -128,17 +124,99 @@ fn control_characters_in_strings() {
 #[test]
 fn numbers_that_only_python_knows() {
     for number in ["NaN", "Infinity", "-Infinity"] {
-        let message = |at| format!("{at}: {number} is not JSON; expected a number or null");
-        let at = "line 1 column 15 (entries[0].image_id)";
-        refused(&LISTS, entry(number, "\"\""), Kind::NotANumber, &message(at));
-        let at = "line 1 column 29 (entries[0].caption)";
-        refused(&LISTS, entry("1", number), Kind::NotANumber, &message(at));
-        let file = format!("[{{\"image_id\": 1,\n \"x\": [0, {number}]}}]");
-        let at = "line 2 column 11 (entries[0].x)";
-        refused(&LISTS, file, Kind::NotANumber, &message(at));
-        refused(&LISTS, number, Kind::NotANumber, &message("line 1 column 1"));
-        let file = format!("{{\"image_id\": 1, \"caption\": \"\"}}\n{{\"x\": {number}}}");
-        refused(&LINES, file, Kind::NotANumber, &message("line 2 column 7 (x)"));
+        let message = format!("entries[0].image_id must be an integer or a string (got {number})");
+        refused(&LISTS, entry(number, "\"\""), Kind::NotANumber, &message);
+        let message = format!("entries[0].caption must be a string (got {number})");
+        refused(&[read_results], entry("1", number), Kind::NotANumber, &message);
+        let error = read_annotations(number.as_bytes()).unwrap_err();
+        assert!(error.message.ends_with(&format!("(got {number})")), "{error}");
+        let file = format!("{{\"image_id\": 1, \"caption\": \"\"}}\n{{\"image_id\": {number}}}");
+        let message = format!("line 2: image_id must be an integer or a string (got {number})");
+        refused(&LINES, file, Kind::NotANumber, &message);
+    }
+}
+
+#[test]
+fn numbers_that_only_python_knows_in_the_place_of_keys() {
+    for file in [r#"[{"x": 1, NaN: 2}]"#, "[{NaN: 2}]", r#"{"x": NaNs}"#] {
+        let error = read_results(file.as_bytes()).unwrap_err();
+        assert!(matches!(error.kind, Kind::NotJson | Kind::NotANumber), "{error}");
+    }
+}
+
+#[test]
+fn strict_results_are_what_servers_take() {
+    for number in ["NaN", "Infinity", "-Infinity"] {
+        let file = format!("[{{\"image_id\": 1,\n \"x\": [0, {number}], \"caption\": \"\"}}]");
+        assert!(read_results(file.as_bytes()).is_ok());
+        let message =
+            format!("line 2 column 11 (entries[0].x): {number} is not JSON; expected a number or null");
+        refused(&[read_results_strictly], file, Kind::NotANumber, &message);
+    }
+    let message = "entries[0].caption must be a string (got a list)";
+    refused(&[read_results_strictly], entry("1", r#"["a"]"#), Kind::WrongType, message);
+    let error = read_results_strictly(br#"{"1": ["a"]}"#).unwrap_err();
+    let message = r#""1" must be a caption, as the value of an image id (got a list)"#;
+    assert!(error.message.starts_with(message), "{error}");
+}
+
+#[test]
+fn results_with_several_captions() {
+    let message = "entries[0] must have one caption (got a list of 2)";
+    refused(&[read_results], entry("1", r#"["a", "b"]"#), Kind::SeveralCaptions, message);
+    let message = "entries[0] must have one caption (got a list of 0)";
+    refused(&[read_results], entry("1", "[]"), Kind::SeveralCaptions, message);
+    let message = r#""1" must have one caption (got a list of 2)"#;
+    refused(&[read_results], r#"{"1": ["a", "b"]}"#, Kind::SeveralCaptions, message);
+}
+
+#[test]
+fn datasets_with_splits() {
+    let cases = [
+        (r#"{"images": {}}"#, Kind::WrongType, "images must be a list of objects (got an object)"),
+        (r#"{"info": 1}"#, Kind::MissingField, r#"the file must have the key "images" (got keys "info")"#),
+        (
+            r#"{"images": [{"split": "a", "sentences": []}]}"#,
+            Kind::MissingField,
+            r#"images[0] must have the key "cocoid" (got keys "split", "sentences")"#,
+        ),
+        (
+            r#"{"images": [{"cocoid": 1, "sentences": []}]}"#,
+            Kind::MissingField,
+            r#"images[0] must have the key "split" (got keys "cocoid", "sentences")"#,
+        ),
+        (
+            r#"{"images": [{"cocoid": 1, "split": "a", "sentences": [{"tokens": []}]}]}"#,
+            Kind::MissingField,
+            r#"images[0].sentences[0] must have the key "raw" (got keys "tokens")"#,
+        ),
+        (
+            r#"{"images": [{"cocoid": 1, "split": "a", "sentences": []}]}"#,
+            Kind::NoReferences,
+            "images[0] must have at least one caption (got an empty list)",
+        ),
+        (
+            r#"{"images": [{"cocoid": 1.5, "split": "a", "sentences": [{"raw": ""}]}]}"#,
+            Kind::WrongType,
+            "images[0].cocoid must be an integer or a string (got 1.5)",
+        ),
+        (
+            r#"{"images": [{"cocoid": 5, "split": "a", "sentences": [{"raw": ""}]},
+                {"cocoid": 6, "split": "b", "sentences": [{"raw": ""}]},
+                {"cocoid": 5, "split": "a", "sentences": [{"raw": ""}]}]}"#,
+            Kind::DuplicateImage,
+            "images[2].cocoid must be different in every entry (got 5, as in images[0])",
+        ),
+        (
+            r#"{"images": [{"cocoid": 5, "split": "a", "sentences": [{"raw": ""}]},
+                {"cocoid": "6", "split": "a", "sentences": [{"raw": ""}]}]}"#,
+            Kind::MixedIds,
+            r#"image ids must be all integers or all strings (images[0].cocoid is 5, images[1].cocoid is "6")"#,
+        ),
+    ];
+    for (file, kind, message) in cases {
+        let error = read_karpathy(file.as_bytes(), "cocoid", &[]).unwrap_err();
+        assert_eq!((error.kind, error.message.as_str()), (kind, message));
     }
 }
 
@@ -203,7 +281,10 @@ fn captions_of_another_type() {
         (r#"{"a": 1}"#, "an object"),
     ] {
         let message = format!("entries[0].caption must be a string (got {found})");
-        refused(&[read_results], entry("1", caption), Kind::WrongType, &message);
+        refused(&[read_results_strictly], entry("1", caption), Kind::WrongType, &message);
+        if found != "a list" {
+            refused(&[read_results], entry("1", caption), Kind::WrongType, &message);
+        }
         let file = format!(r#"{{"annotations": {}}}"#, entry("1", caption));
         let message = format!("annotations[0].caption must be a string (got {found})");
         refused(&[read_annotations], file, Kind::WrongType, &message);
@@ -349,7 +430,7 @@ fn nesting_without_end() {
 fn top_levels_of_another_type() {
     let file = r#"{"images": [{"id": 1}], "annotations": [{"image_id": 1, "caption": ""}]}"#;
     let message = r#"images must be a caption, as the value of an image id (got a list); expected a list of {"image_id", "caption"} objects or captions by image id, found an object with keys "images", "annotations""#;
-    refused(&[read_results], file, Kind::WrongType, message);
+    refused(&[read_results_strictly], file, Kind::WrongType, message);
     let file = r#"{"HI": [{"image": "x", "captions": ["a", "b"]}], "HM": []}"#;
     let message = r#"HI[0] must have the key "caption" (got keys "image", "captions"); expected COCO annotations or lists of captions by image id, found an object with keys "HI", "HM""#;
     refused(&[read_annotations], file, Kind::MissingField, message);
@@ -398,11 +479,11 @@ fn truncated_lines_name_the_line() {
 
 #[test]
 fn errors_carry_place_and_position() {
-    let file = "[{\"image_id\": 1, \"caption\": \"é\"},\n {\"image_id\": 2, \"caption\": NaN}]";
+    let file = "[{\"image_id\": 1, \"caption\": \"é\"},\n {\"image_id\": 2, \"caption\": NULL}]";
     let error = read_results(file.as_bytes()).unwrap_err();
     let place = Place { entry: "entries[1]".to_owned(), field: Some("caption".to_owned()) };
     assert_eq!(error.place, Some(place));
-    let byte = file.find("NaN").unwrap();
+    let byte = file.find("NULL").unwrap();
     let position = Position { line: 2, column: 29, byte };
     assert_eq!(error.position, Some(position));
 }

@@ -3,7 +3,9 @@
 
 use std::hint::black_box;
 
-use capeval_meteor::{Options, PreparedReferences, Sources, Stage, Tables, WeightedStage, align, compile};
+use capeval_meteor::{
+    Language, Options, PreparedReferences, Sources, Stage, Tables, WeightedStage, align, compile,
+};
 use capeval_tokens::{Candidates, References, Tokenization};
 use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -26,6 +28,7 @@ fn tables() -> Tables<Vec<u8>> {
 
 fn options() -> Options {
     Options {
+        language: Language::English,
         stages: Stage::ALL.map(|stage| WeightedStage { stage, weight: 1.0 }).into(),
         alpha: 0.85,
         beta: 0.2,

@@ -5,10 +5,11 @@ use std::ops::Range;
 use capeval_tables::TableError;
 use capeval_tokens::Vocabulary;
 use rayon::prelude::*;
-use rust_stemmers::{Algorithm, Stemmer};
 use rustc_hash::FxHashMap;
 
 use crate::error::MeteorError;
+use crate::language::Language;
+use crate::options::Options;
 use crate::tables::{FUNCTION, Tables};
 use crate::words::{Source, read_words};
 
@@ -60,12 +61,13 @@ impl Captions {
     /// Cut tokenised captions into METEOR's words and find their phrases.
     pub(crate) fn read<B: AsRef<[u8]> + Sync>(
         tables: &Tables<B>,
-        normalised: bool,
+        options: &Options,
         source: Source<'_>,
     ) -> Result<Self, MeteorError> {
-        let read = read_words(tables, normalised, source)?;
+        let read = read_words(tables, options.preparation(), source)?;
         let vocabulary = (0..read.texts.len() as u32).into_par_iter().with_min_len(64);
-        let vocabulary = vocabulary.map(|word| Word::look_up(tables, read.texts.word(word)));
+        let vocabulary =
+            vocabulary.map(|word| Word::look_up(tables, options.language, read.texts.word(word)));
         let vocabulary = vocabulary.collect::<Result<Vec<_>, TableError>>()?;
         let keys = read.words.par_iter().map(|&word| vocabulary[word as usize].key).collect();
         let mut captions = Self {
@@ -219,7 +221,11 @@ fn java_hash(text: &str) -> i32 {
 }
 
 impl Word {
-    fn look_up<B: AsRef<[u8]>>(tables: &Tables<B>, text: &str) -> Result<Self, TableError> {
+    fn look_up<B: AsRef<[u8]>>(
+        tables: &Tables<B>,
+        language: Language,
+        text: &str,
+    ) -> Result<Self, TableError> {
         let table_word = tables.word(text)?;
         let mut synsets = Vec::new();
         tables.synsets(text, table_word, &mut synsets)?;
@@ -227,7 +233,7 @@ impl Word {
         synsets.dedup();
         Ok(Self {
             key: java_hash(text),
-            stem: java_hash(&Stemmer::create(Algorithm::English).stem(text)),
+            stem: java_hash(&language.stem(text)),
             is_function: tables.flags_of(&text.to_lowercase())? & FUNCTION != 0,
             node: table_word.map_or(Ok(0), |word| tables.first_node(word))?,
             synsets,

@@ -23,6 +23,7 @@
 //! )?;
 //! let tables = Tables::open(file)?;
 //! let options = Options {
+//!     language: Language::English,
 //!     stages: Stage::ALL.map(|stage| WeightedStage { stage, weight: 1.0 }).into(),
 //!     alpha: 0.85,
 //!     beta: 0.2,
@@ -47,6 +48,7 @@ mod captions;
 mod compile;
 mod error;
 mod index;
+mod language;
 mod morphology;
 mod normalise;
 mod options;
@@ -58,8 +60,9 @@ mod tables;
 mod words;
 
 pub use alignment::{AlignedMatch, Alignment, align};
-pub use compile::{Progress, Sources, compile, compile_synonyms};
+pub use compile::{Progress, Sources, compile, compile_function_words, compile_synonyms};
 pub use error::{CompileError, MeteorError, Source, match_limits};
+pub use language::Language;
 pub use options::{Options, Stage, WeightedStage};
 pub use prepared::PreparedReferences;
 pub use score::{Parts, Statistics, parts, score};

@@ -1,6 +1,7 @@
 //! The options of METEOR. Their defaults are in Python, with the metric.
 
 use crate::error::MeteorError;
+use crate::language::Language;
 
 /// Number of stages that METEOR knows.
 pub(crate) const STAGES: usize = 4;
@@ -49,9 +50,11 @@ pub struct WeightedStage {
     pub weight: f64,
 }
 
-/// Options of the metric. English is the only language.
+/// Options of the metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
+    /// The language of the captions, which must be that of the tables.
+    pub language: Language,
     /// Stages in the order in which they look for matches. The order decides ties between
     /// alignments; of two identical sentences only the first stage is used.
     pub stages: Vec<WeightedStage>,
@@ -65,7 +68,8 @@ pub struct Options {
     pub delta: f64,
     /// Partial alignments kept at each reference word.
     pub beam_size: usize,
-    /// Apply METEOR's own normalisation and lower-casing (`-norm`).
+    /// Apply METEOR's own normalisation and lower-casing (`-norm`); lower-casing alone (`-lower`) for other
+    /// languages than English.
     pub normalise: bool,
     /// Charge the fragmentation penalty also to a candidate that matches its reference word for
     /// word in one chunk. METEOR 1.5 does not; the formula of the papers does.
@@ -114,6 +118,31 @@ impl Options {
             let names: Vec<_> = self.stages.iter().map(|weighted| weighted.stage.name()).collect();
             return Err(MeteorError::option("stages", "one to four different stages", names.join(" ")));
         }
+        let unknown = |stage: Stage| match stage {
+            Stage::Exact => false,
+            Stage::Stem => !self.language.has_stems(),
+            Stage::Synonym | Stage::Paraphrase => self.language != Language::English,
+        };
+        if let Some(weighted) = self.stages.iter().find(|weighted| unknown(weighted.stage)) {
+            return Err(MeteorError::option("stages", "stages of the language", weighted.stage.name()));
+        }
         Ok(())
     }
+
+    /// What is done to captions before they are cut into words.
+    pub(crate) fn preparation(&self) -> Preparation {
+        match (self.normalise, self.language) {
+            (false, _) => Preparation::None,
+            (true, Language::English) => Preparation::Normalise,
+            (true, _) => Preparation::Lowercase,
+        }
+    }
+}
+
+/// What is done to captions before they are cut into words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Preparation {
+    None,
+    Lowercase,
+    Normalise,
 }

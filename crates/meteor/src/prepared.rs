@@ -37,7 +37,7 @@ impl PreparedReferences {
         references: &References,
     ) -> Result<Self, MeteorError> {
         options.validate()?;
-        let captions = Captions::read(tables, options.normalise, Source::References(references))?;
+        let captions = Captions::read(tables, options, Source::References(references))?;
         let (images, origins) = captions_by_image(references, captions.rows())?;
         let index = Index::new(tables, options, &captions)?;
         let references = ReferenceCaptions { captions, images, origins };
@@ -99,7 +99,7 @@ impl PreparedReferences {
         candidates: &Candidates,
     ) -> Result<Scorer<'_>, MeteorError> {
         let (options, references) = (&self.options, &self.references);
-        let candidates = Captions::read(tables, options.normalise, Source::Candidates(candidates))?;
+        let candidates = Captions::read(tables, options, Source::Candidates(candidates))?;
         let links = self.index.links(tables, options, &candidates, &references.captions)?;
         Ok(Scorer { options, references, candidates, links })
     }

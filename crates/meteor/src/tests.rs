@@ -7,6 +7,7 @@ use capeval_tables::TableError;
 use capeval_tokens::{Candidates, References, Tokenization};
 
 use super::normalise::normalise;
+use super::options::Preparation;
 use super::*;
 
 /// Where a table file's section directory and, after 11 sections, its numbers start.
@@ -45,6 +46,7 @@ fn small() -> Tables<Vec<u8>> {
 fn meteor_1_5() -> Options {
     let stages = Stage::ALL.into_iter().zip([1.0, 0.6, 0.8, 0.6]);
     Options {
+        language: Language::English,
         stages: stages.map(|(stage, weight)| WeightedStage { stage, weight }).collect(),
         alpha: 0.85,
         beta: 0.2,
@@ -60,6 +62,7 @@ fn meteor_1_5() -> Options {
 fn of_paper() -> Options {
     let order = [Stage::Exact, Stage::Synonym, Stage::Stem, Stage::Paraphrase];
     Options {
+        language: Language::English,
         stages: order.map(|stage| WeightedStage { stage, weight: 1.0 }).into(),
         delta: 0.5,
         penalise_perfect: true,
@@ -343,15 +346,24 @@ fn odd_caption() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn captions_mapped_by_number_read_as_their_text(texts in prop::collection::vec(odd_caption(), 1..6), normalised: bool) {
+    fn captions_mapped_by_number_read_as_their_text(
+        texts in prop::collection::vec(odd_caption(), 1..6),
+        preparation in prop::sample::select(vec![
+            Preparation::None, Preparation::Lowercase, Preparation::Normalise,
+        ]),
+    ) {
         let tables = small();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let references = References::new(&texts, vec![0, texts.len()], Tokenization::None);
-        let read = words::read_words(&tables, normalised, words::Source::References(&references)).unwrap();
+        let read = words::read_words(&tables, preparation, words::Source::References(&references)).unwrap();
         let mut expected = Vec::new();
         for text in texts.iter().flat_map(|text| text.split("|||")) {
             let text = text.trim_matches(|c| c <= ' ');
-            let text = if normalised { normalise(text, &tables).unwrap() } else { text.to_owned() };
+            let text = match preparation {
+                Preparation::None => text.to_owned(),
+                Preparation::Lowercase => capeval_ptb::lowercase(text),
+                Preparation::Normalise => normalise(text, &tables).unwrap(),
+            };
             expected.push(text.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>());
         }
         let caption = |ends: &[u32]| &read.words[ends[0] as usize..ends[1] as usize];

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use crate::error::MeteorError;
 use crate::normalise::{is_plain, normalise};
+use crate::options::Preparation;
 use crate::tables::Tables;
 
 /// A token that was not looked at yet.
@@ -81,18 +82,18 @@ pub(crate) struct CaptionWords {
 /// words by number; the other captions are put together as text, which normalisation works on.
 pub(crate) fn read_words<B: AsRef<[u8]> + Sync>(
     tables: &Tables<B>,
-    normalised: bool,
+    preparation: Preparation,
     source: Source<'_>,
 ) -> Result<CaptionWords, MeteorError> {
     let tokens = source.tokens();
     let mut texts = Vocabulary::default();
-    let words_of = words_of_tokens(normalised, source, &mut texts);
+    let words_of = words_of_tokens(preparation, source, &mut texts);
     let is_plain =
         |row: &usize| tokens.spaced(*row).iter().all(|&token| words_of[token as usize] != NOT_PLAIN);
     let others = (0..tokens.len()).into_par_iter().with_min_len(256).filter(|row| !is_plain(row));
     let others = others.map(|row| {
         let captions = source.captions(row);
-        let captions = captions.iter().map(|caption| prepare_text(tables, normalised, caption));
+        let captions = captions.iter().map(|caption| prepare_text(tables, preparation, caption));
         Ok((row, captions.map(|caption| caption.map(Cow::into_owned)).collect::<Result<Vec<_>, _>>()?))
     });
     let others = others.collect::<Result<Vec<_>, TableError>>()?;
@@ -123,7 +124,7 @@ impl CaptionWords {
 }
 
 /// The word of each token in use, or [`NOT_PLAIN`].
-fn words_of_tokens(normalised: bool, source: Source<'_>, texts: &mut Vocabulary) -> Vec<u32> {
+fn words_of_tokens(preparation: Preparation, source: Source<'_>, texts: &mut Vocabulary) -> Vec<u32> {
     let tokens = source.tokens();
     let mut words = vec![UNSEEN; source.token_count()];
     for row in 0..tokens.len() {
@@ -131,8 +132,8 @@ fn words_of_tokens(normalised: bool, source: Source<'_>, texts: &mut Vocabulary)
             let word = &mut words[token as usize];
             if *word == UNSEEN {
                 let text = source.token(token);
-                *word = if is_one_word(text, normalised) {
-                    texts.intern(&lower(text, normalised))
+                *word = if is_one_word(text, preparation) {
+                    texts.intern(&lower(text, preparation))
                 } else {
                     NOT_PLAIN
                 };
@@ -143,26 +144,31 @@ fn words_of_tokens(normalised: bool, source: Source<'_>, texts: &mut Vocabulary)
 }
 
 /// Whether a token is one word for METEOR, whatever tokens are next to it.
-fn is_one_word(token: &str, normalised: bool) -> bool {
-    let plain = if normalised { is_plain(token) } else { !token.contains("|||") };
+fn is_one_word(token: &str, preparation: Preparation) -> bool {
+    let plain = match preparation {
+        Preparation::Normalise => is_plain(token),
+        Preparation::None | Preparation::Lowercase => !token.contains("|||"),
+    };
     plain && !token.is_empty() && token.chars().all(|c| c > ' ')
 }
 
-fn lower(plain: &str, normalised: bool) -> Cow<'_, str> {
-    if normalised && plain.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        Cow::Owned(plain.to_ascii_lowercase())
-    } else {
-        Cow::Borrowed(plain)
+fn lower(plain: &str, preparation: Preparation) -> Cow<'_, str> {
+    match preparation {
+        Preparation::Normalise if plain.bytes().any(|byte| byte.is_ascii_uppercase()) => {
+            Cow::Owned(plain.to_ascii_lowercase())
+        }
+        Preparation::Lowercase => Cow::Owned(capeval_ptb::lowercase(plain)),
+        Preparation::None | Preparation::Normalise => Cow::Borrowed(plain),
     }
 }
 
 fn prepare_text<'a, B: AsRef<[u8]>>(
     tables: &Tables<B>,
-    normalised: bool,
+    preparation: Preparation,
     text: &'a str,
 ) -> Result<Cow<'a, str>, TableError> {
-    if normalised && !is_plain(text) {
+    if preparation == Preparation::Normalise && !is_plain(text) {
         return normalise(text, tables).map(Cow::Owned);
     }
-    Ok(lower(text, normalised))
+    Ok(lower(text, preparation))
 }

@@ -1,14 +1,17 @@
 //! Captions grouped by image, and the readers that make them.
 
-use capeval_formats::{self as formats, ImageId, ImageIds, ReadError};
+use capeval_formats::{self as formats, ImageId, ImageIds, Looks, ReadError};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyList, PyString};
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
-use crate::errors::{caption_error, format_error};
+use crate::errors::{caption_error, format_error, internal};
+
+/// The keys under which an object can have a list of results.
+const RESULT_LISTS: [&str; 3] = ["annotations", "predictions", "results"];
 
 #[pyclass(frozen, module = "capeval._native")]
 pub struct Captions(pub formats::Captions, OnceLock<Positions>);
@@ -176,6 +179,49 @@ fn read_results(py: Python<'_>, data: &[u8]) -> PyResult<Captions> {
 }
 
 #[pyfunction]
+fn read_results_strictly(py: Python<'_>, data: &[u8]) -> PyResult<Captions> {
+    read(py, data, formats::read_results_strictly)
+}
+
+#[pyfunction]
+fn read_results_under(py: Python<'_>, data: &[u8], key: &str) -> PyResult<Captions> {
+    let Some(key) = RESULT_LISTS.into_iter().find(|known| *known == key) else {
+        return Err(internal("the key of a list of results must be known"));
+    };
+    read(py, data, |data| formats::read_results_under(data, key))
+}
+
+#[pyfunction]
+fn read_karpathy(
+    py: Python<'_>,
+    data: &[u8],
+    key: &str,
+    splits: Vec<String>,
+) -> PyResult<(Captions, Vec<String>)> {
+    let read = py.detach(|| formats::read_karpathy(data, key, &splits));
+    let (captions, splits) = read.map_err(|error| format_error(py, &error))?;
+    Ok((Captions::made(captions), splits))
+}
+
+/// What a JSON file looks like: the value at the top, whether something follows it, and whether nothing is
+/// wrong with the beginning.
+#[pyfunction]
+fn read_outline<'py>(py: Python<'py>, data: &[u8]) -> PyResult<(Bound<'py, PyTuple>, bool, bool)> {
+    let outline = py.detach(|| formats::read_outline(data));
+    Ok((looks(py, &outline.top)?, outline.is_followed, outline.is_sound))
+}
+
+/// The kind of a value, its fields, and the first element of a list.
+fn looks<'py>(py: Python<'py>, value: &Looks) -> PyResult<Bound<'py, PyTuple>> {
+    let fields = PyDict::new(py);
+    for (key, field) in &value.fields {
+        fields.set_item(key, looks(py, field)?)?;
+    }
+    let first = value.first.as_ref().map(|first| looks(py, first)).transpose()?;
+    (value.kind, fields, first).into_pyobject(py)
+}
+
+#[pyfunction]
 fn read_json_lines_references(py: Python<'_>, data: &[u8]) -> PyResult<Captions> {
     read(py, data, formats::read_json_lines_references)
 }
@@ -189,6 +235,10 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Captions>()?;
     module.add_function(wrap_pyfunction!(read_annotations, module)?)?;
     module.add_function(wrap_pyfunction!(read_results, module)?)?;
+    module.add_function(wrap_pyfunction!(read_results_strictly, module)?)?;
+    module.add_function(wrap_pyfunction!(read_results_under, module)?)?;
+    module.add_function(wrap_pyfunction!(read_karpathy, module)?)?;
+    module.add_function(wrap_pyfunction!(read_outline, module)?)?;
     module.add_function(wrap_pyfunction!(read_json_lines_references, module)?)?;
     module.add_function(wrap_pyfunction!(read_json_lines_results, module)?)
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use capeval_meteor::{
-    self as meteor, MeteorError, Options, PreparedReferences, Sources, Stage, Statistics, Tables,
+    self as meteor, Language, MeteorError, Options, PreparedReferences, Sources, Stage, Statistics, Tables,
     WeightedStage,
 };
 use memmap2::Mmap;
@@ -29,10 +29,11 @@ struct MeteorOptions(Options);
 #[pymethods]
 impl MeteorOptions {
     #[new]
-    #[pyo3(signature = (*, stages, alpha, beta, gamma, delta, beam_size, normalise, penalise_perfect))]
+    #[pyo3(signature = (*, language, stages, alpha, beta, gamma, delta, beam_size, normalise, penalise_perfect))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python, one an option")]
     fn new(
         py: Python<'_>,
+        language: &str,
         stages: Vec<(String, f64)>,
         alpha: f64,
         beta: f64,
@@ -45,7 +46,9 @@ impl MeteorOptions {
         let stages =
             stages.iter().map(|(name, weight)| Ok(WeightedStage { stage: stage(name)?, weight: *weight }));
         let stages = stages.collect::<PyResult<_>>()?;
-        let options = Options { stages, alpha, beta, gamma, delta, beam_size, normalise, penalise_perfect };
+        let language = Language::of_code(language).ok_or_else(|| internal(language))?;
+        let options =
+            Options { language, stages, alpha, beta, gamma, delta, beam_size, normalise, penalise_perfect };
         options.validate().map_err(|error| raised(py, &error))?;
         Ok(Self(options))
     }
@@ -126,6 +129,16 @@ fn compile_meteor_tables<'py>(
         (Ok(bytes), None) => Ok(PyBytes::new(py, &bytes)),
         (Err(error), None) => Err(resource_error(py, &error.to_string())),
     }
+}
+
+/// The compiled tables of another language than English, as bytes.
+#[pyfunction]
+fn compile_meteor_function_words<'py>(
+    py: Python<'py>,
+    function_words: &[u8],
+) -> PyResult<Bound<'py, PyBytes>> {
+    let compiled = meteor::compile_function_words(&mut &*function_words);
+    compiled.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| resource_error(py, &error.to_string()))
 }
 
 #[pyclass(frozen, module = "capeval._native")]
@@ -209,6 +222,7 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<MeteorTables>()?;
     module.add_class::<MeteorReferences>()?;
     module.add_function(wrap_pyfunction!(compile_meteor_tables, module)?)?;
+    module.add_function(wrap_pyfunction!(compile_meteor_function_words, module)?)?;
     module.add_function(wrap_pyfunction!(meteor_scores, module)?)?;
     module.add_function(wrap_pyfunction!(meteor_align, module)?)
 }

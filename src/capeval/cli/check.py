@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from capeval.cli.commands import Argument, Option
 from capeval.cli.console import deliver, examples
+from capeval.cli.options import CaptionColumn, IdColumn, ReferenceCaptionColumn, ReferenceIdColumn, Split
 from capeval.errors import FormatError
 
 if TYPE_CHECKING:
+    from capeval.formats.sources import File
     from capeval.types import Candidates
 
 __all__ = ["EXAMPLES", "run"]
@@ -22,41 +24,64 @@ EXAMPLES = examples(
 
 
 def run(
-    results: Annotated[Path, Argument(metavar="RESULTS", help="File of results.", show_default=False)],
+    results: Annotated[
+        Path,
+        Argument(metavar="RESULTS", help="File of results; - is standard input.", show_default=False),
+    ],
     references: Annotated[
         Path | None,
         Option(
             "--references", "-r", metavar="FILE", help="References of the same images.", show_default=False
         ),
     ] = None,
+    id_column: IdColumn = None,
+    caption_column: CaptionColumn = None,
+    reference_id_column: ReferenceIdColumn = None,
+    reference_caption_column: ReferenceCaptionColumn = None,
+    split: Split = None,
 ) -> None:
     """Checks whether a file of results is a valid submission.
 
     A valid file is well formed and, with --references, has one caption for each of their images. For an
     invalid file, each problem is one line on standard error, and the exit code is 2.
     """
-    from capeval.cli import scoring
+    from capeval.cli.captions import Reading, opened, place
     from capeval.evaluation import problems
-    from capeval.formats import load_candidates
 
-    expected = scoring.load_references_to_score(references) if references is not None else None
+    reading = Reading(
+        id_column=id_column,
+        caption_column=caption_column,
+        reference_id_column=reference_id_column,
+        reference_caption_column=reference_caption_column,
+        split=split,
+    )
+    reading.check(references, [results])
+    expected = reading.references(references) if references is not None else None
     try:
-        candidates = (
-            load_candidates(results)
-            if expected is None
-            else scoring.load_candidates_to_score(results, expected)
-        )
+        file, name = opened(results)
+        candidates = reading.candidates_in(file, name, expected)
     except FormatError as error:
         _refuse([str(error)])
     if expected is not None and (messages := problems(expected, candidates)):
-        _refuse([f"{results}: {message}" for message in messages])
-    deliver(f"{results} is valid: {len(candidates):,} captions{_wordless(candidates)}\n", None)
+        _refuse([f"{place(results)}: {message}" for message in messages])
+    notes = f"{_wordless(candidates)}{_not_strict(file)}"
+    deliver(f"{place(results)} is valid: {len(candidates):,} captions{notes}\n", None)
 
 
 def _refuse(messages: list[str]) -> None:
     for message in messages:
         print(f"capeval: error: {message}", file=sys.stderr)
     sys.exit(2)
+
+
+def _not_strict(file: File) -> str:
+    from capeval.formats import load_candidates
+
+    try:
+        load_candidates(file, strict=True)
+    except FormatError:
+        return "; evaluation servers take JSON alone, as COCO results or captions by image id"
+    return ""
 
 
 def _wordless(candidates: Candidates) -> str:

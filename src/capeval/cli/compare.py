@@ -9,17 +9,24 @@ from typing import Annotated
 from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, check_outputs, deliver, examples, render, system_names
 from capeval.cli.options import (
+    CaptionColumn,
     Format,
     FormatOption,
     Frequencies,
     FrequenciesImages,
+    IdColumn,
     Level,
     Metrics,
     Output,
+    ReferenceCaptionColumn,
+    ReferenceIdColumn,
     ReferencesFile,
     Samples,
     Seed,
+    Split,
+    TokenizerSpec,
     metric_names,
+    tokenizer_of,
 )
 
 __all__ = ["EXAMPLES", "run"]
@@ -42,27 +49,41 @@ def run(
     a: Annotated[Path, Argument(metavar="A", help="Results of one system.", show_default=False)],
     b: Annotated[Path, Argument(metavar="B", help="Results of the other.", show_default=False)],
     metrics: Metrics = None,
+    id_column: IdColumn = None,
+    caption_column: CaptionColumn = None,
+    reference_id_column: ReferenceIdColumn = None,
+    reference_caption_column: ReferenceCaptionColumn = None,
+    split: Split = None,
     frequencies: Frequencies = None,
     frequencies_images: FrequenciesImages = None,
     method: Annotated[Method, Option(help="Paired test.")] = Method.BOOTSTRAP,
     samples: Samples = 1000,
     level: Level = 0.95,
     seed: Seed = 0,
+    tokenizer_spec: TokenizerSpec = None,
     form: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
     """Compares two systems: for each score the difference A - B, its interval and a p-value."""
     from capeval.cli import scoring
+    from capeval.cli.captions import Reading
     from capeval.report import comparison
     from capeval.report.texts import comparison_to_json
     from capeval.significance import compare
-    from capeval.tokenization import Tokenizer
 
+    tokenizer = tokenizer_of(tokenizer_spec)
     names = system_names([a, b])
     chosen = metric_names(metrics)
     counts = scoring.Counts.of_options(frequencies, frequencies_images)
     check_outputs([references, a, b, *([frequencies] if frequencies is not None else [])], [output])
-    evaluator, candidates = scoring.prepared(references, [a, b], chosen, Tokenizer(), counts)
+    reading = Reading(
+        id_column=id_column,
+        caption_column=caption_column,
+        reference_id_column=reference_id_column,
+        reference_caption_column=reference_caption_column,
+        split=split,
+    )
+    evaluator, candidates = scoring.prepared(references, [a, b], chosen, tokenizer, reading, counts)
     with Steps(3) as steps:
         reports = []
         for name, captions in zip(names, candidates, strict=True):

@@ -26,7 +26,19 @@ __all__ = ["Steps", "check_outputs", "deliver", "examples", "render", "system_na
 
 # Work that takes less, in seconds, shows no progress.
 _SHOWN_AFTER = 1.0
-_ENDINGS = (".gz", ".zip", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
+_ENDINGS = (
+    ".gz",
+    ".xz",
+    ".zip",
+    ".jsonl",
+    ".ndjson",
+    ".json",
+    ".csv",
+    ".tsv",
+    ".parquet",
+    ".arrow",
+    ".feather",
+)
 
 
 def examples(*lines: str) -> str:
@@ -92,7 +104,7 @@ def system_names(paths: Sequence[Path]) -> list[str]:
     for path in paths:
         if paths.count(path) > 1:
             raise OptionError(f"files of results must be different (got {path} twice)")
-    names = [_stem(path.name) for path in paths]
+    names = ["standard input" if str(path) == "-" else _stem(path.name) for path in paths]
     return [
         name if names.count(name) == 1 else _characters(str(path))
         for name, path in zip(names, paths, strict=True)

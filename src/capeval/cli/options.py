@@ -5,24 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from capeval.cli.commands import Argument, Option
+from capeval.errors import OptionError
+
+if TYPE_CHECKING:
+    from capeval.tokenization import Tokenizer
 
 __all__ = [
+    "CaptionColumn",
     "Format",
     "FormatOption",
     "Frequencies",
     "FrequenciesImages",
+    "IdColumn",
     "Level",
     "Metrics",
     "Output",
+    "ReferenceCaptionColumn",
+    "ReferenceIdColumn",
     "ReferencesFile",
     "Samples",
     "Seed",
+    "Split",
+    "Tokenized",
+    "TokenizerSpec",
     "metric_names",
+    "tokenizer_of",
 ]
 
 
@@ -44,7 +56,8 @@ def _inside(level: float) -> float:
 
 
 ReferencesFile = Annotated[
-    Path, Argument(metavar="REFERENCES", help="File of references.", show_default=False)
+    Path,
+    Argument(metavar="REFERENCES", help="File of references; - is standard input.", show_default=False),
 ]
 Metrics = Annotated[
     list[str] | None,
@@ -76,9 +89,58 @@ FrequenciesImages = Annotated[
         min=1, metavar="N", help="The images counted, for a pickle that doesn't say it.", show_default=False
     ),
 ]
+IdColumn = Annotated[
+    str | None,
+    Option(metavar="NAME", help="Column of image ids, in CSV and the like.", show_default="found by name"),
+]
+CaptionColumn = Annotated[
+    str | None,
+    Option(metavar="NAME", help="Column of captions.", show_default="found by name"),
+]
+ReferenceIdColumn = Annotated[
+    str | None,
+    Option(metavar="NAME", help="Column of image ids in REFERENCES, if it is another.", show_default=False),
+]
+ReferenceCaptionColumn = Annotated[
+    str | None,
+    Option(metavar="NAME", help="Column of captions in REFERENCES, if it is another.", show_default=False),
+]
+Split = Annotated[
+    str | None,
+    Option(metavar="NAME,...", help="Splits of REFERENCES, if it has several.", show_default=False),
+]
 Samples = Annotated[int, Option(min=1, help="Resamples of the images.")]
 Level = Annotated[float, Option(callback=_inside, help="Confidence level of intervals, between 0 and 1.")]
 Seed = Annotated[int, Option(min=0, help="Seed of random draws.")]
+TokenizerSpec = Annotated[
+    str | None,
+    Option(
+        "--tokenizer",
+        metavar="MODULE:NAME",
+        help="Your own tokenizer: a function from a caption to its tokens, or a Tokenizer.",
+        show_default="the reference's",
+    ),
+]
+Tokenized = Annotated[
+    bool, Option("--tokenized", help="Captions are tokens already, joined by single spaces.")
+]
+
+
+def tokenizer_of(spec: str | None, *, tokenized: bool = False) -> Tokenizer:
+    """The tokenizer that `--tokenizer` and `--tokenized` ask for; the reference's by default.
+
+    Raises:
+        OptionError: Both are given, or there is no such tokenizer.
+    """
+    from capeval.tokenization import Tokenizer
+
+    if spec is None:
+        return Tokenizer(kind="none") if tokenized else Tokenizer()
+    if tokenized:
+        raise OptionError("--tokenized and --tokenizer can't be given together")
+    from capeval.cli.own_tokenizers import load_tokenizer
+
+    return load_tokenizer(spec)
 
 
 def metric_names(values: Sequence[str] | None) -> tuple[str, ...]:

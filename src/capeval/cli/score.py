@@ -8,17 +8,25 @@ from typing import Annotated
 from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, check_outputs, deliver, examples, render, system_names
 from capeval.cli.options import (
+    CaptionColumn,
     Format,
     FormatOption,
     Frequencies,
     FrequenciesImages,
+    IdColumn,
     Level,
     Metrics,
     Output,
+    ReferenceCaptionColumn,
+    ReferenceIdColumn,
     ReferencesFile,
     Samples,
     Seed,
+    Split,
+    Tokenized,
+    TokenizerSpec,
     metric_names,
+    tokenizer_of,
 )
 from capeval.errors import OptionError
 
@@ -30,6 +38,8 @@ EXAMPLES = examples(
     "capeval score references.json results.json --format json --per-image -o scores.json",
     "capeval score references.json a.json b.json --subset domains.json --report report.html",
     "capeval score references.json results.json -m CIDEr-D --frequencies captions_train2014.json",
+    "capeval score dataset_coco.json results.json --split test",
+    "capeval score captions.csv model.csv --id-column photo --caption-column output",
 )
 
 
@@ -37,9 +47,18 @@ def run(
     references: ReferencesFile,
     results: Annotated[
         list[Path],
-        Argument(metavar="RESULTS...", help="Files of results, one a system.", show_default=False),
+        Argument(
+            metavar="RESULTS...",
+            help="Files of results, one a system; - is standard input.",
+            show_default=False,
+        ),
     ],
     metrics: Metrics = None,
+    id_column: IdColumn = None,
+    caption_column: CaptionColumn = None,
+    reference_id_column: ReferenceIdColumn = None,
+    reference_caption_column: ReferenceCaptionColumn = None,
+    split: Split = None,
     frequencies: Frequencies = None,
     frequencies_images: FrequenciesImages = None,
     subset: Annotated[
@@ -59,16 +78,15 @@ def run(
         Path | None,
         Option(metavar="FILE", help="Write a report with plots as HTML too.", show_default=False),
     ] = None,
-    tokenized: Annotated[
-        bool, Option("--tokenized", help="Captions are tokens already, joined by single spaces.")
-    ] = False,
+    tokenized: Tokenized = False,
+    tokenizer_spec: TokenizerSpec = None,
 ) -> None:
     """Scores results against references, for one system or several."""
     from capeval.cli import scoring
+    from capeval.cli.captions import Reading
     from capeval.report import System, per_image, scores, to_json
-    from capeval.tokenization import Tokenizer
 
-    tokenizer = Tokenizer(kind="none") if tokenized else Tokenizer()
+    tokenizer = tokenizer_of(tokenizer_spec, tokenized=tokenized)
     names = system_names(results)
     if each and (bootstrap or subset is not None) and form is not Format.JSON and report is None:
         raise OptionError(
@@ -79,7 +97,14 @@ def run(
     counts = scoring.Counts.of_options(frequencies, frequencies_images)
     read = [references, *results, *(path for path in (subset, frequencies) if path is not None)]
     check_outputs(read, [output, report])
-    captions, candidates = scoring.loaded(references, results)
+    reading = Reading(
+        id_column=id_column,
+        caption_column=caption_column,
+        reference_id_column=reference_id_column,
+        reference_caption_column=reference_caption_column,
+        split=split,
+    )
+    captions, candidates = scoring.loaded(references, results, reading)
     subsets = scoring.subsets_of(subset, captions) if subset is not None else None
     evaluator = scoring.evaluator_of(captions, chosen, tokenizer, counts)
     with Steps(len(results) * (2 if bootstrap else 1) + (report is not None)) as steps:

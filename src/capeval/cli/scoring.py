@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from capeval.cli.captions import Reading, place, references_from
 from capeval.cli.console import Steps, deliver
 from capeval.cli.needs import ready_metrics
-from capeval.errors import FormatError, MismatchError, OptionError
+from capeval.errors import MismatchError, OptionError
 from capeval.evaluation import Evaluator, problems
-from capeval.formats import load_candidates, load_references, load_subsets
-from capeval.messages import RESULTS_AS_REFERENCES, SWAPPED, first_few
+from capeval.formats import load_subsets
+from capeval.messages import first_few
 from capeval.metrics import Metric
 from capeval.report import System, to_html
 from capeval.resources import DocumentFrequencies
@@ -69,7 +68,7 @@ class Counts:
         elif name.endswith(_PICKLES):
             frequencies = DocumentFrequencies.load_pickle(self.path, images=self.images)
         else:
-            corpus = TokenizedReferences(load_references(self.path), tokenizer)
+            corpus = TokenizedReferences(references_from(self.path), tokenizer)
             return tuple(metric.counted_on(corpus, self.path.stem) for metric in metrics)
         return tuple(metric.weighed_by(frequencies) for metric in metrics)
 
@@ -79,55 +78,32 @@ def prepared(
     results: list[Path],
     metrics: tuple[str, ...],
     tokenizer: Tokenizer,
+    reading: Reading,
     counts: Counts | None = None,
 ) -> tuple[Evaluator, list[Candidates]]:
     """The prepared references, and the candidates of each file."""
-    captions, candidates = loaded(references, results)
+    captions, candidates = loaded(references, results, reading)
     return evaluator_of(captions, metrics, tokenizer, counts), candidates
 
 
-def loaded(references: Path, results: list[Path]) -> tuple[References, list[Candidates]]:
+def loaded(references: Path, results: list[Path], reading: Reading) -> tuple[References, list[Candidates]]:
     """The references, and the candidates of each file, for the same images.
 
     Raises:
+        OptionError: The files and the options of reading don't go together.
         MismatchError: The images of a file differ from those of the references; the error names the file.
     """
+    reading.check(references, results)
     # All files are read before references are prepared or tables compiled, so that an error in one comes
     # at once. Reading in a second thread was measured: no faster, since both processors are busy.
     with Steps(1) as steps:
         steps.next("Reading captions")
-        captions = load_references_to_score(references)
-        candidates = [load_candidates_to_score(path, captions) for path in results]
+        captions = reading.references(references)
+        candidates = [reading.candidates(path, captions) for path in results]
     for path, system in zip(results, candidates, strict=True):
         for problem in problems(captions, system):
-            raise MismatchError(f"{path}: {problem}")
+            raise MismatchError(f"{place(path)}: {problem}")
     return captions, candidates
-
-
-def load_references_to_score(path: Path) -> References:
-    """References; the error of a file of results asks whether the files were swapped."""
-    try:
-        return load_references(path)
-    except FormatError as error:
-        raise _hinted(error, lambda: load_candidates(path), RESULTS_AS_REFERENCES) from None
-
-
-def load_candidates_to_score(path: Path, references: References) -> Candidates:
-    """Candidates; the error of a file of references asks whether the files were swapped."""
-    try:
-        return load_candidates(path)
-    except FormatError as error:
-        if references.counts.max() > 1:
-            raise
-        raise _hinted(error, lambda: load_references(path), SWAPPED) from None
-
-
-def _hinted(error: FormatError, otherwise: Callable[[], object], hint: str) -> FormatError:
-    """The error of a file, with a hint where the file can be read as what it should not be."""
-    with suppress(FormatError):
-        otherwise()
-        return error.with_hint(hint)
-    return error
 
 
 def evaluator_of(

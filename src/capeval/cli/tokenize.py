@@ -7,8 +7,9 @@ from typing import Annotated
 
 from capeval.cli.commands import Argument, Option
 from capeval.cli.console import check_outputs, deliver, examples
-from capeval.cli.lines import read_text
-from capeval.cli.options import Output
+from capeval.cli.lines import read_text, split_lines
+from capeval.cli.options import Output, TokenizerSpec, tokenizer_of
+from capeval.errors import OptionError
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -28,6 +29,7 @@ def run(
         bool, Option("--keep-punctuation", help="Keep punctuation, as the tokenizer itself does.")
     ] = False,
     keep_case: Annotated[bool, Option("--keep-case", help="Do not turn tokens to lower case.")] = False,
+    tokenizer_spec: TokenizerSpec = None,
     output: Output = None,
 ) -> None:
     """Writes the tokens of each caption: one caption on each line, its tokens on the same line of the output.
@@ -35,8 +37,15 @@ def run(
     Both are UTF-8. Only a line feed ends a line; any other line end is white space.
     """
     from capeval import _native
-    from capeval.tokenization import Tokenizer
+    from capeval.tokenization import Tokenizer, tokenize
 
     check_outputs([file], [output])
+    if tokenizer_spec is not None:
+        if keep_punctuation or keep_case:
+            raise OptionError("--tokenizer can't be given with --keep-punctuation or --keep-case")
+        tokens_of = tokenize(split_lines(read_text(file)), tokenizer_of(tokenizer_spec))
+        lines = [" ".join(tokens) for tokens in tokens_of]
+        deliver("".join(f"{line}\n" for line in lines), output)
+        return
     tokenizer = Tokenizer(lowercase=not keep_case, punctuation="keep" if keep_punctuation else "reference")
     deliver(_native.tokenize_lines(read_text(file), tokenizer.native), output)

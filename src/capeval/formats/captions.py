@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from capeval import _native
-from capeval.errors import MismatchError
+from capeval.columns import Columns, Role
+from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError
 from capeval.formats.json import write_json
-from capeval.formats.sources import LIMIT, File, naming, read_source
-from capeval.formats.tables import read_candidates_table, read_references_table
-from capeval.messages import one_candidate
+from capeval.formats.kind import Options
+from capeval.formats.kinds import candidates_in, references_in
+from capeval.formats.sources import LIMIT, File, Source, naming, read_source
+from capeval.messages import listed, one_candidate
 from capeval.types import Candidates, ImageId, References
 
 __all__ = [
@@ -19,72 +21,116 @@ __all__ = [
     "coco_results",
     "load_candidates",
     "load_references",
+    "read_references",
     "write_candidates",
     "write_references",
 ]
 
-_JSON_LINES = (".jsonl", ".ndjson")
-# The first bytes of Parquet, of Arrow files and of Arrow streams.
-_TABLES = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
 
-
-def load_references(file: File, *, name: str = "", limit: int = LIMIT) -> References:
+def load_references(
+    file: File,
+    *,
+    name: str = "",
+    limit: int = LIMIT,
+    id_column: str | None = None,
+    caption_column: str | None = None,
+    split: str | Sequence[str] | None = None,
+) -> References:
     """The references in a file.
 
-    The format is recognised by the first bytes; only JSON lines by the ending `.jsonl` or `.ndjson`:
+    The file is one of the kinds that docs/formats.md lists with their forms: COCO annotations, a list of
+    entries, a mapping of image ids to captions, JSON Lines, Karpathy's datasets, token files, CSV and TSV,
+    Parquet and Arrow; also in gzip, xz or zip. The kind is recognised by the content, and then by the name.
 
-    - JSON: COCO annotations (`{"images": ..., "annotations": ...}`), a list of
-      `{"image_id", "caption"}` in which an image may occur often and `caption`, `captions` or
-      `references` may be a list of captions, or a mapping of image ids to lists of captions;
-    - JSON lines: an entry of such a list in each line;
-    - Parquet or Arrow with columns `image_id` and `caption` (text or lists of text);
-    - gzip of JSON or JSON lines, or a zip archive of one such file.
-
-    Image ids are all integers or all text. The keys of a mapping, which JSON can only write as text,
-    are integers when every one of them is an integer written plainly.
+    Image ids are all integers or all text. The keys of a mapping, which JSON can only write as text, and the
+    ids of CSV are integers when every one of them is an integer written plainly.
 
     Args:
         file: The path of the file, or its bytes.
-        name: A name for bytes: its ending tells JSON lines, and errors name it.
+        name: A name for bytes: its ending tells the kind where the content does not, and errors name it.
         limit: The most bytes that the file may have, also unpacked.
+        id_column: The column or key of image ids; found by its name where it has a usual one.
+        caption_column: The column or key of captions; found likewise.
+        split: The split or splits to read, of a file that has several.
 
     Raises:
-        FormatError: The file is something else; the error says what, and in which entry and field.
+        FormatError: The file is something else, or it is not clear what to read; the error says what, and in
+            which entry and field.
+        OptionError: Columns or splits are named, and a file of this kind has none.
         DependencyError: Parquet or Arrow needs pyarrow, which is not installed.
         OSError: The file can't be read.
     """
-    with naming(file, name):
-        source = read_source(file, limit, name=name)
-        if source.data.startswith(_TABLES):
-            return read_references_table(source.data, limit)
-        lines = source.name.endswith(_JSON_LINES)
-        read = _native.read_json_lines_references if lines else _native.read_annotations
-        return References.from_native(read(source.data))
+    columns = Columns(role=Role.REFERENCES, id_column=id_column, caption_column=caption_column)
+    return read_references(file, columns, name=name, limit=limit, split=split)
 
 
-def load_candidates(file: File, *, name: str = "", limit: int = LIMIT) -> Candidates:
+def load_candidates(
+    file: File,
+    *,
+    name: str = "",
+    limit: int = LIMIT,
+    id_column: str | None = None,
+    caption_column: str | None = None,
+    strict: bool = False,
+) -> Candidates:
     """The candidates in a file: one caption for each image.
 
-    The kinds of files are those of `load_references`; in JSON, COCO results (a list of
-    `{"image_id", "caption"}`) or a mapping of image ids to captions.
+    The kinds of files are those of `load_references`, but for Karpathy's datasets; in JSON, COCO results
+    (a list of `{"image_id", "caption"}`, also as `{"results": [...]}` or as COCO annotations) or a mapping of
+    image ids to captions, where a caption may be a list of one.
 
     Args:
         file: The path of the file, or its bytes.
-        name: A name for bytes: its ending tells JSON lines, and errors name it.
+        name: A name for bytes: its ending tells the kind where the content does not, and errors name it.
         limit: The most bytes that the file may have, also unpacked.
+        id_column: The column or key of image ids; found by its name where it has a usual one.
+        caption_column: The column or key of captions; found likewise.
+        strict: Whether to read what evaluation servers take alone: COCO results or a mapping of captions, in
+            JSON without a byte order mark, `NaN` or `Infinity`.
 
     Raises:
-        FormatError: The file is something else; the error says what, and in which entry and field.
+        FormatError: The file is something else, or it is not clear what to read; the error says what, and in
+            which entry and field.
+        OptionError: Columns are named, and a file of this kind has none.
         DependencyError: Parquet or Arrow needs pyarrow, which is not installed.
         OSError: The file can't be read.
     """
+    columns = Columns(role=Role.CANDIDATES, id_column=id_column, caption_column=caption_column)
     with naming(file, name):
         source = read_source(file, limit, name=name)
-        if source.data.startswith(_TABLES):
-            return read_candidates_table(source.data, limit)
-        lines = source.name.endswith(_JSON_LINES)
-        read = _native.read_json_lines_results if lines else _native.read_results
-        return Candidates.from_native(read(source.data))
+        if strict:
+            return _strict_candidates(source, columns)
+        return candidates_in(source, Options(columns=columns, limit=limit))
+
+
+def read_references(
+    file: File,
+    columns: Columns,
+    *,
+    name: str = "",
+    limit: int = LIMIT,
+    split: str | Sequence[str] | None = None,
+) -> References:
+    """The references in a file, as `load_references`, with columns that may be named for another file."""
+    splits = (split,) if isinstance(split, str) else tuple(split or ())
+    options = Options(columns=columns, splits=splits, limit=limit)
+    with naming(file, name):
+        source = read_source(file, limit, name=name)
+        try:
+            return references_in(source, options)
+        except FormatError as error:
+            if splits and error.kind is FormatErrorKind.NO_CAPTIONS:
+                raise error.with_hint(f"no row is of split {listed(splits)}") from None
+            raise
+
+
+def _strict_candidates(source: Source, columns: Columns) -> Candidates:
+    if columns.are_named:
+        raise OptionError("'strict' reads image_id and caption alone (got names of other columns)")
+    if source.had_mark:
+        message = "the file starts with a UTF-8 byte order mark; expected plain UTF-8"
+        raise FormatError(message, kind=FormatErrorKind.BYTE_ORDER_MARK)
+    return Candidates.from_native(_native.read_results_strictly(source.data))
 
 
 def coco_annotations(

@@ -53,10 +53,10 @@ TEXT = Field("a string", lambda value: isinstance(value, str))
 
 
 def read_json(file: File, limit: int = LIMIT) -> Any:
-    """The content of a JSON file, which may be in gzip or zip.
+    """The content of a JSON file, which may be packed. Python's `NaN` and `Infinity` are floats.
 
     Raises:
-        FormatError: The file is not JSON, or has a key twice in one object, NaN, or a lone surrogate.
+        FormatError: The file is not JSON, or has a key twice in one object, or a lone surrogate.
         OSError: The file can't be read.
     """
     return _native.read_json(read_source(file, limit).data)

@@ -1,4 +1,4 @@
-"""The rows of CSV files and the lines of text files, also in gzip."""
+"""The rows of CSV files and the lines of text files, also packed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,22 @@ from contextlib import contextmanager
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.sources import LIMIT, File, read_source
 
-__all__ = ["column", "columns", "read_table", "rows", "text_lines", "wrong_line"]
+__all__ = [
+    "UTF16",
+    "column",
+    "columns",
+    "dialect",
+    "lines_of",
+    "not_utf8",
+    "read_table",
+    "rows",
+    "rows_of",
+    "text_lines",
+    "wrong_line",
+]
+
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+"""The first bytes of a text in UTF-16."""
 
 
 def columns(file: File, names: Sequence[str], limit: int = LIMIT) -> Iterator[tuple[int, list[str]]]:
@@ -64,23 +79,78 @@ def rows(file: File, limit: int = LIMIT) -> Iterator[tuple[int, list[str]]]:
     Commas separate the columns, or tabs where the first line has a tab.
     """
     data = read_source(file, limit).data
-    delimiter = "\t" if b"\t" in data[: data.find(b"\n")] else ","
-    with _decoding():
+    yield from rows_of(data, "\t" if b"\t" in data[: data.find(b"\n")] else ",")
+
+
+def rows_of(data: bytes, delimiter: str, *, quotes: bool = True) -> Iterator[tuple[int, list[str]]]:
+    """The rows of the bytes of a table with their line numbers; blank lines are left out.
+
+    Args:
+        data: The bytes.
+        delimiter: What separates the columns.
+        quotes: Whether quotation marks around a field are not part of it.
+
+    Raises:
+        FormatError: The bytes are not UTF-8, or a quotation mark has no other.
+    """
+    with _decoding(data):
         # Line by line: the whole text at once would take several times the memory of the file.
-        text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
-        reader = csv.reader(text, delimiter=delimiter)
+        text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
+        reader = csv.reader(text, dialect=dialect(delimiter, quotes=quotes))
         try:
             yield from ((reader.line_num, row) for row in reader if row)
         except csv.Error as error:
-            message = f"the file must be CSV ({error})"
-            raise FormatError(message, kind=FormatErrorKind.NOT_CSV) from None
+            raise _wrong_quotes(error, reader.line_num, delimiter) from None
+
+
+def dialect(delimiter: str, *, quotes: bool = True) -> type[csv.Dialect]:
+    """The dialect of CSV with a delimiter.
+
+    It is strict: otherwise a quotation mark without its other takes the rest of the file for one field.
+    """
+    return type(
+        "Dialect",
+        (csv.Dialect,),
+        {
+            "delimiter": delimiter,
+            "doublequote": True,
+            "lineterminator": "\n",
+            "quotechar": '"' if quotes else None,
+            "quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
+            "strict": True,
+        },
+    )
+
+
+def _wrong_quotes(error: csv.Error, line: int, delimiter: str) -> FormatError:
+    reason = str(error)
+    if "field larger" in reason:
+        message = f"line {line}: a field must have at most {csv.field_size_limit():,} characters (got more)"
+        return FormatError(message, kind=FormatErrorKind.TOO_LARGE, line=line)
+    if "expected after" in reason or "unexpected end" in reason:
+        reason = (
+            "a field that begins with a quotation mark must end with one, and have those inside of it twice"
+        )
+    return FormatError(
+        f"line {line}: the file must be CSV with {delimiter!r} between columns ({reason})",
+        kind=FormatErrorKind.NOT_CSV,
+        line=line,
+    )
 
 
 def text_lines(file: File, limit: int = LIMIT) -> Iterator[tuple[int, str]]:
     """The lines of a text file with their numbers, from 1."""
-    data = io.BytesIO(read_source(file, limit).data)
-    with _decoding():
-        for number, line in enumerate(io.TextIOWrapper(data, encoding="utf-8-sig"), 1):
+    yield from lines_of(read_source(file, limit).data)
+
+
+def lines_of(data: bytes) -> Iterator[tuple[int, str]]:
+    """The lines of the bytes of a text with their numbers, from 1.
+
+    Raises:
+        FormatError: The bytes are not UTF-8.
+    """
+    with _decoding(data):
+        for number, line in enumerate(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"), 1):
             yield number, line.removesuffix("\n")
 
 
@@ -91,9 +161,25 @@ def wrong_line(line: int, expected: str, found: str) -> FormatError:
 
 
 @contextmanager
-def _decoding() -> Iterator[None]:
+def _decoding(data: bytes) -> Iterator[None]:
+    if data.startswith(UTF16):
+        message = "the file looks like UTF-16; expected plain UTF-8"
+        raise FormatError(message, kind=FormatErrorKind.UTF16)
     try:
         yield
+    except UnicodeDecodeError:
+        raise not_utf8(data) from None
+
+
+def not_utf8(data: bytes) -> FormatError:
+    """The error of bytes that are not UTF-8, which says where."""
+    try:
+        data.decode()
     except UnicodeDecodeError as error:
-        message = f"the file must be UTF-8 ({error.reason})"
-        raise FormatError(message, kind=FormatErrorKind.NOT_UTF8) from None
+        place = error.start
+    line = 1 + data.count(b"\n", 0, place)
+    column = 1 + len(data[data.rfind(b"\n", 0, place) + 1 : place].decode())
+    message = (
+        f"line {line} column {column}: the byte 0x{data[place]:02x} is not UTF-8 here; expected plain UTF-8"
+    )
+    return FormatError(message, kind=FormatErrorKind.NOT_UTF8, line=line, column=column)

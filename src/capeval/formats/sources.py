@@ -1,21 +1,25 @@
-"""Reads the bytes of a file up to a limit, and unpacks gzip and zip."""
+"""Reads the bytes of a file up to a limit, and unpacks gzip, xz and zip."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from capeval import _native
 from capeval.errors import FormatError, FormatErrorKind
+from capeval.messages import listed
 
 if TYPE_CHECKING:
     import gzip
     import zipfile
 
-__all__ = ["LIMIT", "File", "Source", "naming", "read_bounded", "read_source"]
+__all__ = ["LIMIT", "File", "Looks", "Source", "naming", "read_bounded", "read_source", "without_mark"]
 
 File = str | Path | bytes
 """A file: its path, or its bytes."""
@@ -24,25 +28,99 @@ LIMIT = 2**31
 """The most bytes that a file may have, unpacked: 2 GiB, 32 times the largest file of COCO."""
 
 _CHUNK = 2**20
-_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
-_EMPTY_ZIP = b"PK\x05\x06"
+_GZIP, _XZ, _ZIP, _EMPTY_ZIP = b"\x1f\x8b", b"\xfd7zXZ\x00", b"PK\x03\x04", b"PK\x05\x06"
+_PACKED = (_GZIP, _XZ, _ZIP, _EMPTY_ZIP)
+_ENDINGS = (".gz", ".xz")
+_JSON = (".json", ".jsonl", ".ndjson")
+# `xz -9` needs 65 MB to unpack, and a file can ask for 4 GB.
+_XZ_MEMORY = 2**28
+_MARK = b"\xef\xbb\xbf"
+_FIRST_LINE = 2**16
+
+
+class Looks(NamedTuple):
+    """What a value of JSON looks like.
+
+    Attributes:
+        kind: `object`, `list`, `string` or `other`; empty where there is no value.
+        fields: The fields of an object, in their order.
+        first: The first element of a list.
+    """
+
+    kind: str
+    fields: dict[str, Looks]
+    first: Looks | None
+
+    @property
+    def is_list_of_objects(self) -> bool:
+        """Whether the value is a list that begins with an object."""
+        return self.first is not None and self.first.kind == "object"
 
 
 class Source:
     """The content of a file.
 
     Attributes:
-        data: The bytes, unpacked.
-        name: The file's name in lower case, without `.gz`; for a zip archive, the name of the file in it.
+        data: The bytes, unpacked, without a byte order mark.
+        name: The file's name in lower case, without `.gz` or `.xz`; for a zip archive, the name of the file
+            in it.
+        had_mark: Whether the bytes began with a byte order mark.
     """
 
     def __init__(self, data: bytes, name: str) -> None:
-        self.data = data
-        self.name = name.lower().removesuffix(".gz")
+        self.data = without_mark(data)
+        self.had_mark = len(self.data) < len(data)
+        self.name = name.lower()
+        for ending in _ENDINGS:
+            self.name = self.name.removesuffix(ending)
+
+    @cached_property
+    def json(self) -> Looks:
+        """What the file looks like as JSON, as far as its beginning tells what it is."""
+        return self._outline[0]
+
+    @property
+    def has_several_values(self) -> bool:
+        """Whether another value follows the first, as in JSON Lines."""
+        return self._outline[1]
+
+    @property
+    def begins_well(self) -> bool:
+        """Whether nothing is wrong with the JSON that `json` describes."""
+        return self._outline[2]
+
+    @cached_property
+    def _outline(self) -> tuple[Looks, bool, bool]:
+        if not re.match(rb"\s*[\[{]", self.data):
+            return Looks("", {}, None), False, False
+        looks, is_followed, is_sound = _native.read_outline(self.data)
+        return _looks(looks), is_followed, is_sound
+
+    @cached_property
+    def first_line(self) -> str:
+        """The first line, if it is short text; empty otherwise."""
+        line = re.split(rb"[\r\n]", self.data[:_FIRST_LINE], maxsplit=1)[0]
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            return ""
+        return "" if "\0" in text else text
+
+
+def _looks(native: tuple[str, dict[str, Any], Any]) -> Looks:
+    kind, fields, first = native
+    return Looks(
+        kind, {key: _looks(field) for key, field in fields.items()}, None if first is None else _looks(first)
+    )
+
+
+def without_mark(data: bytes) -> bytes:
+    """Bytes without the byte order mark that some programs write before UTF-8."""
+    return data.removeprefix(_MARK)
 
 
 def read_source(file: File, limit: int = LIMIT, *, name: str = "") -> Source:
-    """Reads a file, and unpacks it where its first bytes are those of gzip or zip.
+    """Reads a file, and unpacks it where its first bytes are those of gzip, xz or zip.
 
     Args:
         file: The path of the file, or its bytes.
@@ -50,7 +128,7 @@ def read_source(file: File, limit: int = LIMIT, *, name: str = "") -> Source:
         name: A name for bytes.
 
     Raises:
-        FormatError: The archive is damaged, is encrypted or does not hold exactly one JSON file, or
+        FormatError: The archive is damaged, is encrypted or does not hold exactly one file of captions, or
             there are more than `limit` bytes.
         OSError: The file can't be read.
     """
@@ -61,10 +139,19 @@ def read_source(file: File, limit: int = LIMIT, *, name: str = "") -> Source:
         name = Path(file).name
         data = _file_bytes(Path(file), limit)
     if data.startswith(_GZIP):
-        return Source(_gunzipped(data, limit), name)
+        return Source(_plain(_gunzipped(data, limit), "the unpacked file"), name)
+    if data.startswith(_XZ):
+        return Source(_plain(_unxzed(data, limit), "the unpacked file"), name)
     if data.startswith((_ZIP, _EMPTY_ZIP)):
         return _unzipped(data, limit)
     return Source(data, name)
+
+
+def _plain(data: bytes, what: str) -> bytes:
+    if data.startswith(_PACKED):
+        message = f"{what} must hold captions itself (got another archive)"
+        raise FormatError(message, kind=FormatErrorKind.NESTED)
+    return data
 
 
 @contextmanager
@@ -123,6 +210,29 @@ def _gunzipped(data: bytes, limit: int) -> bytes:
         raise FormatError(f"the gzip file is damaged ({error})", kind=FormatErrorKind.DAMAGED) from None
 
 
+def _unxzed(data: bytes, limit: int) -> bytes:
+    import lzma
+
+    chunks, total = [], 0
+    try:
+        # A file can be several streams, one after the other.
+        while data:
+            stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+            while not stream.eof:
+                chunk = stream.decompress(data, _CHUNK)
+                if not chunk and stream.needs_input and not stream.eof:
+                    message = "the xz file ends too early (truncated?)"
+                    raise FormatError(message, kind=FormatErrorKind.TRUNCATED)
+                data = b""
+                total += len(chunk)
+                _check_size(total, limit, "the unpacked file")
+                chunks.append(chunk)
+            data = stream.unused_data.lstrip(b"\0")
+    except lzma.LZMAError as error:
+        raise FormatError(f"the xz file is damaged ({error})", kind=FormatErrorKind.DAMAGED) from None
+    return b"".join(chunks)
+
+
 def _unzipped(data: bytes, limit: int) -> Source:
     import io
     import lzma
@@ -131,22 +241,19 @@ def _unzipped(data: bytes, limit: int) -> Source:
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            member = _only_member(archive)
-            with archive.open(member) as file:
-                unpacked = read_bounded(file, limit, f"the file {member.filename!r} in the archive")
+            return _only_source(archive, limit)
     except NotImplementedError as error:
         raise FormatError(
             f"the zip archive can't be unpacked ({error})", kind=FormatErrorKind.UNSUPPORTED
         ) from None
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
+    except FormatError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError) as error:
         raise FormatError(f"the zip archive is damaged ({error})", kind=FormatErrorKind.DAMAGED) from None
-    if unpacked.startswith((_GZIP, _ZIP)):
-        message = f"the file {member.filename!r} in the archive must be JSON itself (got another archive)"
-        raise FormatError(message, kind=FormatErrorKind.NESTED)
-    return Source(unpacked, member.filename)
 
 
-def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+def _only_source(archive: zipfile.ZipFile, limit: int) -> Source:
+    """The only file of an archive; of several, the only one of JSON, or of JSON with captions."""
     members = [
         member
         for member in archive.infolist()
@@ -154,11 +261,30 @@ def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
         if not member.is_dir() and not member.filename.startswith("__MACOSX/")
     ]
     names = [member.filename for member in members]
-    if len(members) != 1 or not names[0].lower().endswith((".json", ".jsonl", ".ndjson")):
-        found = ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
-        message = f"the zip archive must hold one JSON file and nothing else (got {found or 'nothing'})"
-        raise FormatError(message, kind=FormatErrorKind.WRONG_MEMBERS)
-    if members[0].flag_bits & 1:
-        message = f"the file {names[0]!r} in the archive must not be encrypted"
+    if "[Content_Types].xml" in names:
+        message = "the file looks like an Excel workbook: save the sheet as CSV"
+        raise FormatError(message, kind=FormatErrorKind.UNSUPPORTED)
+    if len(members) > 1:
+        members = [member for member in members if member.filename.lower().endswith(_JSON)]
+    if len(members) == 1:
+        return _member(archive, members[0], limit)
+    found = [
+        source for source in (_member(archive, member, limit) for member in members) if _has_captions(source)
+    ]
+    if len(found) == 1:
+        return found[0]
+    message = f"the zip archive must hold one file of captions (got {listed(names) or 'nothing'}): unpack it"
+    raise FormatError(message, kind=FormatErrorKind.WRONG_MEMBERS)
+
+
+def _has_captions(source: Source) -> bool:
+    return re.search(rb'"(captions?|sentences)"\s*:', source.data) is not None
+
+
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> Source:
+    if member.flag_bits & 1:
+        message = f"the file {member.filename!r} in the archive must not be encrypted"
         raise FormatError(message, kind=FormatErrorKind.ENCRYPTED)
-    return members[0]
+    what = f"the file {member.filename!r} in the archive"
+    with archive.open(member) as file:
+        return Source(_plain(read_bounded(file, limit, what), what), member.filename)

@@ -15,7 +15,7 @@ _LABELS = ("domain", "split", "subset")
 
 
 def load_subsets(file: File, *, name: str = "", limit: int = LIMIT) -> dict[str, list[ImageId]]:
-    """Subsets from a JSON file, which may be in gzip or zip.
+    """Subsets from a JSON file, which may be packed.
 
     The file is one of these:
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,14 +22,54 @@ from capeval.messages import shortened
 from capeval.metrics.base import Kernel, Metric, Resource
 from capeval.metrics.registry import register
 from capeval.resources.installed import INSTALL
-from capeval.resources.meteor import PARAPHRASES, compiled_tables, found_tables, meteor_tables
+from capeval.resources.meteor import (
+    FUNCTION_WORDS,
+    PARAPHRASES,
+    compiled_tables,
+    found_tables,
+    meteor_tables,
+)
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenize
 from capeval.types import FloatArray
 
-__all__ = ["STAGES", "Alignment", "Match", "Meteor", "align"]
+__all__ = ["LANGUAGES", "STAGES", "Alignment", "Match", "Meteor", "align"]
 
 STAGES = ("exact", "stem", "synonym", "paraphrase")
 """The ways in which words can match, in the order in which METEOR tries them."""
+
+LANGUAGES = ("en", *FUNCTION_WORDS)
+"""The languages, by ISO 639-1's codes."""
+
+# METEOR 1.5's weight of stems, alpha, beta, gamma and delta, as `-l` prints them (Czech has no stems).
+_OPTIONS_OF = {
+    "cs": (0.0, 0.95, 0.2, 0.6, 0.8),
+    "de": (0.8, 0.95, 1.0, 0.55, 0.55),
+    "es": (0.8, 0.65, 1.3, 0.5, 0.8),
+    "fr": (0.2, 0.9, 1.4, 0.6, 0.65),
+}
+_OTHERS = (0.5, 0.75, 1.4, 0.7, 0.5)
+
+
+def _stages_of(language: str) -> tuple[str, ...]:
+    """The stages that METEOR has of a language."""
+    return STAGES if language == "en" else STAGES[:1] if language == "cs" else STAGES[:2]
+
+
+def _options_of(language: str) -> dict[str, Any]:
+    """METEOR 1.5's own options of a language other than English."""
+    stem, alpha, beta, gamma, delta = _OPTIONS_OF.get(language, _OTHERS)
+    stages = _stages_of(language)
+    weights = (1.0, stem)[: len(stages)]
+    return {
+        "language": language,
+        "stages": stages,
+        "weights": weights,
+        "alpha": alpha,
+        "beta": beta,
+        "gamma": gamma,
+        "delta": delta,
+    }
+
 
 _TABLES = Resource(
     name="METEOR's word tables",
@@ -51,6 +91,8 @@ class Meteor(Metric):
     ran it; `Meteor.of_paper()` is the form that the COCO Captions paper states.
 
     Args:
+        language: `en`, or another of `LANGUAGES`, for which `Meteor.of_language` has METEOR's own options.
+            METEOR has synonyms and paraphrases of English alone, and no stems of Czech.
         stages: How words may match, some of `exact`, `stem`, `synonym` and `paraphrase`.
         weights: What a match of each stage is worth, 0 to 1.
         alpha: The weight of recall against precision, 0 to 1.
@@ -58,7 +100,8 @@ class Meteor(Metric):
         gamma: The largest penalty, 0 to 1.
         delta: The weight of content words; function words weigh 1 - delta.
         penalise_perfect: Whether a candidate equal to its reference is penalised for its one chunk.
-        normalise: Whether METEOR's own normalisation and lower-casing follow the tokenizer's.
+        normalise: Whether METEOR's own normalisation and lower-casing follow the tokenizer's; of other
+            languages than English, lower-casing alone.
 
     Raises:
         OptionError: An option has another value.
@@ -66,8 +109,13 @@ class Meteor(Metric):
 
     family: ClassVar[str] = "METEOR"
     page: ClassVar[str] = "meteor"
+    variants: ClassVar = {
+        "METEOR": {},
+        **{f"METEOR-{language}": _options_of(language) for language in FUNCTION_WORDS},
+    }
     first_reference_counts: ClassVar[bool] = True
 
+    language: str = "en"
     stages: tuple[str, ...] = STAGES
     weights: tuple[float, ...] = (1.0, 0.6, 0.8, 0.6)
     alpha: float = 0.85
@@ -88,6 +136,14 @@ class Meteor(Metric):
         checked_positive("beta", self.beta)
         for name in ("penalise_perfect", "normalise"):
             checked_flag(name, getattr(self, name))
+        checked_choice("language", self.language, LANGUAGES)
+        unknown = [stage for stage in self.stages if stage not in _stages_of(self.language)]
+        if unknown:
+            known = ", ".join(_stages_of(self.language))
+            raise OptionError(
+                f"'stages' of language {self.language!r} must be some of {known} (got {unknown[0]!r});"
+                f" Meteor.of_language({self.language!r}) has METEOR's own"
+            )
 
     @classmethod
     def of_paper(cls) -> Meteor:
@@ -102,10 +158,27 @@ class Meteor(Metric):
             penalise_perfect=True,
         )
 
+    @classmethod
+    def of_language(cls, language: str) -> Meteor:
+        """METEOR 1.5's own options of a language, without the paraphrases that pycocoevalcap lacks.
+
+        `Meteor.of_language("de")` computes what `java -jar meteor-1.5.jar - - -stdio -l de -lower -m 'exact
+        stem'` does, and for Czech the same with `-m exact`.
+
+        Raises:
+            OptionError: There is no such language.
+        """
+        checked_choice("language", language, LANGUAGES)
+        return cls() if language == "en" else cls(**_options_of(language))
+
     @property
     def names(self) -> tuple[str, ...]:
-        """`METEOR`."""
-        return ("METEOR",)
+        """`METEOR`; of other languages than English with the language, such as `METEOR-de`."""
+        return ("METEOR" if self.language == "en" else f"METEOR-{self.language}",)
+
+    def options(self) -> tuple[str, ...]:
+        """The options as `name=value`; the language where it is not English."""
+        return tuple(option for option in super().options() if option != "language=en")
 
     @property
     def statistics(self) -> tuple[str, ...]:
@@ -122,12 +195,13 @@ class Meteor(Metric):
 
     @property
     def needs(self) -> tuple[Resource, ...]:
-        """The word tables."""
-        return (_TABLES,)
+        """The word tables; none of other languages, whose function words are read in milliseconds."""
+        return (_TABLES,) if self.language == "en" else ()
 
     def native_options(self) -> _native.MeteorOptions:
         """The options as the kernels take them."""
         return _native.MeteorOptions(
+            language=self.language,
             stages=[(stage, float(weight)) for stage, weight in zip(self.stages, self.weights, strict=True)],
             alpha=float(self.alpha),
             beta=float(self.beta),
@@ -144,7 +218,8 @@ class Meteor(Metric):
         Raises:
             ResourceError: The word tables are missing or damaged.
         """
-        prepared = _native.MeteorReferences(references.native, meteor_tables(), self.native_options())
+        tables = meteor_tables(language=self.language)
+        prepared = _native.MeteorReferences(references.native, tables, self.native_options())
 
         def statistics(candidates: TokenizedCandidates) -> FloatArray:
             try:
@@ -234,9 +309,10 @@ def align(
     if metric is not None and not isinstance(metric, Meteor):
         raise OptionError(f"'metric' must be a Meteor (got {metric!r})")
     texts = [" ".join(tokenize([caption], tokenizer)[0]) for caption in (candidate, reference)]
-    options = (metric or Meteor()).native_options()
+    metric = metric or Meteor()
+    options, tables = metric.native_options(), meteor_tables(language=metric.language)
     try:
-        words, reference_words, spans, chunks, parts = _native.meteor_align(meteor_tables(), options, *texts)
+        words, reference_words, spans, chunks, parts = _native.meteor_align(tables, options, *texts)
     except _native.TooManyMatchesError as error:
         raise CaptionError(error.args[2]) from None
     precision, recall, f_mean, penalty, score = parts

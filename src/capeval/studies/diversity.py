@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,7 +218,7 @@ def _plain(texts: Iterable[str]) -> Iterator[list[str | None]]:
 
 def _tokens(texts: Sequence[str], tokenizer: Tokenizer) -> Iterator[list[str | None]]:
     """Tokens of a tokenizer; nothing in the place of a mark."""
-    keep = Tokenizer(kind=tokenizer.kind, lowercase=tokenizer.lowercase, punctuation="keep")
+    keep = tokenizer if tokenizer.kind == "function" else replace(tokenizer, punctuation="keep")
     for tokens in tokenize(texts, keep):
         # An empty caption of tokens has one empty token.
         yield [None if token in _PUNCTUATION else token for token in tokens if token]

@@ -59,7 +59,7 @@ def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     # Never less than before: what was prepared for the metrics of other jobs stays in memory.
     _limit_memory(max(job["memory"], limit))
-    candidates = capeval.load_candidates(Path(job["candidates"]))
+    candidates = capeval.load_candidates(Path(job["candidates"]), strict=True)
     for number, metric in enumerate(job["metrics"]):
         answer(started=metric)
         try:

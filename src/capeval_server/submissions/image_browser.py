@@ -246,4 +246,4 @@ def _references(name: str) -> capeval.References:
 
 @lru_cache(maxsize=24)
 def _candidates(name: str) -> capeval.Candidates:
-    return capeval.load_candidates(_stored(name), name=name)
+    return capeval.load_candidates(_stored(name), name=name, strict=True)

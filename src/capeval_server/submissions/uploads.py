@@ -114,7 +114,7 @@ def check_results(entry: str, data: bytes, split: str, images: Sequence[ImageId]
     if data.lstrip()[:1] not in (b"[", b"{"):
         raise UploadError("the file must be JSON: a list or a mapping of captions", entry=entry)
     try:
-        candidates = capeval.load_candidates(data, limit=settings.UNPACKED_BYTES)
+        candidates = capeval.load_candidates(data, limit=settings.UNPACKED_BYTES, strict=True)
     except FormatError as error:
         raise UploadError(error.message, entry=entry) from None
     problem = images_problem(candidates, images, f"split {split!r}", "a caption")

@@ -34,10 +34,13 @@ def compile_tables(sources: Path, paraphrases: Path, output: Path) -> Path:
 
 
 def score(
-    candidates: Sequence[str], references: Sequence[Sequence[str]], table: Path | None = None
+    candidates: Sequence[str],
+    references: Sequence[Sequence[str]],
+    table: Path | None = None,
+    metric: Meteor | None = None,
 ) -> OurScores:
     """Score one set of tokenised captions; ``references[i]`` belong to ``candidates[i]``."""
-    metric = Meteor()
+    metric = metric or Meteor()
     tokens = TokenizedReferences(References(dict(enumerate(references))), Tokenizer(kind="none"))
     captions = tokens.candidates(Candidates(dict(enumerate(candidates))))
     if table is None:

@@ -17,6 +17,12 @@ from pathlib import Path
 COMMAND = ["java", "-jar", "-Xmx2G", "meteor-1.5.jar", "-", "-", "-stdio", "-l", "en", "-norm"]
 
 
+def command_of(language: str) -> list[str]:
+    """The command for a language whose paraphrases pycocoevalcap lacks."""
+    modules = "exact" if language == "cs" else "exact stem"
+    return [*COMMAND[:-3], "-l", language, "-lower", "-m", modules]
+
+
 @dataclass(frozen=True, kw_only=True)
 class JavaScores:
     """What the reference answered: one statistics line and one score a segment, and the corpus score."""
@@ -45,9 +51,9 @@ def score_line(candidate: str, references: Sequence[str]) -> str:
 class JavaMeteor:
     """One running METEOR process."""
 
-    def __init__(self) -> None:
+    def __init__(self, command: Sequence[str] = COMMAND) -> None:
         self._process = subprocess.Popen(
-            COMMAND,
+            command,
             cwd=meteor_directory(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -45,8 +45,8 @@ def run(
     written once and never changed.
     """
     from capeval.benchmarks import building, versions
+    from capeval.cli.captions import references_from
     from capeval.errors import OptionError
-    from capeval.formats import load_references
     from capeval.report import to_csv
     from capeval.report.studies.building import split_table
 
@@ -59,7 +59,7 @@ def run(
         raise OptionError("CAPTIONS, PLANS and '--release' must all be given (one is missing)")
     with Steps(3) as steps:
         steps.next("Reading captions and plans")
-        collected = load_references(captions)
+        collected = references_from(captions)
         wanted = building.load_plans(plans, collected.image_ids, seed=seed)
         steps.next("Building splits")
         dataset = building.build_dataset(collected, wanted, seed=seed)

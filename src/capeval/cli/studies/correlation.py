@@ -69,8 +69,8 @@ def run(
     output: Folder = None,
 ) -> None:
     """Correlates metrics with ratings, caption by caption and, where systems are known, by system."""
+    from capeval.cli.captions import references_from
     from capeval.cli.needs import ready_metrics
-    from capeval.formats import load_references
     from capeval.formats.flickr8k import load_flickr8k
     from capeval.formats.ratings import load_ratings
     from capeval.report.studies.correlation import report
@@ -83,7 +83,7 @@ def run(
         if flickr8k:
             captions, rated = load_flickr8k(ratings, references)
         else:
-            captions, rated = load_references(references), load_ratings(ratings)
+            captions, rated = references_from(references), load_ratings(ratings)
         steps.next("Scoring")
         scored = score_ratings(captions, rated, ready, frequencies=frequencies.value)
         study = study_correlation(

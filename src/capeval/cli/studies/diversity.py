@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, examples, system_names
-from capeval.cli.options import Seed
+from capeval.cli.options import Frequencies, FrequenciesImages, Seed
 from capeval.cli.studies.output import Folder, show
 from capeval.errors import OptionError
 
 if TYPE_CHECKING:
     from capeval.studies.diversity import ObjectCounts
+    from capeval.types import References
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -22,7 +23,15 @@ EXAMPLES = examples(
     "capeval study diversity nocaps_val.json --coco",
     "capeval study diversity a.json b.json --images 1000 --captions 5 -o figures",
     "capeval study diversity nocaps_val.json --coco --objects instances_val2017.json",
+    "capeval study diversity samples.json --within-images --training captions_train2014.json",
 )
+
+
+class Similarity(StrEnum):
+    """How alike two captions are, for Self-CIDEr."""
+
+    CIDER_D = "CIDEr-D"
+    CIDER = "CIDEr"
 
 
 class Words(StrEnum):
@@ -39,7 +48,14 @@ def run(
     ] = None,
     coco: Annotated[bool, Option("--coco", help="Add COCO val2014, from pycocoevalcap.")] = False,
     images: Annotated[int, Option(min=1, help="Images in each sample.")] = 4500,
-    captions: Annotated[int, Option(min=1, help="Captions of each image.")] = 5,
+    captions: Annotated[
+        int | None,
+        Option(
+            min=1,
+            help="Captions of each image.",
+            show_default="5; with --within-images, as many as every image has",
+        ),
+    ] = None,
     samples: Annotated[int, Option(min=1, help="Samples of each corpus.")] = 10,
     across: Annotated[
         bool, Option("--across-punctuation", help="Count n-grams across commas and other marks too.")
@@ -57,39 +73,121 @@ def run(
         Path | None,
         Option(metavar="FILE", help="Names of Open Images classes, for boxes.", show_default=False),
     ] = None,
+    within: Annotated[
+        bool,
+        Option(
+            "--within-images",
+            help="How much the captions of each image differ: Div-n, mBLEU, Self-CIDEr, new captions.",
+        ),
+    ] = False,
+    training: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Captions trained on, to count new ones (--within-images).",
+            show_default=False,
+        ),
+    ] = None,
+    frequencies: Frequencies = None,
+    frequencies_images: FrequenciesImages = None,
+    similarity: Annotated[
+        Similarity, Option(help="How alike two captions are, for Self-CIDEr (--within-images).")
+    ] = Similarity.CIDER_D,
     seed: Seed = 0,
     output: Folder = None,
 ) -> None:
-    """Counts unique n-grams in samples of one size, lengths of captions, and objects in images."""
-    from capeval.benchmarks import coco as benchmark
-    from capeval.benchmarks.nocaps import load_captions
+    """Counts unique n-grams in samples of one size, lengths of captions, and objects in images.
+
+    With --within-images it measures how much the captions of each image differ, of all images.
+    """
     from capeval.report.studies.diversity import report
-    from capeval.studies.diversity import diversity
+    from capeval.studies.diversity import COLLECTED, diversity
     from capeval.tokenization import Tokenizer
 
     paths = corpora or []
     if not paths and not coco:
         raise OptionError("REFERENCES or --coco must be given (got neither)")
-    names = system_names(paths)
-    with Steps(len(names) + coco + 1) as steps:
-        captions_of = {}
-        if coco:
-            steps.next("Reading COCO val2014")
-            captions_of["COCO val2014"] = benchmark.captions("val2014")
-        for name, path in zip(names, paths, strict=True):
-            steps.next(f"Reading {name}")
-            captions_of[name] = load_captions(path)
+    if within:
+        if across or objects:
+            raise OptionError("--within-images can't be given with --across-punctuation or --objects")
+        options = _Within(captions, training, frequencies, frequencies_images, similarity)
+        return _within_images(paths, options, output, coco=coco)
+    if training is not None or frequencies is not None:
+        raise OptionError("--training and --frequencies are for --within-images (got no --within-images)")
+    with Steps(len(paths) + coco + 1) as steps:
+        captions_of = _read(paths, steps, coco=coco)
         steps.next("Counting n-grams")
         ngrams = diversity(
             captions_of,
             images=images,
-            captions=captions,
+            captions=COLLECTED[1] if captions is None else captions,
             samples=samples,
             seed=seed,
             across_punctuation=across,
             tokenizer=None if words is Words.PAPER else Tokenizer(),
         )
     show(report(ngrams, _object_counts(objects or [], class_names)), output)
+    return None
+
+
+class _Within(NamedTuple):
+    """The options of `--within-images`."""
+
+    captions: int | None
+    training: Path | None
+    frequencies: Path | None
+    frequencies_images: int | None
+    similarity: Similarity
+
+
+def _within_images(paths: Sequence[Path], options: _Within, output: Path | None, *, coco: bool) -> None:
+    """Measures how much the captions of each image differ."""
+    from capeval.benchmarks.nocaps import load_captions
+    from capeval.cli.scoring import Counts
+    from capeval.metrics.cider import CiderD
+    from capeval.report.studies.diversity import image_report
+    from capeval.resources import DocumentFrequencies
+    from capeval.studies.image_diversity import image_diversity
+    from capeval.tokenization import Tokenizer
+
+    counted = None
+    counts = Counts.of_options(options.frequencies, options.frequencies_images)
+    if counts is not None:
+        (weighed,) = counts.weigh((CiderD(),), Tokenizer())
+        if isinstance(weighed, CiderD) and isinstance(weighed.frequencies, DocumentFrequencies):
+            counted = weighed.frequencies
+    found = {}
+    with Steps(2 * (len(paths) + coco) + (options.training is not None)) as steps:
+        captions_of = _read(paths, steps, coco=coco)
+        training = None
+        if options.training is not None:
+            steps.next(f"Reading {options.training.name}")
+            training = load_captions(options.training)
+        for name, captions in captions_of.items():
+            steps.next(f"Comparing the captions of {name}")
+            found[name] = image_diversity(
+                captions,
+                count=options.captions,
+                training=training,
+                frequencies=counted,
+                similarity=options.similarity.value,
+            )
+    show(image_report(found), output)
+
+
+def _read(paths: Sequence[Path], steps: Steps, *, coco: bool) -> dict[str, References]:
+    """The captions of COCO val2014, where they are asked for, and those of each file."""
+    from capeval.benchmarks import coco as benchmark
+    from capeval.benchmarks.nocaps import load_captions
+
+    captions_of = {}
+    if coco:
+        steps.next("Reading COCO val2014")
+        captions_of["COCO val2014"] = benchmark.captions("val2014")
+    for name, path in zip(system_names(list(paths)), paths, strict=True):
+        steps.next(f"Reading {name}")
+        captions_of[name] = load_captions(path)
+    return captions_of
 
 
 def _object_counts(paths: Sequence[Path], class_names: Path | None) -> dict[str, ObjectCounts]:

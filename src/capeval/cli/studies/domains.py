@@ -99,8 +99,8 @@ def run(
     """Scores systems in-domain, near-domain, out-of-domain and overall."""
     from capeval.benchmarks.nocaps import domains_of_boxes, load_captions, load_domains
     from capeval.cli import scoring
+    from capeval.cli.captions import Reading, candidates_from
     from capeval.cli.needs import ready_metrics
-    from capeval.formats import load_candidates
     from capeval.report.studies.domains import report
     from capeval.studies.domains import DomainEvaluator, study_domains
     from capeval.tokenization import Tokenizer
@@ -124,9 +124,9 @@ def run(
         coco = None
         if coco_references is not None:
             coco_evaluator, on_coco = scoring.prepared(
-                coco_references, list(coco_results or ()), wanted, Tokenizer()
+                coco_references, list(coco_results or ()), wanted, Tokenizer(), Reading()
             )
             coco = (coco_evaluator, dict(zip(names, on_coco, strict=True)))
-        systems = {name: load_candidates(path) for name, path in zip(names, results, strict=True)}
+        systems = {name: candidates_from(path) for name, path in zip(names, results, strict=True)}
         study = study_domains(evaluator, systems, coco=coco, progress=steps.next)
     show(report(study, layout=layout.value, human=human.value if human else None), output)

@@ -35,16 +35,16 @@ def run(
     attack scores higher than the honest caption.
     """
     from capeval.benchmarks import coco
+    from capeval.cli.captions import candidates_from, references_from
     from capeval.cli.needs import prepare_needs
-    from capeval.formats import load_candidates, load_references
     from capeval.report.studies.gaming import report
     from capeval.studies.gaming import GAMED_METRICS, study_gaming
 
     prepare_needs([contender.metric for contender in GAMED_METRICS])
     with Steps(2) as steps:
         steps.next("Reading captions")
-        captions = coco.captions() if references is None else load_references(references)
-        honest = None if results is None else load_candidates(results)
+        captions = coco.captions() if references is None else references_from(references)
+        honest = None if results is None else candidates_from(results)
         steps.next("Gaming metrics")
         results_by_attack = study_gaming(captions, honest, images=images, seed=seed)
     show(report(results_by_attack), output)

@@ -49,9 +49,9 @@ def run(
     """
     from capeval.benchmarks import coco
     from capeval.benchmarks.published import COCO_HUMAN
+    from capeval.cli.captions import references_from
     from capeval.cli.needs import ready_metrics
     from capeval.errors import OptionError
-    from capeval.formats import load_references
     from capeval.report.studies.human import report
     from capeval.studies import human
 
@@ -59,7 +59,7 @@ def run(
         raise OptionError("'--leave-one-out' must come without '--references' (got both)")
     names = metric_names(metrics)
     counts = (None,) if references is None else numbers("--references", references)
-    all_captions = coco.captions("val2014") if captions is None else load_references(captions)
+    all_captions = coco.captions("val2014") if captions is None else references_from(captions)
     ready = ready_metrics(names)
     rounds = int(all_captions.counts.max()) if leave_one_out else draws * len(counts)
     with Steps(rounds) as steps:

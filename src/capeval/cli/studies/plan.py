@@ -47,16 +47,16 @@ def run(
     HC pairs two people's captions of the image, HI one with a caption of another image, HM one with a
     system's, MM those of two systems. Triplets are in random order, their sides balanced in each pair.
     """
-    from capeval.formats import load_candidates, load_references
+    from capeval.cli.captions import candidates_from, references_from
     from capeval.formats.judgements import write_plan
     from capeval.report.studies.plan import report
     from capeval.studies.protocol import plan_study
 
     counts = _counts(pairs)
-    references = load_references(captions)
+    references = references_from(captions)
     machines = {}
     for name, path in zip(system_names(results or []), results or [], strict=True):
-        candidates = load_candidates(path)
+        candidates = candidates_from(path)
         machines[name] = {image: candidates[image][0] for image in candidates}
     plan = plan_study(
         references,

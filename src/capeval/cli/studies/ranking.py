@@ -33,11 +33,11 @@ def run(
 
     Shows how alike metrics rank (Spearman's rho, mean over images), and the ranked references of one image.
     """
-    from capeval.formats import load_references
+    from capeval.cli.captions import references_from
     from capeval.report.studies.ranking import report
     from capeval.studies.ranking import BATCH, paper_correlations, rank_references
 
-    captions = load_references(references)
+    captions = references_from(references)
     shown = _image(captions, image)
     with Steps(1 + int(captions.counts.sum()) // BATCH) as steps:
         steps.next("Tokenising")

@@ -55,8 +55,8 @@ def run(
     The tables also have the paper's model of people (Chen et al. 2015, section 4.2 and Figure 3).
     """
     from capeval.benchmarks import coco
+    from capeval.cli.captions import references_from
     from capeval.errors import OptionError
-    from capeval.formats import load_references
     from capeval.formats.word_classes import load_word_classes
     from capeval.formats.word_scores import load_word_scores
     from capeval.report.studies.word_agreement import report
@@ -69,7 +69,7 @@ def run(
     with Steps(references + 2) as steps:
         steps.next("Reading captions")
         study = study_words(
-            coco.captions("val2014") if captions is None else load_references(captions),
+            coco.captions("val2014") if captions is None else references_from(captions),
             known if wordnet is None else lambda counted: wordnet_classes(counted, wordnet),
             words=words,
             references=references,

@@ -12,11 +12,12 @@ from capeval.benchmarks.published import UNIQUE_NGRAMS
 from capeval.report.grids import Cell, Grid
 from capeval.report.studies import StudyReport
 from capeval.studies.diversity import COLLECTED, ORDERS, Diversity, ObjectCounts
+from capeval.studies.image_diversity import ImageDiversity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["histograms", "ngram_table", "object_table", "report"]
+__all__ = ["histograms", "image_report", "ngram_table", "object_table", "report"]
 
 
 def report(corpora: Mapping[str, Diversity], objects: Mapping[str, ObjectCounts]) -> StudyReport:
@@ -25,6 +26,31 @@ def report(corpora: Mapping[str, Diversity], objects: Mapping[str, ObjectCounts]
     if objects:
         tables["objects"] = object_table(objects)
     return StudyReport(tables=tables, figures={"diversity": lambda: histograms(corpora, objects)})
+
+
+def image_report(systems: Mapping[str, ImageDiversity]) -> StudyReport:
+    """How much the captions of an image differ, a row a system; `report` is of whole corpora."""
+    rows = tuple(
+        (
+            Cell(value=name),
+            Cell(value=len(each.image_ids)),
+            Cell(value=each.captions),
+            *(Cell(value=float(mean)) for mean in each.div.mean(axis=0)[:2]),
+            *(Cell(value=float(score)) for score in each.mbleu),
+            Cell(value=float(each.image_mbleu[:, -1].mean())),
+            Cell(value=float(each.self_cider.mean())),
+            Cell(value=each.words),
+            Cell(value=each.distinct),
+            Cell(value=each.novel),
+        )
+        for name, each in systems.items()
+    )
+    columns = (
+        *("System", "Images", "Captions", "Div-1", "Div-2"),
+        *(f"mBLEU-{order}" for order in ORDERS),
+        *("mBLEU-4 by image", "Self-CIDEr", "Words", "Distinct", "Novel"),
+    )
+    return StudyReport(tables={"diversity-within-images": Grid(columns=columns, rows=rows)})
 
 
 def ngram_table(corpora: Mapping[str, Diversity]) -> Grid:

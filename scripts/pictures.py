@@ -1,0 +1,136 @@
+"""Takes the documents' pictures: the demo's HTML report, and pages of a server with the demo's challenge.
+
+Each is taken twice, in the light and in the dark, and stored as `docs/pictures/NAME-light.webp` and
+`NAME-dark.webp`. No page that shows photographs is taken: they are other people's.
+
+Usage: pictures.py [--output FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+# The documents show them smaller; more pixels are for screens that have them.
+WIDTH, SCALE = 1080, 1.5
+# A server that doesn't start, or a page that doesn't come, is an error.
+SECONDS = 600
+# Colours of a picture: those of text, lines and bars. More make it larger, and no better.
+COLOURS = 64
+
+
+def main() -> None:
+    """Takes all pictures."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument(
+        "--output", type=Path, default=Path("docs/pictures"), help="the folder of the pictures"
+    )
+    output: Path = parser.parse_args().output
+    program = shutil.which("chromium")
+    if program is None:
+        sys.exit("capeval: error: chromium is not installed here (Debian: apt-get install chromium)")
+    output.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        report(browser, Path(folder), output)
+        with demo_server(Path(folder)) as (address, password):
+            server(browser, address, password, output)
+        browser.close()
+
+
+def report(browser: Browser, folder: Path, output: Path) -> None:
+    """The top of the report that `capeval demo` writes."""
+    subprocess.run([*capeval(), "demo", "--output", str(folder / "report")], check=True, capture_output=True)
+    address = (folder / "report" / "report.html").as_uri()
+    taken(browser, output / "report", lambda page: page.goto(address), height=650)
+
+
+def server(browser: Browser, address: str, password: str, output: Path) -> None:
+    """The leaderboard, a submission on it, and an organiser's overview."""
+    board = f"{address}/coco-captions/validation/"
+
+    def submission(page: Page) -> None:
+        page.goto(board)
+        page.locator("table a[href*='/submissions/']").nth(1).click()
+
+    def overview(page: Page) -> None:
+        page.goto(f"{address}/accounts/login/")
+        page.get_by_label("Username or email").fill("demo")
+        page.get_by_label("Password", exact=True).fill(password)
+        page.get_by_role("button", name=re.compile("^Sign in$")).click()
+        page.goto(f"{address}/coco-captions/")
+        page.get_by_role("link", name="Organise").first.click()
+
+    taken(browser, output / "leaderboard", lambda page: page.goto(board), height=690)
+    taken(browser, output / "submission", submission, height=860)
+    taken(browser, output / "overview", overview, height=560)
+
+
+def taken(browser: Browser, path: Path, go: Callable[[Page], object], *, height: int) -> None:
+    """Takes the top of a page in the light and in the dark."""
+    for scheme in ("light", "dark"):
+        context = browser.new_context(
+            viewport={"width": WIDTH, "height": height}, device_scale_factor=SCALE, color_scheme=scheme
+        )
+        page = context.new_page()
+        go(page)
+        page.wait_for_load_state("networkidle")
+        for image in page.locator("img").all():
+            source = image.get_attribute("src") or ""
+            if re.match(r"(https?:)?//", source):
+                sys.exit(f"capeval: error: {page.url} shows a picture of another site: {source}")
+        with Image.open(io.BytesIO(page.screenshot())) as picture:
+            few = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+            few.convert("RGB").save(path.with_name(f"{path.name}-{scheme}.webp"), lossless=True, method=6)
+        context.close()
+
+
+@contextmanager
+def demo_server(folder: Path) -> Iterator[tuple[str, str]]:
+    """A server with the demo's challenge: its address, and the password of its account."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    started = subprocess.Popen(
+        [*capeval(), "server", "demo", "--folder", str(folder / "server"), "--port", str(port)],
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        said = ""
+        for line in started.stdout or ():
+            said += line
+            if line.startswith("Listening"):
+                break
+        found = re.search(r"with the password (\S+)", said)
+        if found is None:
+            sys.exit(f"capeval: error: the server of the demo did not start:\n{said}")
+        yield f"http://127.0.0.1:{port}", found[1]
+    finally:
+        started.terminate()
+        started.wait(SECONDS)
+
+
+def capeval() -> list[str]:
+    """The command next to this interpreter."""
+    return [sys.executable, "-m", "capeval"]
+
+
+if __name__ == "__main__":
+    main()

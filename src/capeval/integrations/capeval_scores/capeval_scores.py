@@ -1,0 +1,63 @@
+"""capeval as a module of Hugging Face's `evaluate`: `evaluate.load` with this folder."""
+
+from __future__ import annotations
+
+import datasets
+import evaluate
+
+import capeval
+import capeval.metrics
+
+__all__ = ["CapevalScores"]
+
+_DESCRIPTION = """
+The metrics of image captioning as the COCO Captions server computes them: BLEU, METEOR, ROUGE-L, CIDEr-D,
+SPICE and others, equal to pycocoevalcap's, without Java.
+"""
+
+_CITATION = """
+@article{chen2015coco,
+  title={Microsoft {COCO} Captions: Data Collection and Evaluation Server},
+  author={Chen, Xinlei and Fang, Hao and Lin, Tsung-Yi and Vedantam, Ramakrishna and Gupta, Saurabh and
+    Doll{\\'a}r, Piotr and Zitnick, C. Lawrence},
+  journal={arXiv preprint arXiv:1504.00325},
+  year={2015}
+}
+"""
+
+_INPUTS = """
+Args:
+    predictions: a list of captions, one of each image.
+    references: a list of lists of captions: the references of each image.
+    metrics: names of metrics, or metrics such as `capeval.Bleu()`; those of the COCO server by default.
+    tokenizer: a `capeval.Tokenizer`; the reference's by default.
+Returns:
+    The corpus scores by name, and `signatures`, what each metric's scores depend on.
+"""
+
+
+class CapevalScores(evaluate.Metric):  # type: ignore[misc]
+    """The scores of a list of captions; document frequencies are those of the references given."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        text = datasets.Value("string")
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_INPUTS,
+            features=datasets.Features({"predictions": text, "references": datasets.Sequence(text)}),
+        )
+
+    def _compute(
+        self,
+        predictions: list[str],
+        references: list[list[str]],
+        metrics: list[str | capeval.metrics.Metric] | None = None,
+        tokenizer: capeval.Tokenizer | None = None,
+    ) -> dict[str, float | dict[str, str]]:
+        chosen = capeval.metrics.DEFAULT if metrics is None else metrics
+        report = capeval.evaluate(
+            dict(enumerate(references)), dict(enumerate(predictions)), chosen, tokenizer=tokenizer
+        )
+        signatures = {name: str(signature) for name, signature in report.signatures.items()}
+        return {**report.corpus, "signatures": signatures}

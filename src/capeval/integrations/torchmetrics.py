@@ -1,0 +1,222 @@
+"""Caption metrics as a `torchmetrics.Metric`, for training and validation loops on one process or many."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from capeval.errors import CapevalWarning, CaptionError, DependencyError, MismatchError
+from capeval.evaluation import Evaluator
+from capeval.messages import first_few
+from capeval.metrics.base import Metric
+from capeval.metrics.registry import DEFAULT, metric_keys, resolve
+from capeval.tokenization import TokenizedReferences, Tokenizer
+from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike, Signature
+
+try:
+    import torch
+    import torchmetrics
+except ImportError as error:
+    raise DependencyError(
+        f"capeval.integrations.torchmetrics needs {error.name}, which is missing: pip install torchmetrics"
+    ) from None
+
+__all__ = ["CaptionScores"]
+
+
+class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
+    """The corpus scores of captions, as a dictionary of tensors by the scores' names.
+
+    With `references` it keeps one row of statistics for each image. Rows of several processes are put
+    together before they are summed, so that the scores are those of `capeval.evaluate` to the last digit,
+    however the images were spread; an image that several processes were given, as samplers do to fill their
+    shards, counts once. Scores of a part of the images are those of that part, with the document frequencies
+    of all references.
+
+    Without `references` they come with each update. Metrics such as CIDEr-D weigh n-grams by all of them, so
+    the captions themselves are kept and gathered, and scored by `compute`. Then an image that is given twice
+    counts twice.
+
+    Args:
+        references: The references of all images that may be scored.
+        metrics: Names or metric objects.
+        tokenizer: How to tokenise; the reference's way by default.
+        options: Options of every `torchmetrics.Metric`, such as `process_group`.
+
+    Raises:
+        CaptionError: `references` are not captions by image.
+        OptionError: A metric is not known, or given twice.
+    """
+
+    is_differentiable: ClassVar[bool] = False
+    higher_is_better: ClassVar[bool] = True
+    full_state_update: ClassVar[bool] = False
+
+    rows: torch.Tensor
+    captions: list[torch.Tensor]
+
+    def __init__(
+        self,
+        references: ReferencesLike | None = None,
+        metrics: Iterable[str | Metric] = DEFAULT,
+        *,
+        tokenizer: Tokenizer | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self._metrics = resolve(metrics)
+        self._tokenizer = tokenizer
+        self._tokens: TokenizedReferences | None = None
+        self._signatures: dict[str, Signature] = {}
+        if references is None:
+            self.add_state("captions", default=[], dist_reduce_fx="cat")
+            return
+        self._tokens = TokenizedReferences(References(references), tokenizer)
+        self._prepared = tuple(metric.prepare(self._tokens) for metric in self._metrics)
+        self._set_signatures(each.signature() for each in self._prepared)
+        # A 1 where the image was scored, then the statistics of each metric.
+        columns = 1 + sum(len(metric.statistics) for metric in self._metrics)
+        rows = torch.zeros(len(self._tokens), columns, dtype=torch.float64)
+        self._first_rows = partial(_first_of_each_image, self._tokens.references.image_ids)
+        self.add_state("rows", default=rows, dist_reduce_fx=self._first_rows)
+
+    @property
+    def signatures(self) -> dict[str, Signature]:
+        """What the scores of each metric depend on; without references of its own, after `compute`."""
+        return self._signatures
+
+    def update(self, preds: Sequence[str], target: Sequence[Any] | torch.Tensor) -> None:
+        """Scores, or keeps, the captions of some images.
+
+        Args:
+            preds: A candidate of each image.
+            target: The id of each image or, without references, its references.
+
+        Raises:
+            CaptionError: A candidate or reference is not a string, or they are not lists of one length.
+            MismatchError: An image has no references.
+        """
+        wanted = target.tolist() if isinstance(target, torch.Tensor) else target
+        for name, values in (("preds", preds), ("target", wanted)):
+            if not isinstance(values, list | tuple):
+                raise CaptionError(f"{name!r} must be a list (got {type(values).__name__})")
+        if len(preds) != len(wanted):
+            raise CaptionError(
+                f"'preds' and 'target' must have one length (got {len(preds)} and {len(wanted)})"
+            )
+        if not preds:
+            return
+        if self._tokens is None:
+            self._keep(preds, wanted)
+        else:
+            self._score(self._tokens, preds, wanted)
+
+    def compute(self) -> dict[str, torch.Tensor]:
+        """The corpus scores.
+
+        Raises:
+            MismatchError: There was no update.
+        """
+        scores = self._of_captions() if self._tokens is None else self._of_rows()
+        return {
+            name: torch.tensor(score, dtype=torch.float64, device=self.device)
+            for name, score in scores.items()
+        }
+
+    def _score(self, tokens: TokenizedReferences, preds: Sequence[str], images: Sequence[ImageId]) -> None:
+        new = torch.zeros_like(self.rows)
+        # Given twice at once, each on its own, for the check that both captions are the same.
+        for chosen in _without_repeats(images):
+            candidates = tokens.candidates(Candidates({images[place]: [preds[place]] for place in chosen}))
+            parts = [each.statistics(candidates) for each in self._prepared]
+            made = np.concatenate([np.ones((len(candidates), 1)), *parts], axis=1)
+            new.zero_()
+            new[torch.from_numpy(candidates.positions)] = torch.from_numpy(made).to(self.rows)
+            self.rows = self._first_rows(torch.stack([self.rows, new]))
+
+    def _of_rows(self) -> dict[str, float]:
+        rows: FloatArray = self.rows.detach().cpu().numpy()
+        rows = rows[rows[:, 0] > 0, 1:]
+        if not len(rows):
+            raise _nothing_to_score()
+        scores: dict[str, float] = {}
+        start = 0
+        for metric in self._metrics:
+            end = start + len(metric.statistics)
+            sums = np.ascontiguousarray(rows[:, start:end]).sum(axis=0)
+            scores.update(zip(metric.names, metric.aggregate(sums).tolist(), strict=True))
+            start = end
+        return scores
+
+    def _keep(self, preds: Sequence[str], references: Sequence[Any]) -> None:
+        groups = [[each] if isinstance(each, str) else each for each in references]
+        # Made for their checks alone: what is wrong is said now, and not by `compute`.
+        References(dict(enumerate(groups)))
+        Candidates({place: [caption] for place, caption in enumerate(preds)})
+        text = "".join(
+            json.dumps([caption, list(group)]) + "\n" for caption, group in zip(preds, groups, strict=True)
+        )
+        # One number a byte, of the type that torchmetrics takes for a process that has none.
+        data = np.frombuffer(text.encode(), dtype=np.uint8)
+        self.captions.append(torch.tensor(data.tolist(), dtype=self.dtype, device=self.device))
+
+    def _of_captions(self) -> dict[str, float]:
+        # A list before processes are put together, one tensor after.
+        parts = self.captions if isinstance(self.captions, list) else [self.captions]
+        data = b"".join(part.cpu().to(torch.uint8).numpy().tobytes() for part in parts)
+        pairs = [json.loads(line) for line in data.splitlines()]
+        if not pairs:
+            raise _nothing_to_score()
+        references = References({place: group for place, (_, group) in enumerate(pairs)})
+        evaluator = Evaluator(references, self._metrics, tokenizer=self._tokenizer)
+        report = evaluator.evaluate({place: caption for place, (caption, _) in enumerate(pairs)})
+        self._set_signatures(report.signatures.values())
+        return dict(report.corpus)
+
+    def _set_signatures(self, signatures: Iterable[Signature]) -> None:
+        self._signatures = dict(zip(metric_keys(self._metrics), signatures, strict=True))
+
+
+def _without_repeats(images: Sequence[ImageId]) -> list[list[int]]:
+    """The places of images, as lists in none of which an image is twice."""
+    rounds: list[list[int]] = []
+    seen: dict[ImageId, int] = {}
+    for place, image in enumerate(images):
+        turn = seen.get(image, 0)
+        seen[image] = turn + 1
+        if turn == len(rounds):
+            rounds.append([])
+        rounds[turn].append(place)
+    return rounds
+
+
+def _first_of_each_image(image_ids: Sequence[ImageId], rows: torch.Tensor) -> torch.Tensor:
+    """Of several tables of rows, the first row of each image that has one.
+
+    Rows cannot be summed: an image that two processes were given would count twice.
+    """
+    kept = rows[0].clone()
+    differ = torch.zeros(len(kept), dtype=torch.bool, device=kept.device)
+    for table in rows[1:]:
+        given, known = table[:, 0] > 0, kept[:, 0] > 0
+        differ |= given & known & (table != kept).any(dim=1)
+        new = given & ~known
+        kept[new] = table[new]
+    if differ.any():
+        images = [image_ids[place] for place in torch.nonzero(differ)[:, 0].tolist()]
+        warnings.warn(
+            f"{first_few(images)} given captions that differ, of which the first counts; to score an image"
+            " again, call reset() first",
+            CapevalWarning,
+            stacklevel=2,
+        )
+    return kept
+
+
+def _nothing_to_score() -> MismatchError:
+    return MismatchError("compute must come after an update with at least one caption (got none)")

@@ -1,0 +1,10 @@
+"""What all these tests stand on: no network, and caches of their own."""
+
+import os
+import tempfile
+
+_CACHES = tempfile.TemporaryDirectory(prefix="capeval-test-training-")
+# Read by the libraries when they are imported.
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["HF_EVALUATE_OFFLINE"] = "1"
+os.environ["HF_HOME"] = _CACHES.name
