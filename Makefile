@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs pictures wheel release-check clean test-training
+.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs pictures wheel clean test-training release-check audit
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -30,8 +30,9 @@ $(VENV)/.spice: $(VENV)/.native
 demo: $(VENV)/.native ## Score the held-out human captions of COCO val2014 and write an HTML report
 	@$(BIN)/capeval demo --output demo
 
-serve: $(VENV)/.native ## Start a server with the COCO challenge loaded, to try in a browser
-	@$(BIN)/capeval server demo --folder demo-server
+PORT := 8000
+serve: $(VENV)/.native ## Start a server with the COCO challenge loaded, to try in a browser (PORT=8001 for another port)
+	@$(BIN)/capeval server demo --folder demo-server --port $(PORT)
 
 test: lint test-rust test-python ## Everything that must hold before a change lands
 
@@ -102,6 +103,13 @@ release-check: wheel $(VENV)/.native ## Build what is released, and check it: li
 
 spice-wheel: $(VENV)/.spice ## Build capeval-spice-model, a wheel with SPICE's model under its own licences, into dist/
 	$(BIN)/python scripts/spice_wheel.py --output dist
+
+# Strict: a package that PyPI says nothing about, as where a mirror has no advisories, is no success.
+audit: $(VENV)/.native ## Ask PyPI for advisories about the dependencies: the versions that CI installs, and the lowest of the server
+	@$(BIN)/python -m pip_audit --version >/dev/null 2>&1 || $(BIN)/pip install --constraint constraints.txt pip-audit
+	@$(BIN)/python scripts/lowest.py > $(VENV)/lowest.txt
+	$(BIN)/python -m pip_audit --strict --no-deps --disable-pip --progress-spinner off --requirement $(VENV)/lowest.txt
+	$(BIN)/python -m pip_audit --strict --no-deps --disable-pip --progress-spinner off --requirement constraints.txt
 
 clean: ## Remove what the recipes made
 	rm -rf $(VENV) .venv-training-* target build dist site demo demo-server src/capeval/_native*.so

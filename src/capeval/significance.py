@@ -274,8 +274,8 @@ def compare(
     """Tests whether two systems differ, pairing their scores image by image.
 
     `bootstrap` is the paired bootstrap (Koehn 2004), made two-sided: with `d*` the difference in a
-    resample, `p = 2 (min(#{d* <= 0}, #{d* >= 0}) + 1) / (samples + 1)`, at most 1. It is the level at which the
-    percentile interval begins to hold 0 (Efron and Tibshirani 1993).
+    resample, `p = 2 (min(#{d* <= 0}, #{d* >= 0}) + 1) / (samples + 1)`, at most 1. It is the level at which
+    the percentile interval begins to hold 0 (Efron and Tibshirani 1993).
 
     `randomization` is approximate randomisation (Riezler and Maxwell 2005): each image's candidates
     are swapped between the systems or not, by a fair coin, and

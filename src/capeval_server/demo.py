@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from django.contrib.auth.models import User
 from django.db.models import F
 
 import capeval
+from capeval.files import written_whole
 from capeval.formats.captions import coco_results
 from capeval.formats.json import json_bytes
-from capeval.sampling import python_random
+from capeval.sampling import hold_out, python_random
 from capeval_server.accounts.users import make_user
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.examples import write_example
@@ -22,11 +24,11 @@ from capeval_server.submissions import intake, standing
 from capeval_server.submissions.models import UNFINISHED, Submission
 from capeval_server.teams.joining import make_team
 
-__all__ = ["ACCOUNT", "load", "set_password"]
+__all__ = ["ACCOUNT", "BOARD", "load", "password"]
 
 ACCOUNT = "demo"
 _CHALLENGE, _PHASE, _SPLIT = "coco-captions", "validation", "val2014"
-_COPIES, _COPIED = "copied-reference", "Its captions are copies of references."
+BOARD = f"/{_CHALLENGE}/{_PHASE}/"
 
 
 def load(files: Path, said: Callable[[str], None]) -> None:
@@ -43,41 +45,61 @@ def load(files: Path, said: Callable[[str], None]) -> None:
     """
     path = files / "challenge.toml"
     if not path.exists():
-        said("Writing the COCO challenge's files")
+        said(
+            "1 of 4: writing the files of the COCO challenge, 40,504 images of val2014 and 5,174 of train2014"
+        )
         write_example(_CHALLENGE, files)
-    said("Importing the challenge")
+    said("2 of 4: importing them")
     challenge = import_challenge(path)
     phase = challenge.phases.get(name=_PHASE)
-    said("Submitting and scoring a few simple methods")
-    references = capeval.load_references(files / f"{_SPLIT}.json")
-    for name, about, captions in _methods(references):
-        if not Submission.objects.filter(phase=phase, team__name=name).exists():
-            _submit(challenge, phase, name, about, captions)
     # What is scored already is as people left it, and so is what they submitted themselves.
     own = Submission.objects.filter(phase=phase, idempotency_key=F("team__name"))
+    said("3 of 4: submitting the captions of a few simple methods")
+    if own.count() < _METHODS:
+        _submit_methods(challenge, phase, files)
+    said("4 of 4: scoring what is not scored yet")
     waiting = list(own.filter(state__in=UNFINISHED).values_list("pk", flat=True))
     worker.run(until_empty=True)
-    for submission in own.filter(pk__in=waiting, state=Submission.State.SCORED).select_related("team"):
+    for submission in own.filter(pk__in=waiting, state=Submission.State.SCORED):
         standing.set_standing(submission, True)
-        if submission.entrant == _COPIES:
-            standing.mark(submission, Submission.Mark.FLAGGED, _COPIED)
 
 
-def _methods(references: capeval.References) -> Iterator[tuple[str, str, dict[int | str, str]]]:
-    """Names of simple methods, what they do, and the captions that they give."""
+def _submit_methods(challenge: Challenge, phase: Phase, files: Path) -> None:
+    """Submits what is not submitted yet."""
+    # The captions that the human baseline is made of, which are not among the references of c4.
+    _, human = hold_out(capeval.load_references(files / f"{_SPLIT}.json"), seed=0)
+    captions = {image: human[image][0] for image in human.image_ids}
+    for name, about, made in _methods(captions):
+        if not Submission.objects.filter(phase=phase, team__name=name).exists():
+            _submit(challenge, phase, name, about, made)
+
+
+# How many there are.
+_METHODS = 7
+
+
+def _methods(human: dict[int | str, str]) -> Iterator[tuple[str, str, dict[int | str, str]]]:
+    """Names of simple methods, what they do, and the captions that they give.
+
+    Args:
+        human: A person's caption of each image.
+    """
     chance = python_random(0)
-    images = references.image_ids
-    one = {image: chance.choice(references[image]) for image in images}
-    yield _COPIES, "Repeats one of the references.", one
-    words = {image: caption.split() for image, caption in one.items()}
-    cut = {image: " ".join(parts[:6]) for image, parts in words.items()}
-    yield "first-six-words", "The first six words of a reference.", cut
+    words = {image: caption.lower().rstrip(".").split() for image, caption in human.items()}
+    counts = Counter(word for parts in words.values() for word in parts)
+    for size in (1000, 200, 50):
+        known = {word for word, _ in counts.most_common(size)}
+        kept = {image: " ".join(filter(known.__contains__, parts)) for image, parts in words.items()}
+        about = f"A person's caption, of which only the {size:,} most frequent words are kept."
+        yield f"vocabulary-{size}", about, {image: text or "a" for image, text in kept.items()}
+    first = {image: " ".join(parts[:6]) for image, parts in words.items()}
+    yield "first-six-words", "The first six words of a person's caption.", first
     mixed = {image: " ".join(chance.sample(parts, len(parts))) for image, parts in words.items()}
-    yield "shuffled-words", "The words of a reference, in any order.", mixed
-    others = list(one.values())
+    yield "shuffled-words", "The words of a person's caption, in any order.", mixed
+    others = list(human.values())
     chance.shuffle(others)
-    yield "another-image", "A person's caption of another image.", dict(zip(images, others, strict=True))
-    yield "one-sentence", "The same caption for every image.", dict.fromkeys(images, "A man on a street.")
+    yield "another-image", "A person's caption of another image.", dict(zip(human, others, strict=True))
+    yield "one-sentence", "The same caption for every image.", dict.fromkeys(human, "A man on a street.")
 
 
 def _submit(
@@ -89,23 +111,32 @@ def _submit(
         user.save()
         make_team(user, challenge)
     results = json_bytes(coco_results(capeval.Candidates(captions)))
-    declared = {"method": name.replace("-", " "), "description": about, "training-data": "none"}
+    declared = {"method": about.rstrip("."), "training-data": "none"}
     split = challenge.splits.get(name=_SPLIT)
     file = split.results.replace("<alg>", name)
     intake.submit(user, phase, file, [results], declared=declared, key=name)
 
 
-def set_password() -> str:
-    """Gives the demo's account, an organiser of its challenge, a new password.
+def password(kept: Path) -> str | None:
+    """The password of the demo's account, an organiser of its challenge; both are made when they are missing.
+
+    Args:
+        kept: The file that keeps the password from one start to the next.
 
     Returns:
-        The password.
+        The password; none if its user chose another one.
     """
-    password = secrets.token_urlsafe(9)
     user = User.objects.filter(username=ACCOUNT).first()
     if user is None:
         user = make_user(ACCOUNT, email=f"{ACCOUNT}@example.org", staff=True)
-    user.set_password(password)
-    user.save()
     Challenge.objects.get(slug=_CHALLENGE).organisers.add(user)
-    return password
+    if kept.exists():
+        known = kept.read_text().strip()
+        return known if user.check_password(known) else None
+    made = secrets.token_urlsafe(9)
+    with written_whole(kept) as file:
+        file.write(f"{made}\n".encode())
+    kept.chmod(0o600)
+    user.set_password(made)
+    user.save()
+    return made

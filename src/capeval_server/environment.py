@@ -10,9 +10,27 @@ from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-__all__ = ["address", "data_folder", "database", "flag", "mail", "number", "secret_key", "text", "words"]
+__all__ = [
+    "address",
+    "choice",
+    "data_folder",
+    "database",
+    "earlier_keys",
+    "flag",
+    "forget_key",
+    "mail",
+    "number",
+    "origins",
+    "rotate_key",
+    "secret_key",
+    "text",
+    "token",
+    "words",
+]
 
 PREFIX = "CAPEVAL_SERVER_"
+_LEAST_TOKEN = 16
+_KEY, _EARLIER_KEY = "secret-key", "secret-key.earlier"
 
 
 def data_folder() -> Path:
@@ -44,28 +62,62 @@ def address(hosts: list[str], *, https: bool) -> str:
         # `*` is any host, and `.example.org` also those below it.
         name = next((host.lstrip(".") for host in hosts if host != "*"), "localhost")
         return f"https://{name}" if https else f"http://{name}:8000"
-    try:
-        parts = urlsplit(given.rstrip("/"))
-        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        right = False
-    if not right or given.rstrip("/") != f"{parts.scheme}://{parts.netloc}" or "@" in parts.netloc:
+    if not _is_site(given.rstrip("/")):
         raise ImproperlyConfigured(
             f"{PREFIX}ADDRESS must be http://HOST:PORT or https://HOST, without a path (got {given!r})"
         )
     return given.rstrip("/")
 
 
-def flag(name: str) -> bool:
+def _is_site(given: str) -> bool:
+    """Whether a text is `http://HOST:PORT` or `https://HOST`, and nothing else."""
+    try:
+        parts = urlsplit(given)
+        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    return right and given == f"{parts.scheme}://{parts.netloc}" and "@" not in parts.netloc
+
+
+def flag(name: str, default: str = "0") -> bool:
     """Whether a setting is on.
 
     Raises:
         ImproperlyConfigured: It is neither 0 nor 1.
     """
-    value = os.environ.get(PREFIX + name, "0")
+    value = os.environ.get(PREFIX + name, default)
     if value not in ("0", "1"):
         raise ImproperlyConfigured(f"{PREFIX}{name} must be 0 or 1 (got {value!r})")
     return value == "1"
+
+
+def choice(name: str, known: tuple[str, ...]) -> str:
+    """One of some words; the first by default.
+
+    Raises:
+        ImproperlyConfigured: It is another one.
+    """
+    value = os.environ.get(PREFIX + name, known[0])
+    if value not in known:
+        raise ImproperlyConfigured(f"{PREFIX}{name} must be one of {', '.join(known)} (got {value!r})")
+    return value
+
+
+def token(name: str) -> str:
+    """A secret that programs must know; empty if there is none.
+
+    Raises:
+        ImproperlyConfigured: It can be guessed, or not be sent.
+    """
+    value = os.environ.get(PREFIX + name, "")
+    if value and (
+        len(value) < _LEAST_TOKEN or not value.isascii() or not value.isprintable() or " " in value
+    ):
+        # It is a secret, which has no place in a message.
+        raise ImproperlyConfigured(
+            f"{PREFIX}{name} must be at least {_LEAST_TOKEN} letters, digits or signs, without spaces"
+        )
+    return value
 
 
 def number(name: str, default: int) -> int:
@@ -90,17 +142,30 @@ def words(name: str, default: str) -> list[str]:
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
 
+def origins(name: str) -> list[str]:
+    """Addresses of sites, with commas between.
+
+    Raises:
+        ImproperlyConfigured: One is not `http://HOST:PORT` or `https://HOST`.
+    """
+    found = words(name, "")
+    for origin in found:
+        if not _is_site(origin):
+            raise ImproperlyConfigured(
+                f"{PREFIX}{name} must be addresses such as https://HOST or http://HOST:PORT, without a path,"
+                f" with commas between (got {origin!r})"
+            )
+    return found
+
+
 def secret_key(folder: Path) -> str:
     """The key that signs: `CAPEVAL_SERVER_SECRET_KEY`, or one made once and kept in the data folder."""
     given = os.environ.get(f"{PREFIX}SECRET_KEY")
     if given:
         return given
-    path = folder / "secret-key"
+    path = folder / _KEY
     if not path.exists():
-        made = folder / f".secret-key.{secrets.token_hex(8)}"
-        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_urlsafe(64))
+        made = _new_key(folder)
         try:
             # Of several processes that start at once, one makes the key that all then read.
             os.link(made, path)
@@ -109,6 +174,46 @@ def secret_key(folder: Path) -> str:
         finally:
             made.unlink()
     return path.read_text()
+
+
+def _new_key(folder: Path) -> Path:
+    made = folder / f".{_KEY}.{secrets.token_hex(8)}"
+    descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_urlsafe(64))
+    return made
+
+
+def earlier_keys(folder: Path) -> list[str]:
+    """Keys whose signatures stay valid: `CAPEVAL_SERVER_EARLIER_SECRET_KEY`, or one in the data folder."""
+    given = os.environ.get(f"{PREFIX}EARLIER_SECRET_KEY")
+    if given:
+        return [given]
+    path = folder / _EARLIER_KEY
+    return [path.read_text()] if path.exists() else []
+
+
+def rotate_key(folder: Path) -> None:
+    """Makes a new key in the data folder; the one before it becomes the earlier key.
+
+    Raises:
+        OSError: The folder can't be written to; the key is the one that it was.
+    """
+    secret_key(folder)
+    made = _new_key(folder)
+    kept = folder / f".{_EARLIER_KEY}.{secrets.token_hex(8)}"
+    # A process that starts between the two steps finds the key twice, and never none.
+    os.link(folder / _KEY, kept)
+    kept.replace(folder / _EARLIER_KEY)
+    made.replace(folder / _KEY)
+
+
+def forget_key(folder: Path) -> bool:
+    """Deletes the earlier key, so that what it signed is no longer valid; says whether there was one."""
+    path = folder / _EARLIER_KEY
+    found = path.exists()
+    path.unlink(missing_ok=True)
+    return found
 
 
 def database(folder: Path) -> dict[str, Any]:

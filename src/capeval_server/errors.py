@@ -7,17 +7,26 @@ from datetime import datetime
 from capeval.errors import CapevalError
 
 __all__ = [
+    "BusyError",
     "ChallengeError",
     "ConflictError",
     "NotFoundError",
     "PhaseError",
     "QuestionError",
     "QuotaError",
+    "RateError",
     "RepeatedKeyError",
     "StandingError",
     "TeamError",
     "UploadError",
 ]
+
+
+class BusyError(CapevalError, RuntimeError):
+    """The server does too much else at the moment."""
+
+    def __init__(self) -> None:
+        super().__init__("too many uploads are being checked")
 
 
 class ChallengeError(CapevalError, ValueError):
@@ -71,6 +80,10 @@ class QuotaError(CapevalError, ValueError):
         if self.allowed_from is None:
             return None
         return max(int((self.allowed_from - now).total_seconds()) + 1, 1)
+
+
+class RateError(QuotaError):
+    """A user sends uploads too fast."""
 
 
 class RepeatedKeyError(CapevalError, ValueError):

@@ -7,12 +7,16 @@ from capeval_server import environment
 PACKAGE = Path(__file__).parent
 DATA = environment.data_folder()
 SECRET_KEY = environment.secret_key(DATA)
+# What an earlier key signed stays valid: see `capeval server rotate-key`.
+SECRET_KEY_FALLBACKS = environment.earlier_keys(DATA)
 DEBUG = False
 ALLOWED_HOSTS = environment.words("HOSTS", "localhost,127.0.0.1,[::1]")
 # Behind a proxy that speaks HTTPS and sets the header; nothing else may reach the server then.
 HTTPS = environment.flag("HTTPS")
 # Where users find the site. Links in mail have it, whatever host a request names.
 ADDRESS = environment.address(ALLOWED_HOSTS, https=HTTPS)
+# Forms are taken from pages of the host that a request names, of the site's address, and of these.
+CSRF_TRUSTED_ORIGINS = [ADDRESS, *environment.origins("TRUSTED_ORIGINS")]
 DATABASES = {"default": environment.database(DATA)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -41,7 +45,9 @@ INSTALLED_APPS = [
     "django.forms",
 ]
 MIDDLEWARE = [
-    # First, so that what those after it answer by themselves has the policy too.
+    "capeval_server.monitoring.probes.Probes",
+    "capeval_server.monitoring.requests.AccessLog",
+    # Early, so that what those after it answer by themselves has the policy too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -121,7 +127,7 @@ CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = "Lax"
 # What limits count must be known to all processes of the server, so it is in the database.
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "BACKEND": "capeval_server.cache.Cache",
         "LOCATION": "cache",
         # When there are more, some are dropped, and with them the limits that they count for.
         "OPTIONS": {"MAX_ENTRIES": 100_000},
@@ -145,7 +151,13 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "home"
 ACCOUNT_ADAPTER = "capeval_server.accounts.adapter.Adapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
-ACCOUNT_FORMS = {"login": "capeval_server.accounts.forms.SignInForm"}
+ACCOUNT_FORMS = {
+    "login": "capeval_server.accounts.forms.SignInForm",
+    "signup": "capeval_server.accounts.forms.SignUpForm",
+    "change_password": "capeval_server.accounts.forms.ChangeForm",
+    "set_password": "capeval_server.accounts.forms.SetForm",
+    "reset_password_from_key": "capeval_server.accounts.forms.ResetForm",
+}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
 ACCOUNT_EMAIL_NOTIFICATIONS = True
@@ -166,6 +178,13 @@ MEBIBYTE = 2**20
 # The most bytes of an upload, and of all that is packed in it.
 UPLOAD_BYTES = environment.number("UPLOAD_BYTES", 64 * MEBIBYTE)
 UNPACKED_BYTES = environment.number("UNPACKED_BYTES", 128 * MEBIBYTE)
+# The most bytes of a request: what a form holds beside the file is little.
+REQUEST_BYTES = UPLOAD_BYTES + MEBIBYTE
+# How many uploads are unpacked and checked at once, in all processes; and how many seconds others wait.
+UNPACKED_AT_ONCE = environment.number("UNPACKED_AT_ONCE", 2)
+TURN_SECONDS = 30
+# How many uploads of a user may make no submission within ten minutes.
+REFUSED_UPLOADS = environment.number("REFUSED_UPLOADS", 10)
 # The longest caption: longer ones could ask of private references which of very many words they have.
 CAPTION_CHARACTERS = environment.number("CAPTION_CHARACTERS", 1000)
 # How long a worker has a submission to itself before another may take it over, unless it renews that.
@@ -184,12 +203,29 @@ KEPT = DATA / "kept"
 # Bootstrap resamples of each interval.
 BOOTSTRAP_SAMPLES = environment.number("BOOTSTRAP_SAMPLES", 1000)
 
+# Whether each request is a line of the log.
+ACCESS_LOG = environment.flag("ACCESS_LOG", default="1")
+# The token with which Prometheus reads `/metrics`; without it there are none.
+METRICS = environment.token("METRICS")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": "INFO"},
+    "formatters": {
+        "line": {"()": "capeval_server.logs.LineFormatter"},
+        "json": {"()": "capeval_server.logs.JsonFormatter"},
+    },
+    "filters": {"outages": {"()": "capeval_server.logs.ShortOutages"}},
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": environment.choice("LOG_FORM", ("line", "json")),
+            "filters": ["outages"],
+        },
+    },
+    "root": {
+        "handlers": ["stderr"],
+        "level": environment.choice("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR")),
+    },
     # `start` says itself where it listens.
     "loggers": {"waitress": {"level": "WARNING"}},
 }

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable
 
-from django.db import OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
+from django.views import defaults
 
 from capeval.errors import CapevalError
-from capeval_server import errors
+from capeval_server import errors, outages
 
-__all__ = ["PASSING", "RETRY_SECONDS", "STATUSES", "ErrorPages", "passing_text"]
+__all__ = ["RETRY_SECONDS", "STATUSES", "ErrorPages", "failed", "passing_text", "unavailable"]
 
 _log = logging.getLogger(__name__)
 STATUSES: dict[type[CapevalError], int] = {
@@ -26,21 +27,42 @@ STATUSES: dict[type[CapevalError], int] = {
     errors.QuestionError: 422,
     errors.UploadError: 422,
     errors.QuotaError: 429,
-}
-# Temporary errors: the transaction is undone, and trying again later may succeed.
-PASSING: dict[type[Exception], str] = {
-    OSError: "files can't be stored at the moment",
-    OperationalError: "the database does not answer at the moment",
+    errors.RateError: 429,
 }
 RETRY_SECONDS = "60"
+# After so many seconds a browser asks again for a page that was not available.
+_REFRESH_SECONDS = "10"
 
 
 def passing_text(error: Exception) -> str:
     """The message for a temporary error, which is logged; empty for other errors."""
-    text = next((text for kind, text in PASSING.items() if isinstance(error, kind)), "")
+    text = outages.text_of(error)
     if text:
-        _log.error(text, exc_info=error)
+        _log.error("a request failed", exc_info=error)
     return text
+
+
+def unavailable(request: HttpRequest, text: str) -> HttpResponse:
+    """The answer to a request that fails by something temporary.
+
+    Args:
+        request: The request.
+        text: What fails.
+    """
+    headers = {"Retry-After": RETRY_SECONDS}
+    if request.path.startswith("/api/"):
+        return JsonResponse({"detail": text}, status=503, headers=headers)
+    if request.method in ("GET", "HEAD"):
+        headers["Refresh"] = _REFRESH_SECONDS
+    # Rendered without the request: loading its user would need the database.
+    page = render_to_string("503.html", {"text": text, "again": "Refresh" in headers})
+    return HttpResponse(page, status=503, headers=headers)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """The answer to an error that no view raised, or that nothing else answers: Django's `handler500`."""
+    text = outages.text_of(sys.exc_info()[1])
+    return unavailable(request, text) if text else defaults.server_error(request)
 
 
 class ErrorPages:
@@ -53,7 +75,7 @@ class ErrorPages:
         """The answer of the view."""
         return self._get_response(request)
 
-    def process_exception(self, _: HttpRequest, error: Exception) -> HttpResponse | None:
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """The answer to an error; none for unexpected errors.
 
         Raises:
@@ -61,7 +83,5 @@ class ErrorPages:
         """
         if isinstance(error, errors.NotFoundError):
             raise Http404
-        if not passing_text(error):
-            return None
-        # Rendered without the request: loading its user would need the database.
-        return HttpResponse(render_to_string("503.html"), status=503, headers={"Retry-After": RETRY_SECONDS})
+        text = passing_text(error)
+        return unavailable(request, text) if text else None

@@ -6,10 +6,14 @@ from django.urls import include, path
 
 from capeval_server.accounts.views import urlpatterns as accounts
 from capeval_server.api.views import api
+from capeval_server.monitoring.reached import PATH, reached
 
-__all__ = ["urlpatterns"]
+__all__ = ["handler500", "urlpatterns"]
+
+handler500 = "capeval_server.statuses.failed"
 
 urlpatterns = [
+    path(PATH, reached),
     path("", include(accounts)),
     path("accounts/", include("allauth.urls")),
     # Staff log in as all do: with the same limits, and a second factor where they have one.

@@ -34,11 +34,22 @@ SHARED_METRICS = ("base", "registry", "__init__")
 
 # The same of the server: its applications, and above them what puts them together.
 SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
-    ("__init__", "environment", "errors", "examples", "staff", "statuses"),
+    (
+        "__init__",
+        "cache",
+        "environment",
+        "errors",
+        "examples",
+        "logs",
+        "names",
+        "outages",
+        "staff",
+        "statuses",
+    ),
     ("accounts", "challenges", "jobs"),
     ("teams",),
     ("submissions",),
-    ("leaderboards",),
+    ("leaderboards", "monitoring"),
     ("organising",),
     ("api",),
     ("pages",),

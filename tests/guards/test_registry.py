@@ -58,7 +58,7 @@ def test_every_resource_says_what_it_takes(metric: type[Metric]) -> None:
         if isinstance(made := make(), metric):
             for resource in made.needs:
                 assert "" not in (resource.name, resource.install), name
-                assert min(resource.steps, resource.memory) > 0, name
+                assert min(resource.steps, resource.memory, resource.seconds) > 0, name
 
 
 def test_a_name_is_registered_once() -> None:

@@ -41,6 +41,7 @@ TOY_WORDS = Resource(
     found=lambda: Found(path=WORDS, fingerprint="toy") if WORDS.exists() else None,
     steps=len(NOT_COUNTED),
     memory=2**20,
+    seconds=10,
     install="pip install toy",
 )
 

@@ -13,6 +13,7 @@ import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal import auth as totp
+from django.contrib.auth.hashers import MD5PasswordHasher
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.core.cache import cache
@@ -494,6 +495,9 @@ def test_staff_see_tokens_and_revoke_them(signed_in: Client, ann: User) -> None:
 
 def make_token(client: Client, name: str = "laptop", scope: str = "submit") -> str:
     answer = client.post("/tokens/", {"name": name, "scope": scope, "days": "30"})
+    if answer.status_code == 302:
+        # The form goes on where it was left, once the password was given again.
+        answer = client.post(answer["Location"], {"password": PASSWORD})
     assert answer.status_code == 200
     check_page(answer.content.decode(), answer["Content-Security-Policy"])
     assert "no-store" in answer["Cache-Control"]
@@ -523,6 +527,78 @@ def test_a_token_is_shown_once_and_stored_hashed(signed_in: Client, ann: User) -
     assert make_token(signed_in) != ""
 
 
+def test_making_a_token_asks_for_the_password_again(signed_in: Client) -> None:
+    form = {"name": "laptop", "scope": "submit", "days": "30"}
+    asked = signed_in.post("/tokens/", form)
+    assert asked["Location"].startswith("/accounts/reauthenticate/")
+    refused = signed_in.post(asked["Location"], {"password": "wrong"})
+    assert (refused.status_code, "capeval_" in refused.content.decode()) == (200, False)
+    assert not Token.objects.exists()
+    made = signed_in.post(asked["Location"], {"password": PASSWORD})
+    assert re.search(r"capeval_[\w-]{43}", made.content.decode())
+    check_page(made.content.decode(), made["Content-Security-Policy"])
+    assert "no-store" in made["Cache-Control"]
+
+
+@pytest.mark.parametrize("revoke", [True, False])
+def test_a_new_password_offers_to_revoke_tokens(signed_in: Client, ann: User, revoke: bool) -> None:
+    form = {"oldpassword": PASSWORD, "password1": "another-horse-9", "password2": "another-horse-9"}
+    place = "/accounts/password/change/"
+    assert "Revoke my API tokens" not in signed_in.get(place).content.decode()
+    text, other = make_token(signed_in), Token.issue(make_user("bob").pk, "t", "submit")
+    page = signed_in.get(place)
+    check_page(page.content.decode(), page["Content-Security-Policy"])
+    assert "Revoke my API tokens" in page.content.decode()
+    answer = signed_in.post(place, {**form, "oldpassword": "wrong", "revoke": "on"})
+    assert (answer.status_code, _asks(text)) == (200, 200)
+    answer = signed_in.post(place, {**form, **({"revoke": "on"} if revoke else {})})
+    assert answer.status_code == 302
+    assert (_asks(text), _asks(other)) == (401 if revoke else 200, 200)
+
+
+def test_a_forgotten_password_offers_to_revoke_tokens(
+    client: Client, ann: User, mailoutbox: list[EmailMessage]
+) -> None:
+    text = Token.issue(ann.pk, "t", "submit")
+    client.post("/accounts/password/reset/", {"email": "ann@example.org"})
+    place = client.get(link(mailoutbox[-1]))["Location"]
+    assert "Revoke my API tokens" in client.get(place).content.decode()
+    form = {"password1": "another-horse-9", "password2": "another-horse-9", "revoke": "on"}
+    assert client.post(place, form).status_code == 302
+    assert _asks(text) == 401
+
+
+def test_failed_sign_ins_count_by_account(ann: User) -> None:
+    EmailAddress.objects.create(user=ann, email="second@example.org", verified=True)
+    names = ["ann", "ANN", "ann@example.org", "Second@example.org", "ann"]
+    assert all("not correct" in sign_in(Client(), name, "wrong") for name in names)
+    for name in ("ann", "ann@example.org", "second@example.org"):
+        assert "Too many failed login attempts" in sign_in(Client(), name)
+    make_user("bob", email="bob@example.org", password=PASSWORD)
+    assert sign_in(Client(), "bob") == "/"
+
+
+def test_signing_up_hashes_a_password_whether_the_address_is_known_or_not(
+    ann: User, mailoutbox: list[EmailMessage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed, encode = [], MD5PasswordHasher.encode
+
+    def noted(self: MD5PasswordHasher, password: str, salt: str) -> str:
+        hashed.append(password)
+        return encode(self, password, salt)
+
+    monkeypatch.setattr(MD5PasswordHasher, "encode", noted)
+    numbers = []
+    # Mail to the same address again waits; the answer does not tell.
+    for number, email in enumerate(("new@example.org", "ann@example.org", "ann@example.org")):
+        before = len(hashed)
+        answer = Client().post("/accounts/signup/", {**SIGN_UP, "username": f"new{number}", "email": email})
+        assert answer["Location"] == "/accounts/confirm-email/"
+        numbers.append(len(hashed) - before)
+    assert numbers == [1, 1, 1]
+    assert len(mailoutbox) == 2
+
+
 def test_a_token_has_its_scope(signed_in: Client) -> None:
     text = make_token(signed_in, scope="read")
     assert _asks(text) == 200
@@ -536,6 +612,7 @@ def test_a_token_has_its_scope(signed_in: Client) -> None:
     "change", [{"name": ""}, {"name": "x" * 101}, {"scope": "all"}, {"days": "0"}, {"days": "9999"}]
 )
 def test_wrong_tokens_are_not_made(signed_in: Client, change: dict[str, str]) -> None:
+    signed_in.post("/accounts/reauthenticate/", {"password": PASSWORD})
     answer = signed_in.post("/tokens/", {"name": "x", "scope": "read", "days": "1", **change})
     check_page(answer.content.decode(), answer["Content-Security-Policy"])
     assert "errorlist" in answer.content.decode()
@@ -563,7 +640,7 @@ def test_another_users_token_is_not_there(signed_in: Client) -> None:
 
 
 def test_deleting_an_account(signed_in: Client, ann: User) -> None:
-    text = make_token(signed_in)
+    text = Token.issue(ann.pk, "laptop", "submit")
     asked = signed_in.get("/accounts/delete/")
     assert asked["Location"].startswith("/accounts/reauthenticate/")
     signed_in.post(asked["Location"], {"password": PASSWORD})

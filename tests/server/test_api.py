@@ -22,12 +22,14 @@ from capeval_server.errors import StandingError
 from capeval_server.jobs import leases, worker
 from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions import intake, lifecycle, recording, scoring_jobs
-from capeval_server.submissions.models import Submission, SubmissionFile
+from capeval_server.submissions.models import Result, Submission, SubmissionFile
+from capeval_server.submissions.scoring import Outcome, Scorer, Task
 from capeval_server.submissions.uploads import read_upload
+from capeval_server.teams.joining import join as join_team
 from capeval_server.teams.models import Raise, Team
 from tests.server.boards import stand
 from tests.server.clock import Clock
-from tests.server.kit import CAPTIONS, METRICS, RESULTS, Participant, results
+from tests.server.kit import CAPTIONS, METRICS, RESULTS, Participant, Someone, results
 
 pytestmark = pytest.mark.django_db
 
@@ -102,6 +104,35 @@ def test_a_metric_that_fails_fails_alone(ann: Participant, monkeypatch: pytest.M
     assert failures["METEOR"].startswith("METEOR could not be computed (")
     assert [failures[name] for name in ("BLEU", "ROUGE-L", "CIDEr-D")] == ["", "", ""]
     assert all(r["scores"] for r in found["results"] if r["metric"] != "METEOR")
+    assert not Result.objects.filter(by_content=True).exists()
+
+
+@pytest.mark.parametrize(
+    ("system", "costs"), [([], True), (["BLEU"], False), (["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"], False)]
+)
+def test_a_submission_that_no_metric_can_score_costs_quota_if_its_content_is_why(
+    ann: Participant, monkeypatch: pytest.MonkeyPatch, system: list[str], costs: bool
+) -> None:
+    def fail(_: Scorer, task: Task, __: object) -> list[Outcome]:
+        return [
+            Outcome(metric=metric, failure=f"{metric} failed", by_content=metric not in system)
+            for metric in task.metrics
+        ]
+
+    monkeypatch.setattr(Scorer, "score", fail)
+    submission = ann.submitted()
+    worker.work_once()
+    found = ann.read(f"/api/submissions/{submission.pk}")
+    assert (found["state"], found["counts_for_quota"]) == ("failed", costs)
+    assert ann.read(f"{PHASE}/quota", "read")["left_today"] == 5 - costs
+    page = ann.see(f"/submissions/{submission.pk}/")
+    assert ("It cost no quota" in page) == (not costs)
+    assert ("counts for the quota" in page) == costs
+    # Scored again, and failed by the system this time, it costs nothing.
+    lifecycle.rerun(submission)
+    system[:] = ["BLEU"]
+    worker.work_once()
+    assert ann.read(f"{PHASE}/quota", "read")["left_today"] == 5
 
 
 def test_too_little_memory_ends_the_child_and_nothing_else(ann: Participant, settings: Any) -> None:
@@ -326,12 +357,15 @@ def test_what_arrives_after_midnight_is_of_the_next_day(
     ann: Participant, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Phase.objects.update(quota_per_day=1)
+    # Of the same team, since one user has one upload checked at a time.
+    carl = Someone("carl")
+    join_team(carl.user, ann.team.challenge, ann.team.code)
     before, after = clock.midnight - timedelta(seconds=1), clock.midnight + timedelta(seconds=1)
 
     def take_long(*upload: Any) -> Any:
         monkeypatch.undo()
         Clock(monkeypatch).now = after
-        assert ann.submit().status_code == 201
+        assert ann.submit(by=carl).status_code == 201
         return read_upload(*upload)
 
     clock.now = before

@@ -101,6 +101,29 @@ def test_what_commands_write_belongs_to_their_user(fresh: Server) -> None:
     assert [path for path in (fresh.folder / "data", *written) if path.stat().st_mode & 0o077] == []
 
 
+def test_the_secret_key_is_rotated(fresh: Server) -> None:
+    fresh.run("migrate")
+    signing = "from django.core import signing\n"
+    first = fresh.python(f"{signing}print(signing.dumps('a'))").strip()
+    keys = fresh.folder / "data"
+    before = (keys / "secret-key").read_text()
+    read = f"{signing}print(signing.loads(sys.argv[1]))"
+    assert "There is a new key" in fresh.run("rotate-key")
+    assert (keys / "secret-key").read_text() != before == (keys / "secret-key.earlier").read_text()
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in keys.glob("secret-key*"))
+    assert fresh.python(read, first) == "a\n"
+    second = fresh.python(f"{signing}print(signing.dumps('a'))").strip()
+    assert "The earlier key is deleted" in fresh.run("rotate-key", "--forget")
+    assert "There is no earlier key" in fresh.run("rotate-key", "--forget")
+    assert fresh.python(read, second) == "a\n"
+    refuse = f"{signing}try: signing.loads(sys.argv[1])\nexcept signing.BadSignature: print('refused')"
+    assert fresh.python(refuse, first) == "refused\n"
+    fresh.env["CAPEVAL_SERVER_SECRET_KEY"] = "x" * 50
+    assert "the key is a setting" in refused(fresh, "rotate-key")
+    fresh.env["CAPEVAL_SERVER_EARLIER_SECRET_KEY"] = (keys / "secret-key").read_text()
+    assert fresh.python(read, second) == "a\n"
+
+
 HISTORY = """
 from capeval_server.organising.models import Action
 for action in Action.objects.order_by("pk"):

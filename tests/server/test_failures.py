@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.server.kit import RESULTS, results
@@ -30,6 +32,19 @@ SubmissionFile.save = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 user = User.objects.order_by("pk").first()
 submit(user, Phase.objects.get(), sys.argv[1], [sys.stdin.buffer.read()], declared={"method": "m"})
 """
+CSRF = "a" * 32
+SESSION = """
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
+user = User.objects.order_by("pk").first()
+session = SessionStore()
+session[SESSION_KEY], session[BACKEND_SESSION_KEY] = str(user.pk), settings.AUTHENTICATION_BACKENDS[0]
+session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+session.save()
+print(session.session_key)
+"""
 WORKERS = """
 from capeval_server.jobs.models import Worker
 print(*Worker.objects.values_list("name", flat=True))
@@ -38,6 +53,10 @@ print(*Worker.objects.values_list("name", flat=True))
 
 def workers_seen(server: Server) -> list[str]:
     return server.python(WORKERS).split()
+
+
+def cookie_header(cookies: dict[str, str]) -> str:
+    return "; ".join(f"{name}={value}" for name, value in cookies.items())
 
 
 @pytest.fixture
@@ -64,7 +83,7 @@ def test_a_database_that_restarts_while_a_submission_is_scored(
         restartable.stop()
         if away == "noticed":
             file.let_go()
-            server.wait_for_log("the database did not answer")
+            server.wait_for_log("the database failed")
             restartable.start()
         else:
             restartable.start()
@@ -73,10 +92,79 @@ def test_a_database_that_restarts_while_a_submission_is_scored(
         assert server.scored_by(token, submission) == FIRST
         # The same worker goes on, and so does the server.
         assert worker.poll() is None
-        assert "the database did not answer" in server.log
+        assert "the database failed" in server.log
         another = server.submit(token).json()["id"]
         server.wait_for_log(f"{another}: done")
         assert server.scored_by(token, another) == FIRST
+    finally:
+        server.stop()
+
+
+def sign_in(server: Server) -> dict[str, str]:
+    """The cookies of a browser in which the first user is signed in."""
+    return {"sessionid": server.python(SESSION).strip(), "csrftoken": CSRF}
+
+
+def test_pages_while_the_database_is_away(restartable: Postgres, tmp_path: Path) -> None:
+    server = Server(tmp_path, restartable.new_database())
+    server.prepare()
+    server.start()
+    try:
+        submission = server.submit(server.tokens[0]).json()["id"]
+        visitors = {"signed in": sign_in(server), "nobody": {}}
+        paths = ["/", "/jobs/", "/small/", "/small/open/", "/small/join/", "/small/open/submit/", "/admin/"]
+        paths += [f"/submissions/{submission}/", f"/submissions/{submission}/state/"]
+        paths += ["/accounts/email/", "/accounts/profile/", "/accounts/login/", "/tokens/", "/api/challenges"]
+
+        def ask(path: str, cookies: dict[str, str]) -> httpx.Response:
+            return server.client.get(server.root + path, headers={"Cookie": cookie_header(cookies)})
+
+        before = {(path, who): ask(path, visitors[who]) for path in paths for who in visitors}
+        assert {answer.status_code for answer in before.values()} <= {200, 302, 404}, before
+        restartable.stop()
+        for (path, who), known in before.items():
+            answer = ask(path, visitors[who])
+            if answer.status_code == known.status_code and who == "nobody":
+                # It takes nothing from the database.
+                assert path in ("/accounts/login/", "/accounts/email/", "/accounts/profile/", "/tokens/") or (
+                    known.status_code == 302
+                ), path
+                continue
+            assert (answer.status_code, answer.headers["Retry-After"]) == (503, "60"), (path, who)
+            assert "the database does not answer at the moment" in answer.text.lower(), (path, who)
+        form = {"login": "user0", "password": "x", "csrfmiddlewaretoken": CSRF}
+        headers = {"Cookie": cookie_header({"csrftoken": CSRF})}
+        answer = server.client.post(f"{server.root}/accounts/login/", data=form, headers=headers)
+        assert (answer.status_code, answer.headers.get("Refresh")) == (503, None)
+        # A page that was only looked at tries again by itself.
+        assert ask("/", {}).headers["Refresh"] == "10"
+        answer = server.client.get(f"{server.root}/readyz")
+        assert (answer.status_code, answer.text) == (503, "the database does not answer at the moment\n")
+        assert server.client.get(f"{server.root}/healthz").status_code == 200
+        assert "Traceback" not in server.log
+        restartable.start()
+        assert {ask(path, visitors["signed in"]).status_code for path in paths} <= {200, 302, 404}
+    finally:
+        server.stop()
+
+
+def test_a_worker_waits_longer_and_longer_for_the_database(restartable: Postgres, tmp_path: Path) -> None:
+    server = Server(tmp_path, restartable.new_database())
+    server.prepare()
+    try:
+        worker = server.spawn("worker")
+        server.wait_for_log("INFO .*: done")
+        restartable.stop()
+        server.wait_for_log("trying again in 4 s: the database does not answer at the moment")
+        assert "Traceback" not in server.log
+        restartable.start()
+        server.wait_for_log("the worker goes on")
+        restartable.stop()
+        # In a long pause it stops at once when it is told to.
+        server.wait_for_log("trying again in 30 s")
+        worker.terminate()
+        assert worker.wait(PATIENCE) == 0
+        assert len(re.findall("trying again in 30 s", server.log)) == 1
     finally:
         server.stop()
 

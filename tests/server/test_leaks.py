@@ -226,8 +226,8 @@ def _served(client: Client) -> Iterator[tuple[str, str]]:
             for root in ("/", "/files/", "/media/", "/static/", "/static/../files/", "/small/organise/"):
                 yield name, _text(_ask(client, "GET", f"{root}{kind}/{name}"))
     for data in (results({1: "a"}), results({99: "a"}), b"[", b"PK\x03\x04"):
-        for address in ("/small/open/submit/", "/api/challenges/small/phases/open/submissions"):
-            form = {"method": "m"} if address.startswith("/api/") else {"key": "k", "declared-method": "m"}
+        for address in ("/small/open/submit/?key=k", "/api/challenges/small/phases/open/submissions"):
+            form = {"method": "m"} if address.startswith("/api/") else {"declared-method": "m"}
             file = SimpleUploadedFile(RESULTS, data)
             yield f"upload to {address}", _text(_ask(client, "POST", address, {**form, "file": file}))
 

@@ -50,6 +50,21 @@ workers = rows("jobs", "Worker", "pk", "name", "started", "seen")
 apps.get_model("jobs", "Worker").objects.create(name="new:3").delete()
 print(json.dumps([jobs, kinds, workers, rows("submissions", "Submission", "pk", "state", "created")]))
 """
+TWIN_TEAMS = """
+challenge = apps.get_model("challenges", "Challenge").objects.get()
+for name in ("Same", "SAME", "other"):
+    apps.get_model("teams", "Team").objects.create(challenge=challenge, name=name, code=name)
+"""
+TWIN_USERS = """
+for name in ("same", "SAME"):
+    apps.get_model("auth", "User").objects.create(username=name)
+"""
+NAMES = """
+from capeval_server.accounts.models import NameKeys
+from capeval_server.teams.models import Team
+print(*Team.objects.exclude(look=None).order_by("pk").values_list("name", flat=True))
+print(*NameKeys.objects.order_by("pk").values_list("user__username", flat=True))
+"""
 
 
 @pytest.fixture
@@ -81,3 +96,12 @@ def test_what_waited_becomes_a_job_and_back(made: Server) -> None:
     assert at(made, "0001_initial", SUBMISSIONS) == [before, workers]
     made.run("migrate")
     made.run("worker", "--until-empty")
+
+
+def test_names_that_look_alike_stay_and_the_first_has_its_look(made: Server) -> None:
+    made.python(AT + TWIN_TEAMS, "teams", "0001_initial")
+    made.python(AT + TWIN_USERS, "accounts", "0001_initial")
+    made.run("migrate")
+    ten = [f"user{number}" for number in range(10)]
+    teams, users = made.python(NAMES).splitlines()
+    assert (teams.split(), users.split()) == ([*ten, "Same", "other"], [*ten, "same"])

@@ -20,6 +20,7 @@ from django.utils import timezone
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.jobs import worker
+from capeval_server.jobs.models import Worker
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission, SubmissionFile
 from capeval_server.submissions.packing import packed_image_scores
 from capeval_server.teams.joining import join, make_team
@@ -40,8 +41,8 @@ def make_public() -> None:
 def fill_in(someone: Participant, data: bytes | None = None, name: str = RESULTS, **fields: Any) -> Any:
     """The answer to the form with which results are submitted."""
     file = SimpleUploadedFile(name, results() if data is None else data)
-    form = {"key": _key(someone.see(SUBMIT)), "declared-method": "m", **fields}
-    return someone.client.post(SUBMIT, {**form, "file": file})
+    form = {"declared-method": "m", **fields, "file": file}
+    return someone.client.post(_sent_to(someone.see(SUBMIT)), form)
 
 
 def by_form(someone: Participant, **fields: Any) -> Submission:
@@ -51,9 +52,10 @@ def by_form(someone: Participant, **fields: Any) -> Submission:
     return Submission.objects.get(pk=answer["Location"].split("/")[2])
 
 
-def _key(page: str) -> str:
-    found = re.search(r'name="key" value="([^"]+)"', page)
-    return found[1] if found else "none"
+def _sent_to(page: str) -> str:
+    """Where a page's form is sent, which its key is part of; without a form, where it would be."""
+    found = re.search(r'action="(\?key=[^"]+)"', page)
+    return SUBMIT + (found[1] if found else "?key=none")
 
 
 def body_of(answer: Any) -> bytes:
@@ -138,6 +140,7 @@ def test_who_has_not_joined_is_led_there(challenge: Challenge, path: str) -> Non
 
 
 def test_a_submission_from_the_form_to_its_scores(ann: Participant) -> None:
+    Worker.objects.create(name="one")
     page = ann.see(SUBMIT)
     assert "captions_val_&lt;alg&gt;_results.json" in page
     assert "5 of 5" in page
@@ -162,20 +165,19 @@ def test_a_submission_from_the_form_to_its_scores(ann: Participant) -> None:
 
 
 def test_the_same_form_twice_is_one_submission(ann: Participant) -> None:
-    page = ann.see(SUBMIT)
-    form = {"key": _key(page), "declared-method": "m"}
+    sent_to, form = _sent_to(ann.see(SUBMIT)), {"declared-method": "m"}
     answers = [
-        ann.client.post(SUBMIT, {**form, "file": SimpleUploadedFile(RESULTS, results())}) for _ in range(2)
+        ann.client.post(sent_to, {**form, "file": SimpleUploadedFile(RESULTS, results())}) for _ in range(2)
     ]
     assert answers[0]["Location"] == answers[1]["Location"]
     assert Submission.objects.count() == 1
     # Another file in the same form, as after the browser's "back", asks first.
     other = SimpleUploadedFile(RESULTS, results(dict.fromkeys(CAPTIONS, "a")))
-    answer = ann.client.post(SUBMIT, {**form, "file": other})
+    answer = ann.client.post(sent_to, {**form, "file": other})
     assert answer.status_code == 409
     assert Submission.objects.count() == 1
     other.seek(0)
-    again = ann.client.post(SUBMIT, {**form, "key": _key(answer.content.decode()), "file": other})
+    again = ann.client.post(_sent_to(answer.content.decode()), {**form, "file": other})
     assert again.status_code == 302
     assert Submission.objects.count() == 2
 
@@ -194,7 +196,7 @@ BOMB = zipped({RESULTS: b"[" + b" " * 3_000_000 + b"]"})
         ("a.zip", zipped({f"../{RESULTS}": results()}), f"../{RESULTS}"),
         ("a.zip", zipped({f"C:{RESULTS}": results()}), f"C:{RESULTS}"),
         ("a.zip", zipped({RESULTS: BOMB}), "another archive"),
-        ("a.zip", zipped({f"{MARKUP}.json": results()}), "&lt;script&gt;"),
+        ("a.zip", zipped({f"{MARKUP}.json": results(), "a": b""}), "&lt;script&gt;"),
     ],
 )
 def test_a_wrong_file_is_told_and_not_kept(
@@ -254,10 +256,9 @@ def test_a_phase_that_is_not_open(ann: Participant) -> None:
 
 def test_a_used_up_quota_tells_when_more_comes(ann: Participant, clock: Clock) -> None:
     Phase.objects.update(quota_per_day=1)
-    page = ann.see(SUBMIT)
     ann.submitted()
-    form = {"key": _key(page), "declared-method": "other", "file": SimpleUploadedFile(RESULTS, results())}
-    answer = ann.client.post(SUBMIT, {**form, "key": "page-other"})
+    form = {"declared-method": "other", "file": SimpleUploadedFile(RESULTS, results())}
+    answer = ann.client.post(f"{SUBMIT}?key=page-other", form)
     assert answer.status_code == 429
     assert int(answer["Retry-After"]) == int((clock.midnight - clock.now).total_seconds()) + 1
     midnight = clock.midnight.strftime("%Y-%m-%d %H:%M UTC")
@@ -284,7 +285,7 @@ def test_forms_need_their_token(ann: Participant) -> None:
     submission = ann.scored()
     client = Client(enforce_csrf_checks=True)
     client.force_login(ann.user)
-    paths = ["/small/join/", "/small/team/code/", "/small/team/leave/", SUBMIT]
+    paths = ["/small/join/", "/small/team/code/", "/small/team/leave/", f"{SUBMIT}?key=k"]
     paths += [f"/submissions/{submission.pk}/{part}/" for part in ("stand", "withdraw")]
     for path in paths:
         assert client.post(path, {"stands": "yes"}).status_code == 403, path
@@ -318,6 +319,7 @@ def test_markup_in_what_is_declared_is_text(ann: Participant, bob: Participant) 
 
 
 def test_the_state_changes_without_loading_the_page_again(ann: Participant, bob: Participant) -> None:
+    Worker.objects.create(name="one")
     bob.submitted()
     submission = ann.submitted()
     path = re.search(r'hx-get="([^"]+)"', ann.see(f"/submissions/{submission.pk}/"))
@@ -333,6 +335,28 @@ def test_the_state_changes_without_loading_the_page_again(ann: Participant, bob:
     assert "hx-get" not in part
     assert 'id="scores" hx-swap-oob="true"' in part
     assert "CIDEr-D" in part
+
+
+@pytest.mark.parametrize("state", ["waiting", "running"])
+def test_a_submission_says_that_no_worker_runs(ann: Participant, state: str) -> None:
+    one = Worker.objects.create(name="one")
+    submission = ann.submitted()
+    Submission.objects.update(state=state)
+    page = ann.see(f"/submissions/{submission.pk}/")
+    assert "No worker is running" not in page
+    path = re.search(r'hx-get="([^"]+)"', page)
+    assert path
+    Worker.objects.update(seen=one.seen - timedelta(minutes=2))
+    part = ann.see(path[1])
+    assert "No worker is running at the moment. The submission is kept" in part
+    path = re.search(r'hx-get="([^"]+)"', part)
+    assert path
+    assert ann.client.get(path[1]).status_code == 204
+    Worker.objects.update(seen=one.seen)
+    assert "No worker is running" not in ann.see(path[1])
+    Submission.objects.update(state="failed")
+    Worker.objects.all().delete()
+    assert "No worker is running" not in ann.see(f"/submissions/{submission.pk}/")
 
 
 def test_a_metric_that_failed_stands_alone_with_its_reason(ann: Participant) -> None:

@@ -317,7 +317,7 @@ def test_citing(phase: Phase) -> None:
     stand("c", 3.0, created=timezone.now() + timedelta(minutes=1))
     html = page(cited)
     assert "Nothing has changed since" in html
-    assert ">c</a>" not in html
+    assert ">c</bdi></a>" not in html
     Submission.objects.filter(pk=first.pk).update(stands=False)
     assert "This leaderboard has changed since" in page(cited)
     Submission.objects.filter(pk=first.pk).update(stands=True)

@@ -18,7 +18,7 @@ from capeval.metrics.registry import named
 from capeval.significance import bootstrap, resample
 from capeval_server.examples import write_example
 from capeval_server.submissions import scoring
-from capeval_server.submissions.scoring import Outcome, Scorer, ScoringError, Task, _Child
+from capeval_server.submissions.scoring import Outcome, Scorer, ScoringError, Task, _Child, _End
 from tests.server.kit import METRICS, results
 
 
@@ -59,19 +59,27 @@ def children() -> list[int]:
     return [int(process) for process in listed.stdout.split()]
 
 
-# Python runs this first in each process that scores: ROUGE-L, the first time, sends its process a signal.
+# Python runs this first in each process that scores: ROUGE-L, the first time, does something, when it
+# prepares the references or when it scores candidates.
 DISTURBANCE = """
-import os, sys
+import os, signal, sys
 from pathlib import Path
 if "capeval_server.submissions.child" in sys.orig_argv:
     from capeval.metrics.registry import named
     metric, place = type(named("ROUGE-L")), Path({place!r})
     kernel = metric.kernel
-    def disturbed(*given, **named):
+    def disturb():
         if not place.exists():
             place.touch()
-            os.kill(os.getpid(), {number:d})
-        return kernel(*given, **named)
+            {does}
+    def disturbed(*given, **named):
+        if {step!r} == "references":
+            disturb()
+        count = kernel(*given, **named)
+        def disturbed_count(*given, **named):
+            disturb()
+            return count(*given, **named)
+        return disturbed_count
     metric.kernel = disturbed
 """
 
@@ -98,20 +106,23 @@ def scored(outcomes: list[Outcome]) -> None:
     assert all(outcome.scores and not outcome.failure for outcome in outcomes)
 
 
-@pytest.mark.parametrize(
-    ("number", "reason"),
-    [(signal.SIGKILL, "was stopped by SIGKILL"), (signal.SIGSTOP, "took longer than 600 s")],
-)
-def test_a_metric_that_ends_its_process_fails_alone(
-    files: Files,
-    scorer: Scorer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    number: signal.Signals,
-    reason: str,
+# What ROUGE-L does, why it fails then, and whether candidates are at fault if it does so when it scores them.
+FAILURES = {
+    "os.kill(os.getpid(), signal.SIGKILL)": ("was stopped by SIGKILL", False),
+    "os.kill(os.getpid(), signal.SIGSEGV)": ("was stopped by SIGSEGV", True),
+    "os.kill(os.getpid(), signal.SIGSTOP)": ("took longer than 600 s", True),
+    "raise ValueError": ("could not be computed (ValueError)", True),
+    "raise OSError": ("could not be computed (OSError)", False),
+}
+
+
+@pytest.mark.parametrize("does", FAILURES)
+@pytest.mark.parametrize("step", ["references", "candidates"])
+def test_a_metric_that_fails_or_ends_its_process_fails_alone(
+    files: Files, scorer: Scorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, step: str
 ) -> None:
     (tmp_path / "first").mkdir()
-    disturbance = DISTURBANCE.format(place=str(tmp_path / "was there"), number=number)
+    disturbance = DISTURBANCE.format(place=str(tmp_path / "was there"), does=does, step=step)
     (tmp_path / "first" / "sitecustomize.py").write_text(disturbance)
     path = [str(tmp_path / "first"), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
@@ -120,7 +131,10 @@ def test_a_metric_that_ends_its_process_fails_alone(
     outcomes = scorer.score(files.task(), clock.look)
     assert [outcome.metric for outcome in outcomes] == METRICS
     (failed,) = [outcome for outcome in outcomes if outcome.failure]
+    reason, by_content = FAILURES[does]
     assert failed.failure == f"ROUGE-L {reason}"
+    # The candidates have no part in what happens before they are looked at.
+    assert failed.by_content == (by_content and step == "candidates")
     assert all(outcome.scores for outcome in outcomes if outcome is not failed)
 
 
@@ -130,13 +144,13 @@ def test_a_process_that_ends_between_metrics_costs_none(
     ended: list[_Child] = []
     answers = _Child._lines
 
-    def until_the_first_is_done(child: _Child, *about: Any) -> Iterator[dict[str, Any] | str]:
+    def until_the_first_is_done(child: _Child, *about: Any) -> Iterator[dict[str, Any] | _End]:
         for answer in answers(child, *about):
             yield answer
-            if "finished" in answer and not ended:
+            if isinstance(answer, dict) and "finished" in answer and not ended:
                 ended.append(child)
                 os.kill(child._process.pid, signal.SIGKILL)
-                yield "was stopped by SIGKILL"
+                yield _End(reason="was stopped by SIGKILL", by_itself=False)
                 return
 
     monkeypatch.setattr(_Child, "_lines", until_the_first_is_done)
@@ -234,10 +248,17 @@ def test_a_metric_that_needs_too_much_memory_fails_alone(
     settings.MEMORY_BYTES = (before + after) // 2 - tables
     outcomes = scorer.score(files.task(3), lambda: None)
     assert [outcome.metric for outcome in outcomes if outcome.scores] == others, outcomes
+    assert not outcomes[1].by_content
     assert outcomes[1].failure.startswith(("METEOR could not be computed (", "METEOR was stopped by SIGABRT"))
     # The process in which it failed is not kept.
     settings.MEMORY_BYTES = 2**32
     scored(scorer.score(files.task(3), lambda: None))
+
+
+def test_a_metric_with_resources_gets_time_for_them(settings: Any) -> None:
+    (tables,) = named("METEOR").needs
+    assert scoring.time_limit("BLEU") == settings.METRIC_SECONDS
+    assert scoring.time_limit("METEOR") == settings.METRIC_SECONDS + tables.seconds
 
 
 def test_only_a_metric_with_resources_gets_room_for_them(files: Files, scorer: Scorer, settings: Any) -> None:

@@ -160,6 +160,30 @@ def test_other_addresses_of_databases_are_refused(
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("value", ["short", "a token with spaces in it", "a-tok\u00e9n-that-is-long"])
+def test_tokens_that_can_be_guessed_are_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("CAPEVAL_SERVER_METRICS", value)
+    with pytest.raises(ImproperlyConfigured, match="must be at least 16 letters") as caught:
+        environment.token("METRICS")
+    assert value not in str(caught.value)
+
+
+def test_a_word_that_is_not_known_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAPEVAL_SERVER_LOG_FORM", "xml")
+    with pytest.raises(ImproperlyConfigured, match=r"must be one of line, json \(got 'xml'\)"):
+        environment.choice("LOG_FORM", ("line", "json"))
+
+
+def test_trusted_origins(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert environment.origins("TRUSTED_ORIGINS") == []
+    monkeypatch.setenv("CAPEVAL_SERVER_TRUSTED_ORIGINS", "https://a.example, http://b.example:8080")
+    assert environment.origins("TRUSTED_ORIGINS") == ["https://a.example", "http://b.example:8080"]
+    for wrong in ("a.example", "https://a.example/path", "https://u@a.example", "https://*.example/"):
+        monkeypatch.setenv("CAPEVAL_SERVER_TRUSTED_ORIGINS", wrong)
+        with pytest.raises(ImproperlyConfigured, match="must be addresses such as https://HOST"):
+            environment.origins("TRUSTED_ORIGINS")
+
+
 def test_every_variable_is_documented() -> None:
     package = PROJECT / "src" / "capeval_server"
     asked = re.findall(r'environment\.\w+\("(\w+)"', (package / "settings.py").read_text())

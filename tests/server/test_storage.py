@@ -100,7 +100,7 @@ def test_an_upload_to_a_full_disk_is_refused_and_leaves_nothing(
     try:
         answer = server.submit(token)
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "60")
-        assert answer.json()["detail"] == "files can't be stored at the moment"
+        assert answer.json()["detail"] == "the server's storage is full"
         assert left(server, token) == 20
     finally:
         disks["files"].free()
@@ -155,9 +155,16 @@ def test_a_database_on_a_full_disk_loses_nothing(tmp_path: Path) -> None:
         accepted = server.submit(token).json()["id"]
         disk.fill()
         answer = server.submit(token)
+        assert (answer.status_code, answer.json()["detail"]) == (503, "the server's storage is full")
+        # Attempts to sign in are counted in the database.
+        address, csrf = f"{server.root}/accounts/login/", "a" * 32
+        form = {"login": "user0", "password": "x", "csrfmiddlewaretoken": csrf}
+        answer = server.client.post(address, data=form, headers={"Cookie": f"csrftoken={csrf}"})
         assert answer.status_code == 503, answer.text
+        assert "The server&#x27;s storage is full." in answer.text
         worker = server.spawn("worker")
-        server.wait_for_log("the database did not answer")
+        server.wait_for_log("trying again in 2 s: the server's storage is full")
+        assert "Traceback" not in server.log
         disk.free()
         server.wait_for_state(token, accepted, "scored")
         assert worker.poll() is None

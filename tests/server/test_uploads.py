@@ -75,7 +75,10 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "drive": (lambda: zipped((f"C:{RESULTS}", results())), "'C:captions.*: the name must be"),
     "backslash": (lambda: zipped((f"..\\{RESULTS}", results())), "the name must be"),
     "zero": (with_a_zero, "the name must be"),
-    "folder": (lambda: zipped((f"a/{RESULTS}", results())), "'a/captions.*without folders"),
+    "folders": (
+        lambda: zipped((f"a/b/{RESULTS}", results())),
+        "'a/b/captions.*in no folder, or all in the same one",
+    ),
     "link": (linked, f"'{RESULTS}': the zip must hold plain files"),
     "twice": (doubled, f"'{RESULTS}': the zip must have each name once"),
     "nested": (lambda: zipped((RESULTS, zipped((RESULTS, results())))), f"'{RESULTS}': .*another archive"),
@@ -85,7 +88,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "empty": (lambda: zipped(), "at least one file"),
     "name": (lambda: zipped(("results.json", results())), r"'results\.json': the file must be named"),
     "damaged": (damaged, "damaged"),
-    "no zip": (lambda: b"PK\x03\x04 and so on", "the zip is damaged"),
+    "no zip": (lambda: b"PK\x03\x04 and so on", "the file is not a zip, or its end is missing"),
     "not JSON": (lambda: b"hello", f"'{RESULTS}': the file must be JSON"),
     "broken JSON": (lambda: results()[:-1], f"'{RESULTS}': "),
     "large": (lambda: b"[" + b" " * 1_000_000, "the upload must have at most 1,000,000 bytes"),
@@ -151,6 +154,13 @@ def test_valid_uploads() -> None:
     both = zipped((RESULTS, results()), ("captions_test_mine_results.json", results()))
     upload = read_upload("anything.zip", [both], [SPLIT, OTHER])
     assert upload.files == {"val": results(), "test": results()}
+    of_macos = zipped((f"mine/{RESULTS}", results()), (f"__MACOSX/mine/._{RESULTS}", b"\0\5\x16\7"))
+    assert read_upload("mine.zip", [of_macos], [SPLIT]).files == {"val": results()}
+
+
+def test_a_file_named_zip_that_is_none() -> None:
+    with pytest.raises(UploadError, match=r"^the file is not a zip \(it begins with b'\[{\"image'\)$"):
+        read_upload("mine.ZIP", [results()], [SPLIT])
 
 
 @pytest.mark.parametrize(

@@ -24,13 +24,50 @@ def test_the_files_of_a_zip() -> None:
     assert read_zip(zipped(files)) == files
 
 
+def test_what_macos_adds_is_left_out_and_one_folder_is_fine() -> None:
+    added = {
+        "results/": b"",
+        "results/.DS_Store": b"\0\0\0\1Bud1",
+        "__MACOSX/": b"",
+        "__MACOSX/results/._a.json": b"\0\5\x16\7",
+        "__MACOSX/._results": b"\0\5\x16\7",
+    }
+    files = {f"{number}.json": b"[]" for number in range(MOST_FILES)}
+    in_folder = {f"results/{name}": data for name, data in files.items()}
+    assert read_zip(zipped(added | in_folder)) == files
+    assert read_zip(zipped({".DS_Store": b"", "._a.json": b"", "a.json": b"[]"})) == {"a.json": b"[]"}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", r"the file is not a zip \(it is empty\)"),
+        (b"[1, 2]", r"the file is not a zip \(it begins with b'\[1, 2\]'\)"),
+        (b"\x1f\x8bdata", r"the file is not a zip \(it is an archive of another kind\)"),
+        (b"PK\x03\x04 and so on", "the file is not a zip, or its end is missing"),
+        (zipped({"a": b"1"})[:-30], "the file is not a zip, or its end is missing"),
+        (zipped({}), r"the zip is empty: it must have at least one file \(got none\)"),
+        (zipped({"a/": b"", "__MACOSX/._a": b""}), "the zip is empty: .*only folders and files that macOS"),
+    ],
+    # The bytes of a zip have the time in them.
+    ids=["no bytes", "JSON", "gzip", "only a beginning", "no end", "no files", "files of macOS"],
+)
+def test_no_zip_and_an_empty_zip_are_said(data: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        read_zip(data)
+
+
 @pytest.mark.parametrize(
     ("files", "entry", "message"),
     [
         ({}, None, "at least one file"),
         ({"a": b"12345", "b": b"67890"}, "b", "at most 9 bytes together"),
         ({"../a": b""}, "../a", "plain file name"),
-        ({"a/b": b""}, "a/b", "without folders"),
+        ({"a/b": b"", "c": b""}, "a/b", "in no folder, or all in the same one"),
+        ({"a/b": b"", "c/d": b""}, "a/b", "in no folder, or all in the same one"),
+        ({"a/b/c": b""}, "a/b/c", "in no folder, or all in the same one"),
+        ({"../": b"", "a": b""}, "../", "plain file name"),
+        ({"__MACOSX/../a": b"", "a": b""}, "__MACOSX/../a", "plain file name"),
         ({"a": b"PK\x03"}, "a", "another archive"),
         ({f"{number}": b"" for number in range(MOST_FILES + 1)}, None, r"at most 20 files \(got 21\)"),
     ],

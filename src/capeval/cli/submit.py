@@ -128,17 +128,17 @@ def _name(text: str) -> str:
 
 
 def _checked(path: Path) -> dict[str, Candidates]:
-    """A file of results, or each file in a zip of them, by name, read as servers do: COCO results or a mapping.
+    """A file of results, or each file in a zip of them, by name, read as servers do: JSON of two forms.
 
     Raises:
         FormatError: A file is not a file of results.
         OSError: The file can't be read.
     """
     from capeval.formats import load_candidates
-    from capeval.formats.archives import read_zip
+    from capeval.formats.archives import is_zip, read_zip
 
     data = path.read_bytes()
-    if not data.startswith(b"PK"):
+    if not is_zip(path.name, data):
         return {path.name: load_candidates(path, strict=True)}
     name: str | None = None
     files = {}

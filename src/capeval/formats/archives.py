@@ -11,7 +11,7 @@ import zlib
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.sources import LIMIT, read_bounded
 
-__all__ = ["MOST_FILES", "is_archive", "read_zip"]
+__all__ = ["MOST_FILES", "is_archive", "is_zip", "read_zip"]
 
 MOST_FILES = 20
 """The most files of a zip."""
@@ -29,8 +29,15 @@ def is_archive(data: bytes) -> bool:
     return data.startswith(_ARCHIVES)
 
 
+def is_zip(name: str, data: bytes) -> bool:
+    """Whether a file is meant as a zip, by its name or its bytes."""
+    return data.startswith(_ZIP) or name.lower().endswith(".zip")
+
+
 def read_zip(data: bytes, *, limit: int = LIMIT) -> dict[str, bytes]:
-    """The files in a zip by their names. None may be a path or another archive.
+    """The files in a zip by their names, without the folder that all of them may be in.
+
+    None may be another path or another archive. What macOS adds to zips is left out.
 
     Args:
         data: The bytes of the zip.
@@ -41,7 +48,9 @@ def read_zip(data: bytes, *, limit: int = LIMIT) -> dict[str, bytes]:
             one file is wrong.
     """
     if not data.startswith(_ZIP):
-        raise FormatError("the file must be a zip", kind=FormatErrorKind.UNSUPPORTED)
+        raise FormatError(f"the file is not a zip ({_found(data)})", kind=FormatErrorKind.UNSUPPORTED)
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        raise FormatError("the file is not a zip, or its end is missing", kind=FormatErrorKind.DAMAGED)
     if data.count(_LISTED) > _MOST_LISTED:
         raise _too_many("more")
     try:
@@ -59,15 +68,16 @@ def _too_many(found: object) -> FormatError:
     )
 
 
+def _found(data: bytes) -> str:
+    if not data:
+        return "it is empty"
+    return "it is an archive of another kind" if is_archive(data) else f"it begins with {data[:8]!r}"
+
+
 def _unpacked(archive: zipfile.ZipFile, limit: int) -> dict[str, bytes]:
-    members = archive.infolist()
-    if len(members) > MOST_FILES:
-        raise _too_many(len(members))
     files: dict[str, bytes] = {}
     total = 0
-    for member in members:
-        name = member.orig_filename
-        _check_member(member)
+    for name, member in _named(_members(archive)):
         if name in files:
             raise FormatError(
                 "the zip must have each name once (got it twice)", kind=FormatErrorKind.DUPLICATE, entry=name
@@ -76,9 +86,44 @@ def _unpacked(archive: zipfile.ZipFile, limit: int) -> dict[str, bytes]:
         total += len(files[name])
         if is_archive(files[name]):
             raise FormatError("the file must not be another archive", kind=FormatErrorKind.NESTED, entry=name)
-    if not files:
-        raise FormatError("the zip must have at least one file (got none)", kind=FormatErrorKind.EMPTY)
     return files
+
+
+def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """The files of a zip, checked, without folders and what macOS adds."""
+    listed = archive.infolist()
+    for member in listed:
+        _check_member(member)
+    members = [one for one in listed if not one.is_dir() and not _of_macos(one.orig_filename)]
+    if len(members) > MOST_FILES:
+        raise _too_many(len(members))
+    if not members:
+        found = "only folders and files that macOS adds" if listed else "none"
+        raise FormatError(
+            f"the zip is empty: it must have at least one file (got {found})", kind=FormatErrorKind.EMPTY
+        )
+    return members
+
+
+def _of_macos(name: str) -> bool:
+    *folders, base = name.split("/")
+    return folders[:1] == ["__MACOSX"] or base == ".DS_Store" or base.startswith("._")
+
+
+def _named(members: list[zipfile.ZipInfo]) -> list[tuple[str, zipfile.ZipInfo]]:
+    """The members with their names in the folder that all of them are in, if they are in one."""
+    folder = members[0].orig_filename.partition("/")[0] + "/"
+    if not all(member.orig_filename.startswith(folder) for member in members):
+        folder = ""
+    named = [(member.orig_filename.removeprefix(folder), member) for member in members]
+    for name, member in named:
+        if not name or "/" in name:
+            raise FormatError(
+                "the files of the zip must be in no folder, or all in the same one",
+                kind=FormatErrorKind.WRONG_MEMBERS,
+                entry=member.orig_filename,
+            )
+    return named
 
 
 def _check_member(member: zipfile.ZipInfo) -> None:
@@ -88,9 +133,7 @@ def _check_member(member: zipfile.ZipInfo) -> None:
     problem, kind = "", FormatErrorKind.WRONG_MEMBERS
     if name.startswith("/") or "\\" in name or "\0" in name or _DRIVE.match(name) or ".." in name.split("/"):
         problem = "the name must be a plain file name, not a path"
-    elif member.is_dir() or "/" in name:
-        problem = "the zip must hold files without folders"
-    elif mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+    elif mode and stat.S_IFMT(mode) not in (0, stat.S_IFDIR if member.is_dir() else stat.S_IFREG):
         problem = "the zip must hold plain files, no links or devices"
     elif member.flag_bits & 1:
         problem, kind = "the file must not be encrypted", FormatErrorKind.ENCRYPTED

@@ -49,6 +49,7 @@ class Resource:
         found: Says where it is; None where it was not made yet.
         steps: The number of steps to make it.
         memory: The address space in bytes that a process needs for it.
+        seconds: How many seconds it takes at most, on a slow machine, to make or read it.
         install: The command that installs its source, or makes it, in one line.
         by_command: Whether that command alone makes it; otherwise scoring makes it where it can.
         command: The command that makes it before a metric needs it; empty where there is none.
@@ -59,6 +60,7 @@ class Resource:
     found: Callable[[], Found | None]
     steps: int
     memory: int
+    seconds: int
     install: str
     by_command: bool = False
     command: str = ""

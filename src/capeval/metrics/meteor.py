@@ -77,6 +77,7 @@ _TABLES = Resource(
     found=found_tables,
     steps=PARAPHRASES,
     memory=80 * 2**20,
+    seconds=300,
     install=INSTALL,
     command="capeval resources meteor",
 )

@@ -59,6 +59,7 @@ _MODEL = Resource(
     found=found_model,
     steps=1,
     memory=2**30,
+    seconds=300,
     install=RUN,
     by_command=True,
 )

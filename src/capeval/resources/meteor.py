@@ -76,11 +76,11 @@ def meteor_tables(folder: Path | None = None, language: str = "en") -> _native.M
 
 def found_tables() -> Found | None:
     """The compiled tables of English in the user's cache folder; None where they are missing or damaged."""
-    from zlib import crc32
-
     path = cache_folder() / _name("en")
     if not is_sound(path, _native.MeteorTables.open):
         return None
+    from zlib import crc32
+
     return Found(path=path, fingerprint=f"{crc32(path.read_bytes()):08x}")
 
 
@@ -128,12 +128,12 @@ def _name(language: str) -> str:
 
 
 def _compiled(language: str, progress: Progress) -> bytes:
-    from zlib import crc32
-
     if language != "en":
         name, checksum = FUNCTION_WORDS[language]
         (words,) = _texts({"function_words": (f"function/{name}.words", checksum)}).values()
         return _native.compile_meteor_function_words(words)
+    from zlib import crc32
+
     paraphrases = installed_file(_PARAPHRASES, _PURPOSE)
     checksum = crc32(paraphrases.read_bytes())
     if checksum != _PARAPHRASES_CRC:

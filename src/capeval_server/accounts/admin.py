@@ -2,18 +2,84 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
+from allauth.account.admin import EmailAddressAdmin
+from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 
 from capeval_server.accounts.models import Token
-from capeval_server.staff import ReadOnly
+from capeval_server.accounts.users import check_name
+from capeval_server.staff import ReadOnly, Told
 
-__all__ = ["FactorAdmin", "TokenAdmin"]
+__all__ = ["AccountAdmin", "AddressAdmin", "FactorAdmin", "RightsAdmin", "TokenAdmin"]
+
+
+class _NewUserForm(AdminUserCreationForm):  # type: ignore[type-arg]
+    def clean_username(self) -> str:
+        name = super().clean_username()
+        # None for a name that is taken, which the form says itself.
+        if name:
+            check_name(name)
+        return name
+
+
+class _UserForm(UserChangeForm):  # type: ignore[type-arg]
+    def clean_username(self) -> str:
+        name: str = self.cleaned_data["username"]
+        # What it is already was had before there were these checks.
+        if name != self.initial.get("username"):
+            check_name(name, self.instance)
+        return name
+
+
+admin.site.unregister(User)
+
+
+@admin.register(User)
+class AccountAdmin(Told, UserAdmin):  # type: ignore[type-arg]
+    """Users, whose names must be such as they could sign up with."""
+
+    add_form, form = _NewUserForm, _UserForm
+    told = ("username", "is_active", "is_staff", "is_superuser", "groups")
+
+
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class RightsAdmin(Told, GroupAdmin):
+    """Groups of users with rights."""
+
+    told = ("name", "permissions")
+
+
+admin.site.unregister(EmailAddress)
+
+
+@admin.register(EmailAddress)
+class AddressAdmin(Told, EmailAddressAdmin):  # type: ignore[misc]
+    """Users' email addresses. What is done is told without the address, which goes with its account."""
+
+    told = ("verified", "primary")
+
+    def called(self, row: Model) -> str:
+        """Whose address it is."""
+        return f"an email address of {cast(EmailAddress, row).user}"
+
+    @admin.action(description="Mark selected email addresses as verified")
+    def make_verified(self, request: HttpRequest, queryset: QuerySet[EmailAddress]) -> None:
+        """Has addresses count as verified."""
+        for row in queryset.filter(verified=False):
+            self.tell(request, row, f"verified {self.called(row)}")
+        super().make_verified(request, queryset)
 
 
 @admin.register(Token)
@@ -35,11 +101,19 @@ class TokenAdmin(ReadOnly):
         """No lookups by digest: they would reveal it letter by letter."""
         return not lookup.startswith("digest") and super().lookup_allowed(lookup, value, request)
 
+    def called(self, row: Model) -> str:
+        """Whose token it is."""
+        return f"the token {row} of {cast(Token, row).user}"
+
     @admin.action(description="Revoke", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> None:
         """Revokes tokens."""
-        number = queryset.filter(revoked=None).update(revoked=timezone.now())
-        self.message_user(request, f"{number} revoked.")
+        valid = queryset.filter(revoked=None).select_related("user")
+        with transaction.atomic():
+            for token in valid:
+                self.tell(request, token, f"revoked {self.called(token)}")
+                token.revoke()
+        self.message_user(request, f"{len(valid)} revoked.")
 
 
 # The package's own shows the secrets of second factors.
@@ -55,6 +129,10 @@ class FactorAdmin(ReadOnly):
     list_select_related = ("user",)
     search_fields = ("user__username",)
     fields = readonly_fields = list_display
+
+    def called(self, row: Model) -> str:
+        """Whose factor it is."""
+        return f"a second factor of {row.user}"  # type: ignore[attr-defined]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Whoever has the permission."""

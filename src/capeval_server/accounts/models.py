@@ -10,7 +10,9 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-__all__ = ["Token"]
+from capeval_server.names import LONGEST_KEY
+
+__all__ = ["NameKeys", "Token"]
 
 PREFIX = "capeval_"
 
@@ -61,6 +63,22 @@ class Token(models.Model):
         """Ends the token's validity now."""
         self.revoked = timezone.now()
         self.save(update_fields=["revoked"])
+
+
+class NameKeys(models.Model):
+    """The keys by which a user's name looks like others.
+
+    A user from before there were keys, whose name looks like that of an earlier one, has none.
+    """
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="name_keys"
+    )
+    folded = models.CharField(max_length=LONGEST_KEY, unique=True)
+    look = models.CharField(max_length=LONGEST_KEY, unique=True)
+
+    def __str__(self) -> str:
+        return self.look
 
 
 def _digest(text: str) -> str:

@@ -29,9 +29,10 @@ def profile(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
+@reauthentication_required(allow_get=True)  # type: ignore[untyped-decorator]
 @never_cache
 def tokens(request: HttpRequest) -> HttpResponse:
-    """The user's tokens; makes one and shows its text.
+    """The user's tokens; makes one, once the user has given their password again, and shows its text.
 
     The answer to the form itself shows the text: to show it after a redirect, the server would have to keep
     it. Sending the form again makes nothing, as the name is taken by then.

@@ -200,5 +200,5 @@ def export_all(request: HttpRequest, slug: Slug) -> Any:
     challenge = organised(_user(request), slug)
     name = f"{challenge.slug}.zip"
     return FileResponse(
-        exported(challenge), as_attachment=True, filename=name, content_type="application/zip"
+        exported(challenge, _user(request)), as_attachment=True, filename=name, content_type="application/zip"
     )

@@ -10,8 +10,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from ninja import NinjaAPI
 
-from capeval_server import errors
-from capeval_server.statuses import PASSING, RETRY_SECONDS, STATUSES, passing_text
+from capeval_server import errors, outages
+from capeval_server.statuses import RETRY_SECONDS, STATUSES, passing_text
 
 __all__ = ["answer_problems"]
 
@@ -20,7 +20,7 @@ def answer_problems(api: NinjaAPI) -> None:
     """Registers the answers to errors."""
     for kind, status in {**STATUSES, PermissionDenied: 403}.items():
         api.add_exception_handler(kind, partial(_tell, api, status))
-    for kind in PASSING:
+    for kind in outages.PASSING:
         api.add_exception_handler(kind, partial(_ask_to_wait, api))
     # Django's own text says what kind of thing was looked for.
     api.add_exception_handler(Http404, lambda request, _: _tell(api, 404, request, errors.NotFoundError()))

@@ -8,16 +8,16 @@ from uuid import UUID
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
-from ninja import File, Header, Query, Router, Status, UploadedFile
+from ninja import Header, Query, Router, Status
 
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
 from capeval_server.api.addresses import Slug
 from capeval_server.api.tokens import READ, SUBMIT, token_of
 from capeval_server.challenges.access import organises, phase_named
-from capeval_server.errors import NotFoundError
+from capeval_server.errors import NotFoundError, UploadError
 from capeval_server.leaderboards.comparing import compared
-from capeval_server.submissions import access, image_browser, intake
+from capeval_server.submissions import access, admission, image_browser
 from capeval_server.submissions.lifecycle import withdraw
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.precision import shown
@@ -26,6 +26,13 @@ from capeval_server.submissions.standing import set_standing
 __all__ = ["router"]
 
 router = Router(tags=["Submissions"])
+# Described here, since what describes itself by its arguments has its body read before anything is checked.
+_UPLOAD = {
+    "type": "object",
+    "properties": {"file": {"type": "string", "format": "binary"}},
+    "required": ["file"],
+    "additionalProperties": {"type": "string"},
+}
 
 
 @router.post(
@@ -36,28 +43,30 @@ router = Router(tags=["Submissions"])
         (403, 404, 409, 422, 429, 503): schemas.Problem,
     },
     auth=SUBMIT,
+    openapi_extra={
+        "requestBody": {"content": {"multipart/form-data": {"schema": _UPLOAD}}, "required": True}
+    },
 )
 def submit(
     request: HttpRequest,
     slug: Slug,
     phase: Slug,
-    file: Annotated[UploadedFile, File()],
     idempotency_key: Annotated[str | None, Header(max_length=100, pattern=r"^[!-~]+$")] = None,
 ) -> Any:
     """Submits results: a zip of result files, or one JSON file.
 
     Form fields other than `file` are the declared fields. The same upload sent again with the same
-    `Idempotency-Key` is the same submission and answers 200.
+    `Idempotency-Key` is the same submission and answers 200. Uploads of a user come one after the other.
     """
-    declared = {name: request.POST[name] for name in request.POST}
-    submission, new = intake.submit(
-        token_of(request).user,
-        phase_named(slug, phase),
-        file.name or "",
-        file.chunks(),
-        declared=declared,
-        key=idempotency_key,
-    )
+    size = int(request.headers.get("Content-Length") or 0)
+    found = phase_named(slug, phase)
+    with admission.admitted(token_of(request).user, found, size=size, key=idempotency_key) as upload:
+        # Only now is the body read.
+        file = request.FILES.get("file")
+        if file is None:
+            raise UploadError("the form must have a file as its field 'file' (got none)")
+        declared = {name: request.POST[name] for name in request.POST}
+        submission, new = upload.submit(file.name or "", file.chunks(), declared=declared)
     return Status(201 if new else 200, _submission(submission))
 
 

@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
-from capeval_server.staff import ReadOnlyInline
+from capeval_server.staff import ReadOnlyInline, Told
 
 __all__ = ["ChallengeAdmin"]
 
@@ -22,7 +22,7 @@ class _Phases(ReadOnlyInline):
 
 
 @admin.register(Challenge)
-class ChallengeAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ChallengeAdmin(Told):
     """A challenge, its phases, and its organisers, who can be changed."""
 
     list_display = ("slug", "title", "organised_by", "pages")
@@ -31,6 +31,7 @@ class ChallengeAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     readonly_fields = ("slug", "title", "reference_sets", "pages")
     autocomplete_fields = ("organisers",)
     inlines = (_Phases,)
+    told = ("organisers",)
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """Challenges with their organisers."""

@@ -5,5 +5,20 @@ from __future__ import annotations
 __all__ = ["NOT_CHALLENGES", "NOT_PHASES"]
 
 # The first words of addresses, and the words that come after a challenge's in them.
-NOT_CHALLENGES = frozenset({"accounts", "admin", "api", "jobs", "new", "static", "submissions", "tokens"})
+NOT_CHALLENGES = frozenset(
+    [
+        "accounts",
+        "admin",
+        "api",
+        "healthz",
+        "jobs",
+        "metrics",
+        "new",
+        "reached",
+        "readyz",
+        "static",
+        "submissions",
+        "tokens",
+    ]
+)
 NOT_PHASES = frozenset({"images", "join", "organise", "submissions", "team"})

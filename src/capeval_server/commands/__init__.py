@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from capeval.cli.commands import Command, Group
-from capeval_server.commands import accounts, challenges, running
+from capeval_server.commands import accounts, challenges, checking, running
 
 __all__ = ["app"]
 
@@ -21,6 +21,8 @@ _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("start", running.start),
     ("worker", running.worker),
     ("demo", running.demo),
+    ("check", checking.check),
+    ("rotate-key", running.rotate_key),
     ("tidy", running.tidy),
     ("import", challenges.import_files),
     ("example", challenges.example),

@@ -32,12 +32,16 @@ def user(
     """Creates a user, who without a password can set one by "Forgot your password?" or use only tokens."""
     set_up()
     from django.core.exceptions import ValidationError
+    from django.db import transaction
 
     from capeval_server.accounts.users import make_user
+    from capeval_server.organising.models import record
 
     password = sys.stdin.readline().rstrip("\r\n") if password_stdin else None
     try:
-        make_user(name, email=email, password=password, staff=staff)
+        with transaction.atomic():
+            make_user(name, email=email, password=password, staff=staff)
+            record(None, None, f"made the user {name}{', who is staff' if staff else ''}")
     except ValidationError as error:
         # No message quotes a password.
         raise OptionError(f"'name', 'email' or password: {' '.join(error.messages)} (got {name!r})") from None
@@ -53,21 +57,27 @@ def token(
 ) -> None:
     """Creates a token for the API and shows it once, or revokes one."""
     set_up()
-    from django.db import IntegrityError
+    from django.db import IntegrityError, transaction
 
     from capeval_server.accounts.models import Token
+    from capeval_server.organising.models import record
 
     owner = user_named(user)
     if not revoke:
         try:
-            print(Token.issue(owner.pk, name, scope, days=days))
+            with transaction.atomic():
+                text = Token.issue(owner.pk, name, scope, days=days)
+                record(None, None, f"made the token {name} of {user}, which allows to {scope}")
         except IntegrityError:
             raise OptionError(
                 f"'name' must not be the name of another token of {user} (got {name!r})"
             ) from None
+        print(text)
         return
     found = owner.tokens.filter(name=name, revoked=None).first()
     if found is None:
         raise OptionError(f"'name' must be the name of one of {user}'s tokens (got {name!r})")
-    found.revoke()
+    with transaction.atomic():
+        found.revoke()
+        record(None, None, f"revoked the token {name} of {user}")
     print(f"{name}: revoked")

@@ -64,10 +64,12 @@ def export(
     """Writes everything of a challenge to a zip, except references, email addresses and secrets."""
     set_up()
     from capeval_server.organising.export import export as write
+    from capeval_server.organising.models import record
 
     challenge = _challenge_named(slug)
     with written_whole(path) as file:
         write(challenge, file)
+        record(None, challenge, "wrote everything of the challenge to a file")
     print(path)
 
 

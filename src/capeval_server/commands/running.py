@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +14,9 @@ from capeval.cli.commands import Option
 from capeval.errors import OptionError
 from capeval_server.commands.common import set_up
 
-__all__ = ["demo", "migrate", "start", "tidy", "worker"]
+__all__ = ["demo", "migrate", "rotate_key", "start", "tidy", "worker"]
+
+_IDLE_SECONDS, _CONNECTIONS, _HEADER_BYTES = 30, 1000, 32 * 1024
 
 Host = Annotated[str, Option(help="The address to listen on.")]
 Port = Annotated[int, Option(help="The port to listen on.", min=1, max=65535)]
@@ -21,28 +25,60 @@ Threads = Annotated[int, Option(help="How many requests to answer at once.", min
 
 def migrate() -> None:
     """Creates the database, or upgrades it to this version of the server."""
+    _migrate()
+    print("The database is up to date")
+
+
+def _migrate() -> None:
     set_up()
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
     call_command("createcachetable", verbosity=0)
-    print("The database is up to date")
 
 
 def start(host: Host = "127.0.0.1", port: Port = 8000, threads: Threads = 8) -> None:
     """Starts the server. Submissions are scored by `capeval server worker`."""
+    sockets = _listening(host, port)
     _find_address(host, port)
     set_up()
     _check_database()
-    _serve(host, port, threads)
+    _serve(sockets, _address(host, port), threads)
+
+
+def _listening(host: str, port: int) -> list[socket.socket]:
+    """Sockets that listen already: nobody else takes the port while the server is made ready.
+
+    Raises:
+        OptionError: The port is taken, or the address is not one of this machine.
+    """
+    made = []
+    try:
+        for family, kind, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            listening = socket.socket(family, kind)
+            made.append(listening)
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen()
+    except OSError as error:
+        for listening in made:
+            listening.close()
+        raise OptionError(
+            f"'--port' or '--host': can't listen on {host}, port {port} ({error.strerror}): choose another"
+        ) from None
+    return made
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _find_address(host: str, port: int) -> None:
     """Without a setting or a proxy, users find the site where the server listens."""
     everywhere = host in ("0.0.0.0", "::")  # noqa: S104 - it is compared, not listened on.
-    name = "localhost" if everywhere else f"[{host}]" if ":" in host else host
     if os.environ.get("CAPEVAL_SERVER_HTTPS", "0") == "0" and "CAPEVAL_SERVER_HOSTS" not in os.environ:
-        os.environ.setdefault("CAPEVAL_SERVER_ADDRESS", f"http://{name}:{port}")
+        name = "localhost" if everywhere else host
+        os.environ.setdefault("CAPEVAL_SERVER_ADDRESS", _address(name, port))
 
 
 def _check_database() -> None:
@@ -60,26 +96,30 @@ def _check_database() -> None:
         )
 
 
-def _serve(host: str, port: int, threads: int) -> None:
+def _serve(sockets: list[socket.socket], address: str, threads: int) -> None:
     import waitress
     from django.conf import settings
 
     from capeval_server.wsgi import application
 
-    print(f"Listening on http://{host}:{port}", flush=True)
-    # What a form holds beside the file is little.
-    body = settings.UPLOAD_BYTES + 2**20
+    print(f"Listening on {address}", flush=True)
     # Without a proxy, its headers would come from clients, so they are dropped.
     headers = "x-forwarded-for x-forwarded-proto"
     proxy = {"trusted_proxy": "*", "trusted_proxy_headers": headers, "trusted_proxy_count": 1}
     waitress.serve(
         application,
-        host=host,
-        port=port,
+        sockets=sockets,
         threads=threads,
-        max_request_body_size=body,
+        max_request_body_size=settings.REQUEST_BYTES,
         ident=None,
         clear_untrusted_proxy_headers=True,
+        # Clients that send slowly hold a connection each, and no thread; the silent are dropped. Those that
+        # send a byte now and then can only be stopped by a proxy that takes the whole request first.
+        channel_timeout=_IDLE_SECONDS,
+        connection_limit=_CONNECTIONS,
+        max_request_header_size=_HEADER_BYTES,
+        # The other way of waiting, by select, takes no more than 1,024 files.
+        asyncore_use_poll=True,
         **(proxy if settings.HTTPS else {}),
     )
 
@@ -106,25 +146,51 @@ def demo(
     port: Port = 8000,
 ) -> None:
     """Starts a server and a worker to try, with the COCO challenge, simple methods and an account."""
+    # First: a port that is taken is said before anything is made.
+    sockets = _listening(host, port)
     os.environ["CAPEVAL_SERVER_DATA"] = str(folder.absolute())
     os.environ.pop("CAPEVAL_SERVER_DATABASE", None)
+    os.environ.setdefault("CAPEVAL_SERVER_ACCESS_LOG", "0")
     _find_address(host, port)
-    migrate()
-    import logging
-    import subprocess
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        _load_demo(folder)
+    except KeyboardInterrupt:
+        print("\nStopped. The next start goes on from here", flush=True)
+        sys.exit(130)
+    _say_demo(folder, _address(host, port))
+    # A session of its own: Ctrl-C is for this process, which then ends the worker.
+    scorer = subprocess.Popen([sys.executable, "-m", "capeval_server", "worker"], start_new_session=True)
+    try:
+        _serve(sockets, _address(host, port), 8)
+    finally:
+        scorer.terminate()
+        scorer.wait()
 
+
+def _load_demo(folder: Path) -> None:
+    import logging
+
+    print(
+        f"Loading the COCO challenge into {folder}: some minutes the first time, some seconds later",
+        flush=True,
+    )
+    _migrate()
     from capeval_server import demo
 
     logging.getLogger("capeval_server.jobs.worker").setLevel(logging.WARNING)
     demo.load(folder / "coco-captions", lambda line: print(line, flush=True))
-    print(f"Sign in as {demo.ACCOUNT} with the password {demo.set_password()}", flush=True)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    scorer = subprocess.Popen([sys.executable, "-m", "capeval_server", "worker"])
-    try:
-        _serve(host, port, 8)
-    finally:
-        scorer.terminate()
-        scorer.wait()
+
+
+def _say_demo(folder: Path, address: str) -> None:
+    from capeval_server import demo
+
+    kept = folder / "password"
+    print(f"Leaderboard: {address}{demo.BOARD}")
+    password = demo.password(kept)
+    known = f"the password {password} (kept in {kept})" if password else "the password that you chose"
+    print(f"Sign in as {demo.ACCOUNT} with {known}")
+    print(f"Stop it with Ctrl-C. To begin anew, delete the folder {folder}", flush=True)
 
 
 def tidy() -> None:
@@ -133,3 +199,30 @@ def tidy() -> None:
     from capeval_server.submissions.tidying import tidy as tidied
 
     print(f"{tidied()} files deleted")
+
+
+def rotate_key(
+    forget: Annotated[
+        bool, Option("--forget", help="Make nothing new, and end what the earlier key signed.")
+    ] = False,
+) -> None:
+    """Makes a new secret key. What the key before it signed stays valid, so users stay signed in."""
+    set_up()
+    from django.conf import settings
+
+    from capeval_server import environment
+
+    if any(f"CAPEVAL_SERVER_{name}" in os.environ for name in ("SECRET_KEY", "EARLIER_SECRET_KEY")):
+        raise OptionError(
+            "the key is a setting: give CAPEVAL_SERVER_SECRET_KEY a new value, and"
+            " CAPEVAL_SERVER_EARLIER_SECRET_KEY the value that it had"
+        )
+    if forget:
+        done = environment.forget_key(settings.DATA)
+        print("The earlier key is deleted" if done else "There is no earlier key")
+    else:
+        environment.rotate_key(settings.DATA)
+        print(
+            "There is a new key. When all users have signed in again, or after two weeks: rotate-key --forget"
+        )
+    print("Restart the server and its workers")

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from capeval.checks import checked_choice
 from capeval.errors import OptionError
+
+if TYPE_CHECKING:
+    from capeval.types import References
 
 __all__ = ["write_example"]
 
@@ -55,15 +59,24 @@ def _write_nocaps(folder: Path) -> None:
 
 def _write_coco(folder: Path) -> None:
     from capeval.benchmarks import coco
-    from capeval.formats import write_candidates, write_references
-    from capeval.sampling import hold_out
+    from capeval.formats import write_references
 
-    write_references(coco.captions("val2014"), folder / "val2014.json")
+    val = coco.captions("val2014")
+    write_references(val, folder / "val2014.json")
+    _write_held_out(val, folder, "val2014")
     train = coco.captions("train2014")
     images = sorted(train.image_ids, key=int)[::_STRIDE]
     test = train.select(images)
     write_references(test, folder / "test_c5.json")
-    references, human = hold_out(test, seed=0)
-    write_references(references, folder / "test_c4.json")
-    write_candidates(human, folder / "test_c4_human.json")
+    _write_held_out(test, folder, "test")
     shutil.copyfile(_HERE / "coco-captions.toml", folder / "challenge.toml")
+
+
+def _write_held_out(references: References, folder: Path, name: str) -> None:
+    """Writes references without one caption of each image, and these captions as results."""
+    from capeval.formats import write_candidates, write_references
+    from capeval.sampling import hold_out
+
+    others, human = hold_out(references, seed=0)
+    write_references(others, folder / f"{name}_c4.json")
+    write_candidates(human, folder / f"{name}_c4_human.json")

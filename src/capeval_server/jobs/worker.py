@@ -20,6 +20,8 @@ __all__ = ["Heartbeat", "StoppedError", "run", "work_once"]
 
 _log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
+# After a failure of the database a worker waits this long at first, and at most, before it asks again.
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 # A heartbeat is written this often at most.
 _BEAT_SECONDS = 5
 # The priority of recurring jobs: after all others.
@@ -52,11 +54,25 @@ class Heartbeat:
         Raises:
             StoppedError: The worker was asked to stop.
         """
-        if self._stopped:
-            raise StoppedError
+        self._check()
         if time.monotonic() >= self._next:
             Worker.objects.update_or_create(name=self.name, defaults={"seen": leases.database_time()})
             self._next = time.monotonic() + _BEAT_SECONDS
+
+    def pause(self, seconds: float) -> None:
+        """Waits.
+
+        Raises:
+            StoppedError: The worker was asked to stop; it does not wait to the end then.
+        """
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self._check()
+            time.sleep(min(left, _POLL_SECONDS))
+
+    def _check(self) -> None:
+        if self._stopped:
+            raise StoppedError
 
     def end(self) -> None:
         """Deletes the row."""
@@ -81,11 +97,12 @@ def run(heartbeat: Heartbeat | None = None, *, until_empty: bool = False) -> Non
             heartbeat.end()
         except (DatabaseError, InterfaceError):
             # The row gets old, and is then not shown any more.
-            _log.warning("the database did not answer")
+            _log.warning("the row of this worker is not deleted: the database did not answer")
 
 
 def _work(opened: Mapping[str, Handler], heartbeat: Heartbeat, *, until_empty: bool) -> None:
     planned = False
+    pause = _FIRST_PAUSE
     while True:
         try:
             heartbeat.beat()
@@ -97,9 +114,14 @@ def _work(opened: Mapping[str, Handler], heartbeat: Heartbeat, *, until_empty: b
                 return
         except (DatabaseError, InterfaceError):
             # The database restarts, or can't be reached: when the lease ends, the job is taken again.
-            _log.exception("the database did not answer")
+            _log.exception("the database failed; trying again in %g s", pause)
             connection.close()
-            worked = False
+            heartbeat.pause(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+            continue
+        if pause > _FIRST_PAUSE:
+            _log.info("the database answers again: the worker goes on")
+            pause = _FIRST_PAUSE
         if not worked:
             close_old_connections()
             time.sleep(_POLL_SECONDS)

@@ -20,6 +20,7 @@ from capeval_server.organising.description import Change, changes, fingerprint, 
 from capeval_server.organising.importing import Files, change_challenge, read_files, taking_back
 from capeval_server.organising.models import record
 from capeval_server.submissions.models import Submission
+from capeval_server.submissions.turns import unpacking
 from capeval_server.submissions.uploads import read_archive
 
 __all__ = ["Preview", "apply_files", "import_challenge", "preview_files"]
@@ -63,14 +64,16 @@ def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> Preview
     Raises:
         UploadError: The zip is wrong.
         ChallengeError: A file in it is wrong, or removes what submissions depend on.
+        BusyError: Too many uploads are being checked.
         OSError: A file can't be stored.
     """
-    entries = read_archive(file)
-    try:
-        with _changing_by_zip(challenge, entries) as (_, preview):
-            _undo()
-    except _UndoneError:
-        pass
+    with unpacking():
+        entries = read_archive(file)
+        try:
+            with _changing_by_zip(challenge, entries) as (_, preview):
+                _undo()
+        except _UndoneError:
+            pass
     return preview
 
 
@@ -86,10 +89,11 @@ def apply_files(user: User, challenge: Challenge | None, file: Iterable[bytes], 
     Raises:
         UploadError: The zip is wrong.
         ChallengeError: A file in it is wrong, or removes what submissions depend on.
+        BusyError: Too many uploads are being checked.
         ConflictError: The challenge changed since the preview.
         OSError: A file can't be stored.
     """
-    with _changing_by_zip(challenge, read_archive(file)) as (changed, preview):
+    with unpacking(), _changing_by_zip(challenge, read_archive(file)) as (changed, preview):
         if preview.seen != seen:
             raise ConflictError("the challenge was changed meanwhile: check again what would change")
         _record(user, challenge, changed, preview)

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
+from django.contrib.auth.models import User
 from django.db.models import Prefetch, QuerySet
 from django.utils import timezone
 
@@ -18,7 +19,7 @@ import capeval
 from capeval.spreadsheets import plain
 from capeval_server.challenges.models import Challenge, ReferenceVersion
 from capeval_server.organising.description import to_toml
-from capeval_server.organising.models import Action
+from capeval_server.organising.models import Action, record
 from capeval_server.organising.moderation import of_challenge
 from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
 from capeval_server.submissions.packing import finite
@@ -73,12 +74,13 @@ def export(challenge: Challenge, target: IO[bytes]) -> None:
         _write_files(archive, challenge)
 
 
-def exported(challenge: Challenge) -> IO[bytes]:
-    """Everything of a challenge in a file without a name, which is gone when it is closed."""
+def exported(challenge: Challenge, user: User) -> IO[bytes]:
+    """Everything of a challenge in a file without a name, which is gone when it is closed; for a user."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it.
     try:
         export(challenge, file)
         file.seek(0)
+        record(user, challenge, "downloaded everything of the challenge")
     except BaseException:
         file.close()
         raise
@@ -210,7 +212,12 @@ def _results(challenge: Challenge) -> Iterator[Row]:
     results = Result.objects.filter(submission__in=of_challenge(challenge).values("pk"))
     results = results.select_related(_SPLIT).defer("log", f"{_SPLIT}__image_ids")
     for result in results.order_by("submission_id", "pk").iterator(500):
-        yield {**_of_result(result), "signature": result.signature, "failure": result.failure}
+        yield {
+            **_of_result(result),
+            "signature": result.signature,
+            "failure": result.failure,
+            "by_content": result.by_content,
+        }
 
 
 def _scores(challenge: Challenge) -> Iterator[Row]:
@@ -264,7 +271,7 @@ _TABLES: dict[str, tuple[list[str], Callable[[Challenge], Iterator[Row]]]] = {
         ],
         _submissions,
     ),
-    "results": ([*_RESULT, "signature", "failure"], _results),
+    "results": ([*_RESULT, "signature", "failure", "by_content"], _results),
     "scores": ([*_RESULT, "subset", "score", "value", "low", "high"], _scores),
     "actions": (["time", "who", "what", "submission", "team"], _actions),
 }

@@ -11,16 +11,17 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Team
 
-__all__ = ["COMMAND_LINE", "Action", "record"]
+__all__ = ["COMMAND_LINE", "Action", "record", "record_done"]
 
 # The history's name for the command line. No user's name has spaces.
 COMMAND_LINE = "the command line"
 
 
 class Action(models.Model):
-    """One thing that an organiser did, written in the transaction that did it; it never changes."""
+    """One thing that an organiser or staff did, written in the transaction that did it; it never changes."""
 
-    challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="actions")
+    # None for what is of no challenge, as what is done with accounts.
+    challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, null=True, related_name="actions")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     # The user's name at that time, which is kept when the account is deleted.
     who = models.CharField(max_length=150)
@@ -38,7 +39,7 @@ class Action(models.Model):
 
 def record(
     user: User | None,
-    challenge: Challenge,
+    challenge: Challenge | None,
     what: str,
     *,
     submission: Submission | None = None,
@@ -48,7 +49,7 @@ def record(
 
     Args:
         user: Who; none for the command line.
-        challenge: Of which challenge.
+        challenge: Of which challenge; none for what is of none.
         what: What, as it follows the user's name: "hid a submission: copied".
         submission: The submission it was done to, if it was to one.
         team: The team it was done to, if it was to one; a submission's team by default.
@@ -59,3 +60,10 @@ def record(
     Action.objects.create(
         challenge=challenge, user=user, who=who, what=what, submission=submission, team=team
     )
+
+
+def record_done(*, user: User, row: models.Model, what: str, **_: object) -> None:
+    """Records what staff did in the administration, in the history of the challenge that it is part of."""
+    team = row if isinstance(row, Team) else None
+    challenge = team.challenge if team else row if isinstance(row, Challenge) else None
+    record(user, challenge, what, team=team)

@@ -23,6 +23,7 @@ from capeval_server.organising.description import describe, fingerprint
 from capeval_server.organising.importing import check_images, publish
 from capeval_server.organising.models import record
 from capeval_server.submissions.models import Submission
+from capeval_server.submissions.turns import unpacking
 
 __all__ = [
     "FieldsError",
@@ -191,11 +192,13 @@ def check_references(entry: ReferenceSet, name: str, data: bytes) -> Publication
 
     Raises:
         ChallengeError: The file is wrong, or has other images than the split.
+        BusyError: Too many uploads are being checked.
     """
     if len(data) > settings.UPLOAD_BYTES:
         raise ChallengeError(f"{name}: the file must have at most {settings.UPLOAD_BYTES:,} bytes (got more)")
     try:
-        found = capeval.load_references(data, name=name, limit=settings.UNPACKED_BYTES)
+        with unpacking():
+            found = capeval.load_references(data, name=name, limit=settings.UNPACKED_BYTES)
     except FormatError as error:
         raise ChallengeError(f"{name}: {error.message}") from None
     whose = f"split {entry.split.name!r}" if entry.part is None else f"references {entry.name!r}"
@@ -237,6 +240,7 @@ def publish_references(user: User, entry: ReferenceSet, name: str, data: bytes, 
 
     Raises:
         ChallengeError: The file is wrong, or has other images than the split.
+        BusyError: Too many uploads are being checked.
         ConflictError: Somebody published another version since the user saw it.
         OSError: The file can't be stored.
     """

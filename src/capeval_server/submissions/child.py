@@ -54,6 +54,7 @@ def _listen(asked: queue.Queue[str]) -> None:
 
 def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
     import capeval
+    from capeval.errors import ResourceError
     from capeval.progress import progress_to
 
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -62,12 +63,23 @@ def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
     candidates = capeval.load_candidates(Path(job["candidates"]), strict=True)
     for number, metric in enumerate(job["metrics"]):
         answer(started=metric)
+        prepared = False
         try:
             # Long work that tells how far it is has not stopped: the time of a metric begins again.
             with progress_to(lambda *_: answer(started=metric)):  # noqa: B023
+                scoring.prepare(metric)
+                prepared = True
+                answer(prepared=True)
                 found, arrays = scoring.of(metric, candidates, job["subsets"], job["images"])
         except Exception as error:
-            answer(finished=metric, failure=type(error).__name__, log=traceback.format_exc())
+            # What fails before it looks at the candidates, or by the machine, is not their fault.
+            by_content = prepared and not isinstance(error, (ImportError, OSError, ResourceError))
+            answer(
+                finished=metric,
+                failure=type(error).__name__,
+                by_content=by_content,
+                log=traceback.format_exc(),
+            )
             continue
         try:
             _save(Path(job["folder"]) / f"{number}.npz", arrays)
@@ -106,6 +118,15 @@ class _Scoring:
         self._kept = kept
         self._evaluators: dict[str, Evaluator] = {}
 
+    def prepare(self, metric: str) -> None:
+        """Prepares the references for a metric, unless they are."""
+        from capeval.evaluation import Evaluator
+        from capeval.metrics import METRICS
+
+        if metric not in self._evaluators:
+            remembering = METRICS[metric]().remembering(self._kept)
+            self._evaluators[metric] = Evaluator(self._references, [remembering])
+
     def of(
         self,
         metric: str,
@@ -113,15 +134,9 @@ class _Scoring:
         subsets: dict[str, list[int | str]],
         images: list[int | str] | None,
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What a metric gives: scores, as JSON can hold them, and arrays in the same order."""
+        """What a prepared metric gives: scores, as JSON can hold them, and arrays in the same order."""
         import numpy as np
 
-        from capeval.evaluation import Evaluator
-        from capeval.metrics import METRICS
-
-        if metric not in self._evaluators:
-            remembering = METRICS[metric]().remembering(self._kept)
-            self._evaluators[metric] = Evaluator(self._references, [remembering])
         if len(self._references) < len(candidates):
             # Results are of all images of a split, of which these references have a part.
             candidates = candidates.select(self._references.image_ids)

@@ -17,11 +17,12 @@ from capeval_server.errors import PhaseError, RepeatedKeyError, TeamError, Uploa
 from capeval_server.submissions import lifecycle
 from capeval_server.submissions.models import Submission, SubmissionFile
 from capeval_server.submissions.quotas import spend
+from capeval_server.submissions.turns import unpacking
 from capeval_server.submissions.uploads import Upload, read_upload
 from capeval_server.teams.joining import team_of
 from capeval_server.teams.models import Team
 
-__all__ = ["LONGEST_FIELD", "submit"]
+__all__ = ["LONGEST_FIELD", "entrant", "submit"]
 
 LONGEST_FIELD = 2000
 _REPEATED = "the idempotency key was already used for another upload"
@@ -35,6 +36,7 @@ def submit(
     *,
     declared: Mapping[str, str],
     key: str | None = None,
+    arrived: datetime | None = None,
 ) -> tuple[Submission, bool]:
     """Receives a submission.
 
@@ -45,6 +47,7 @@ def submit(
         file: Its bytes, in chunks.
         declared: What the submitter declares, by the field's name.
         key: An idempotency key: the same upload with the same key again is the same submission.
+        arrived: When it arrived: now by default.
 
     Returns:
         The submission, and whether it is new.
@@ -55,11 +58,27 @@ def submit(
         TeamError: The user has not joined the challenge.
         QuotaError: The quota is used up.
         RepeatedKeyError: The key was used for another upload.
+        BusyError: Too many uploads are being checked.
     """
     # The deadline and the day's quota count by when an upload arrives, however long its checks take.
-    arrived = timezone.now()
-    team = _entrant(user, phase, arrived)
+    arrived = arrived or timezone.now()
+    team = entrant(user, phase, arrived)
     _check_declared(phase, declared)
+    with unpacking():
+        return _checked_and_added(team, user, phase, name, file, declared=declared, key=key, arrived=arrived)
+
+
+def _checked_and_added(
+    team: Team,
+    user: User,
+    phase: Phase,
+    name: str,
+    file: Iterable[bytes],
+    *,
+    declared: Mapping[str, str],
+    key: str | None,
+    arrived: datetime,
+) -> tuple[Submission, bool]:
     splits = list(phase.splits.order_by("name"))
     upload = read_upload(name, file, splits)
     submission = Submission(
@@ -91,8 +110,13 @@ def _check_open(phase: Phase, arrived: datetime) -> None:
         raise PhaseError(f"phase {phase.name!r} {state}")
 
 
-def _entrant(user: User, phase: Phase, arrived: datetime) -> Team:
-    """The team that a user submits for."""
+def entrant(user: User, phase: Phase, arrived: datetime) -> Team:
+    """The team that a user submits for.
+
+    Raises:
+        PhaseError: The phase is not open.
+        TeamError: The user has not joined the challenge.
+    """
     _check_open(phase, arrived)
     team = team_of(user, phase.challenge)
     if team is None:

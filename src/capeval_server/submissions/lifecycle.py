@@ -123,11 +123,20 @@ def _logged(submission: Submission, job: Job, log: str) -> str:
     return f"{submission.log}attempt {job.attempt}: {log}\n" if log else submission.log
 
 
-def fail(job: Job, reason: str, log: str = "") -> None:
-    """Ends a submission without scores; it costs no quota. The caller ends its job."""
+def fail(job: Job, reason: str, log: str = "", *, costs: bool = False) -> None:
+    """Ends a submission without scores. The caller ends its job.
+
+    Args:
+        job: The job.
+        reason: What went wrong, for its team.
+        log: What went wrong, in full.
+        costs: Whether it still counts for the quota, because it failed by its own content.
+    """
     submission = held_by(job)
     values = {"log": _logged(submission, job, log), "reason": reason, "finished": timezone.now()}
-    _set(submission, _State.FAILED, counts_for_quota=False, **values)
+    if not costs:
+        values["counts_for_quota"] = False
+    _set(submission, _State.FAILED, **values)
 
 
 def settle(job: Job, submission: Submission, *, more: bool) -> None:
@@ -145,7 +154,9 @@ def settle(job: Job, submission: Submission, *, more: bool) -> None:
     if submission.results.filter(failure="").exists():
         _set(submission, _State.SCORED, finished=timezone.now())
     else:
-        fail(job, "no metric gave a score")
+        # Otherwise, captions that no metric takes could be sent again and again.
+        by_content = not submission.results.filter(by_content=False).exists()
+        fail(job, "no metric gave a score", costs=by_content)
     leases.finish(job)
 
 
@@ -206,7 +217,7 @@ def withdraw(submission: Submission) -> Submission:
     with transaction.atomic():
         now = locked(submission)
         if now.state == _State.FAILED:
-            raise StandingError("a failed submission can't be withdrawn (it costs no quota)")
+            raise StandingError("a failed submission can't be withdrawn")
         _set(now, _State.WITHDRAWN, stands=False)
         leases.cancel(SCORING, str(now.pk))
     return now

@@ -15,7 +15,11 @@ from capeval_server.teams.models import Team
 __all__ = [
     "LONGEST_REASON",
     "UNFINISHED",
+    "FormerAddress",
+    "FormerMember",
+    "FormerUse",
     "ImageScores",
+    "RefusedUpload",
     "Result",
     "Score",
     "Submission",
@@ -138,6 +142,8 @@ class Result(models.Model):
     metric = models.CharField(max_length=50)
     signature = models.CharField(max_length=500, blank=True)
     failure = models.CharField(max_length=300, blank=True)
+    # Whether the submission's own content is why, not the references or the system.
+    by_content = models.BooleanField(default=False)
     log = models.TextField(blank=True)
 
     class Meta:
@@ -171,3 +177,40 @@ class ImageScores(models.Model):
     names = models.JSONField()
     # Float64, a row for each image of the reference set in its order, a column for each name; deflated.
     values = models.BinaryField()
+
+
+class RefusedUpload(models.Model):
+    """An upload that made no submission. A user may send only some within a time."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    time = models.DateTimeField()
+
+
+class FormerMember(models.Model):
+    """An account that was deleted after its team had submitted.
+
+    What it used counts again for the team that its owner joins with a new account. Only keyed hashes of its
+    addresses tell that the new account is theirs.
+    """
+
+    challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="+")
+    # For which it counts now; none until its owner takes part again.
+    team = models.ForeignKey(Team, on_delete=models.SET_NULL, null=True, related_name="former_members")
+
+
+class FormerAddress(models.Model):
+    """A keyed hash of a challenge and an address of an account that was deleted."""
+
+    member = models.ForeignKey(FormerMember, on_delete=models.CASCADE, related_name="addresses")
+    digest = models.CharField(max_length=64, db_index=True)
+
+
+class FormerUse(models.Model):
+    """What the team of an account that was deleted had used of a phase's quota."""
+
+    member = models.ForeignKey(FormerMember, on_delete=models.CASCADE, related_name="uses")
+    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="+")
+    used = models.PositiveIntegerField()
+    # The day on which it was deleted, and what was used on it.
+    day = models.DateField()
+    today = models.PositiveIntegerField()

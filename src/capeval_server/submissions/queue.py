@@ -14,7 +14,7 @@ from django.db.models.functions import TruncHour
 from capeval_server.jobs.models import Worker
 from capeval_server.submissions.models import Submission
 
-__all__ = ["Jobs", "SeenWorker", "ahead_of", "expected_wait", "jobs"]
+__all__ = ["Jobs", "SeenWorker", "ahead_of", "expected_wait", "jobs", "workers_run"]
 
 _SEEN = timedelta(minutes=1)
 _RECENT = 50
@@ -88,7 +88,12 @@ def ahead_of(submission: Submission) -> int:
 
 def expected_wait(ahead: int, now: datetime) -> float | None:
     """For how many seconds a submission waits that comes after `ahead` others; None as in `Jobs`."""
-    return _expected_wait(ahead) if _workers(now).exists() else None
+    return _expected_wait(ahead) if workers_run(now) else None
+
+
+def workers_run(now: datetime) -> bool:
+    """Whether a worker was seen within the last minute."""
+    return _workers(now).exists()
 
 
 def _workers(now: datetime) -> QuerySet[Worker]:

@@ -10,7 +10,7 @@ from django.db.models import Count, Q
 
 from capeval_server.challenges.models import Phase
 from capeval_server.errors import QuotaError
-from capeval_server.submissions.models import Submission
+from capeval_server.submissions.models import FormerUse, Submission
 from capeval_server.teams.models import Raise, Team
 
 __all__ = ["Quota", "Use", "allowance", "quota", "spend", "uses"]
@@ -62,7 +62,7 @@ def _on_the_day_of(now: datetime) -> Q:
 
 
 def uses(teams: Iterable[Team], phases: Iterable[Phase], now: datetime) -> dict[int, list[Use]]:
-    """The use of the quota of each phase by each team, by the teams' keys, in two queries."""
+    """The use of the quota of each phase by each team, by the teams' keys, in three queries."""
     keys, phases = [team.pk for team in teams], list(phases)
     counted = (
         Submission.objects.filter(team__in=keys, phase__in=phases, counts_for_quota=True)
@@ -71,6 +71,11 @@ def uses(teams: Iterable[Team], phases: Iterable[Phase], now: datetime) -> dict[
         .annotate(used=Count("pk"), today=Count("pk", filter=_on_the_day_of(now)))
     )
     used = {(team, phase): (total, today) for team, phase, total, today in counted}
+    former = FormerUse.objects.filter(member__team__in=keys, phase__in=phases)
+    for row in former.values_list("member__team_id", "phase_id", "used", "day", "today"):
+        team, phase, total, day, today = row
+        before = used.get((team, phase), (0, 0))
+        used[team, phase] = (before[0] + total, before[1] + (today if day == now.date() else 0))
     rows = Raise.objects.filter(team__in=keys, phase__in=phases)
     raises = {(row.team_id, row.phase_id): row for row in rows}
     return {

@@ -66,6 +66,7 @@ def _write(
         metric=outcome.metric,
         signature=outcome.signature,
         failure=outcome.failure,
+        by_content=outcome.by_content,
         log=outcome.log,
     )
     # Of what was scored, only what these references give now: they may have become private meanwhile.

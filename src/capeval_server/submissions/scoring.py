@@ -26,10 +26,11 @@ import numpy as np
 from django.conf import settings
 
 from capeval.metrics import METRICS
+from capeval.metrics.base import Resource
 from capeval.types import FloatArray
 from capeval_server.submissions.packing import packed_samples
 
-__all__ = ["Outcome", "Scorer", "ScoringError", "Task", "memory_limit"]
+__all__ = ["Outcome", "Scorer", "ScoringError", "Task", "memory_limit", "time_limit"]
 
 
 # How often `alive` is called, in seconds.
@@ -37,6 +38,9 @@ _ALIVE_SECONDS = 0.5
 # Sums of resamples are narrow products, in which more threads only wait for each other; and with one, their
 # last bits are the same whatever number of processors a worker has.
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
+
+# What a process gets for what it does itself: a wrong access, or an allocation beyond its limit.
+_OWN_SIGNALS = (signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
 
 
 class ScoringError(Exception):
@@ -77,6 +81,7 @@ class Outcome:
         images: The scores of each image, a column for each name; none where they are not wanted.
         signature: What they depend on.
         failure: Why there are none, for the submitter.
+        by_content: Whether the submission's own content is why, not the references or the system.
         log: Why there are none, in full.
     """
 
@@ -86,7 +91,16 @@ class Outcome:
     images: FloatArray | None = None
     signature: str = ""
     failure: str = ""
+    by_content: bool = False
     log: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _End:
+    """How a process ended before it was done; and whether what it was busy with may be why."""
+
+    reason: str
+    by_itself: bool
 
 
 class Scorer:
@@ -204,21 +218,25 @@ class _Child:
         }
         outcomes: list[Outcome] = []
         started: str | None = None
+        prepared = False
         for answer in self._lines(job, alive):
-            if isinstance(answer, str):
+            if isinstance(answer, _End):
                 if started is not None:
-                    outcomes.append(Outcome(metric=started, failure=f"{started} {answer}", log=self._tail()))
+                    failure, blamed = f"{started} {answer.reason}", prepared and answer.by_itself
+                    log = self._tail()
+                    outcomes.append(Outcome(metric=started, failure=failure, by_content=blamed, log=log))
                 elif not outcomes:
-                    raise _EarlyEndError(f"scoring {answer} before its first metric\n{self._tail()}")
+                    raise _EarlyEndError(f"scoring {answer.reason} before its first metric\n{self._tail()}")
                 return outcomes
             started = answer.get("started", started)
+            prepared = answer.get("prepared", prepared)
             if "finished" in answer:
                 outcomes.append(_outcome(answer, task.folder))
                 # If it ends now, no metric fails: another process goes on.
-                started = None
+                started, prepared = None, False
         return outcomes
 
-    def _lines(self, job: dict[str, Any], alive: Callable[[], None]) -> Iterator[dict[str, Any] | str]:
+    def _lines(self, job: dict[str, Any], alive: Callable[[], None]) -> Iterator[dict[str, Any] | _End]:
         """The answers until all is done; if the process ended, the last one says why."""
         # By a file, since writing much to a pipe that is not read would block.
         path = Path(job["folder"]) / "job.json"
@@ -227,7 +245,8 @@ class _Child:
             yield _ending(self._process.wait())
             return
         left = len(job["metrics"])
-        deadline = time.monotonic() + settings.METRIC_SECONDS
+        limit = settings.METRIC_SECONDS
+        deadline = time.monotonic() + limit
         while left:
             try:
                 line = self._answers.get(timeout=min(_ALIVE_SECONDS, settings.LEASE_SECONDS / 4))
@@ -240,10 +259,11 @@ class _Child:
             if line is not None:
                 answer = json.loads(line)
                 left -= "finished" in answer
-                deadline = time.monotonic() + settings.METRIC_SECONDS
+                limit = time_limit(answer["started"]) if "started" in answer else limit
+                deadline = time.monotonic() + limit
                 yield answer
             elif time.monotonic() > deadline:
-                yield f"took longer than {settings.METRIC_SECONDS} s"
+                yield _End(reason=f"took longer than {limit} s", by_itself=True)
                 return
 
     def _ask(self, content: object) -> bool:
@@ -273,9 +293,17 @@ class _Child:
 
 def memory_limit(metrics: Iterable[str]) -> int:
     """How much address space a process may take: the setting, and what the resources of some metrics take."""
+    return settings.MEMORY_BYTES + sum(resource.memory for resource in _needs(metrics))
+
+
+def time_limit(metric: str) -> int:
+    """How many seconds a metric may take: the setting, and what its resources take to be made and read."""
+    return settings.METRIC_SECONDS + sum(resource.seconds for resource in _needs([metric]))
+
+
+def _needs(metrics: Iterable[str]) -> set[Resource]:
     known = [METRICS[metric]() for metric in metrics if metric in METRICS]
-    needs = {resource for metric in known for resource in metric.needs}
-    return settings.MEMORY_BYTES + sum(resource.memory for resource in needs)
+    return {resource for metric in known for resource in metric.needs}
 
 
 def _outcome(answer: dict[str, Any], folder: Path) -> Outcome:
@@ -284,7 +312,7 @@ def _outcome(answer: dict[str, Any], folder: Path) -> Outcome:
         raise ScoringError(answer["broken"])
     if "failure" in answer:
         failure = f"{metric} could not be computed ({answer['failure']})"
-        return Outcome(metric=metric, failure=failure, log=answer["log"])
+        return Outcome(metric=metric, failure=failure, by_content=answer["by_content"], log=answer["log"])
     with np.load(folder / answer["arrays"], allow_pickle=False) as arrays:
         samples, images = arrays["samples"], arrays.get("images")
     scores = [
@@ -296,5 +324,9 @@ def _outcome(answer: dict[str, Any], folder: Path) -> Outcome:
     )
 
 
-def _ending(code: int) -> str:
-    return f"was stopped by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+def _ending(code: int) -> _End:
+    # Who kills a process from outside, such as a system without memory, uses other signals than its faults.
+    if code < 0:
+        found = signal.Signals(-code)
+        return _End(reason=f"was stopped by {found.name}", by_itself=found in _OWN_SIGNALS)
+    return _End(reason=f"ended with exit code {code}", by_itself=True)

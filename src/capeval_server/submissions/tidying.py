@@ -17,6 +17,7 @@ from capeval_server.challenges.models import ReferenceVersion
 from capeval_server.jobs import leases
 from capeval_server.jobs.handlers import Handler
 from capeval_server.jobs.models import Job, Worker
+from capeval_server.submissions.former import forget
 from capeval_server.submissions.models import SubmissionFile
 
 __all__ = ["SCRATCH", "TidyingHandler", "tidy"]
@@ -46,7 +47,8 @@ def tidy(renew: Callable[[], None] = lambda: None) -> int:
 
     These are: stored files of uploads and imports that ended before the file's row was written, drafts that
     nobody confirmed, folders on this machine of workers that were killed, and the rows of workers that were
-    not seen since. Expired sessions are deleted too.
+    not seen since. Expired sessions are deleted too, and what is known of the quotas
+    of deleted accounts once it can't count any more.
 
     Args:
         renew: Called before each file.
@@ -59,6 +61,7 @@ def tidy(renew: Callable[[], None] = lambda: None) -> int:
     """
     Worker.objects.filter(seen__lt=timezone.now() - _AGE).delete()
     SessionStore.clear_expired()
+    forget()
     named = {str(name) for name in SubmissionFile.objects.values_list("file", flat=True)}
     named |= {str(name) for name in ReferenceVersion.objects.values_list("file", flat=True)}
     deleted = _delete_scratch()

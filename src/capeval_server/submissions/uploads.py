@@ -8,15 +8,13 @@ from django.conf import settings
 
 import capeval
 from capeval.errors import FormatError
-from capeval.formats.archives import is_archive, read_zip
+from capeval.formats.archives import is_archive, is_zip, read_zip
 from capeval.messages import images_problem
 from capeval.types import ImageId
 from capeval_server.challenges.models import Split
 from capeval_server.errors import UploadError
 
 __all__ = ["Upload", "check_results", "read_archive", "read_upload"]
-
-_ZIP = b"PK"
 
 
 class Upload:
@@ -44,7 +42,7 @@ def read_upload(name: str, file: Iterable[bytes], splits: Sequence[Split]) -> Up
         UploadError: It is not a valid submission; the error names the file in it that is wrong.
     """
     data = _bounded(file)
-    entries = _unzipped(data) if data.startswith(_ZIP) else {name: data}
+    entries = _unzipped(data) if is_zip(name, data) else {name: data}
     named = {entry: _split_of(entry, splits) for entry in entries}
     for split in splits:
         if split.name not in {found.name for found, _ in named.values()}:

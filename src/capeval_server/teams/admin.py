@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from capeval_server.staff import ReadOnlyInline
+from capeval_server.staff import ReadOnlyInline, Told
 from capeval_server.teams.models import Membership, Raise, Team
 
 __all__ = ["TeamAdmin"]
@@ -24,7 +24,7 @@ class _Raises(ReadOnlyInline):
 
 
 @admin.register(Team)
-class TeamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class TeamAdmin(Told):
     """A team with its members and raises."""
 
     list_display = ("name", "challenge", "created")
@@ -34,6 +34,7 @@ class TeamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     fields = ("name", "challenge", "created")
     readonly_fields = ("challenge", "created")
     inlines = (_Members, _Raises)
+    told = ("name",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Users make teams."""

@@ -32,15 +32,17 @@ def make_team(user: User, challenge: Challenge, name: str = "") -> Team:
         name: The team's name; the user's own by default.
 
     Raises:
-        TeamError: The name is taken or not valid, or the user already takes part.
+        TeamError: The name is taken, looks like another, or is not valid; or the user already takes part.
     """
     team = Team(challenge=challenge, name=" ".join((name or user.username).split()))
     try:
         team.clean_fields()
     except ValidationError as error:
         raise TeamError(f"'name' must be a name ({' '.join(error.messages)})") from None
-    if any(not character.isprintable() for character in team.name):
-        raise TeamError("'name' must be a name that can be printed")
+    try:
+        team.clean()
+    except ValidationError as error:
+        raise TeamError(" ".join(error.messages).replace("the name", "'name'", 1)) from None
     with transaction.atomic():
         try:
             with transaction.atomic():

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
+from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
 
 from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.names import LONGEST_KEY, keys_of, problem_of
 
 __all__ = ["Membership", "Raise", "Team", "new_code"]
 
@@ -23,14 +27,50 @@ class Team(models.Model):
 
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="teams")
     name = models.CharField(max_length=60)
+    # The keys by which its name looks like others. A team from before there were keys, whose name looks like
+    # that of an earlier one, has none.
+    folded = models.CharField(max_length=LONGEST_KEY, null=True, editable=False)
+    look = models.CharField(max_length=LONGEST_KEY, null=True, editable=False)
     code = models.CharField(max_length=32, unique=True, default=new_code)
     created = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="team_name_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["challenge", "name"], name="team_name_once"),
+            models.UniqueConstraint(fields=["challenge", "folded"], name="team_folded_once"),
+            models.UniqueConstraint(fields=["challenge", "look"], name="team_look_once"),
+        ]
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """Checks that the name can be had, and looks like no other team's of the challenge.
+
+        Raises:
+            ValidationError: It can't, or does.
+        """
+        if problem := problem_of(self.name):
+            raise ValidationError({"name": f"the name {problem}"})
+        folded, look = keys_of(self.name)
+        others = Team.objects.filter(challenge=self.challenge).exclude(pk=self.pk)
+        alike = others.filter(models.Q(folded=folded) | models.Q(look=look)).first()
+        if alike is not None and alike.name == self.name:
+            raise ValidationError({"name": f"the name must be new in the challenge (got {self.name!r})"})
+        if alike is not None:
+            raise ValidationError(
+                {
+                    "name": f"the name must not look like that of another team, {alike.name!r}"
+                    f" (got {self.name!r})"
+                }
+            )
+
+    def save(self, *args: Any, update_fields: Iterable[str] | None = None, **kwargs: Any) -> None:
+        """Stores it, with the keys of its name."""
+        if update_fields is None or "name" in update_fields:
+            self.folded, self.look = keys_of(self.name)
+            update_fields = update_fields and {*update_fields, "folded", "look"}
+        super().save(*args, update_fields=update_fields, **kwargs)
 
 
 class Membership(models.Model):

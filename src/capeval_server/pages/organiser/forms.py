@@ -33,7 +33,7 @@ class FilesForm(forms.Form):
 
     file = forms.FileField(
         label="Zip of challenge.toml and its files",
-        help_text="Files without folders. You see what would change before anything is changed.",
+        help_text="In no folder, or all in one. You see what would change before anything is changed.",
         widget=forms.ClearableFileInput({"accept": ".zip,application/zip"}),
     )
 

@@ -6,6 +6,7 @@ from django.http import FileResponse, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from capeval_server.accounts.users import user_of
 from capeval_server.challenges.models import Challenge
 from capeval_server.organising import moderation, overview
 from capeval_server.organising.export import exported
@@ -60,5 +61,8 @@ def export_page(request: HttpRequest, challenge: Challenge) -> FileResponse:
     """Everything of the challenge, as a zip."""
     name = f"{challenge.slug}-{timezone.now():%Y-%m-%d}.zip"
     return FileResponse(
-        exported(challenge), as_attachment=True, filename=name, content_type="application/zip"
+        exported(challenge, user_of(request)),
+        as_attachment=True,
+        filename=name,
+        content_type="application/zip",
     )

@@ -6,6 +6,7 @@ from django import forms as django_forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.utils.html import format_html
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
@@ -87,7 +88,7 @@ def organisers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         except CapevalError as error:
             form.add_error("username", str(error))
         else:
-            tell(request, f"{added.username} is an organiser.")
+            tell(request, format_html("<bdi>{}</bdi> is an organiser.", added.username))
             return redirect("organiser_organisers", challenge.slug)
     shown = challenge.organisers.order_by("username")
     return show(
@@ -111,7 +112,7 @@ def remove_organiser(request: HttpRequest, challenge: Challenge, pk: int) -> Htt
     except CapevalError as error:
         messages.error(request, f"{error}.")
     else:
-        tell(request, f"{removed.username} no longer organises the challenge.")
+        tell(request, format_html("<bdi>{}</bdi> no longer organises the challenge.", removed.username))
         if removed == request.user and not removed.is_staff:
             return redirect("home")
     return redirect("organiser_organisers", challenge.slug)

@@ -83,8 +83,6 @@ class JoinForm(forms.Form):
 class SubmitForm(forms.Form):
     """An upload, and what is declared of it."""
 
-    # The same for the same form, however often it is sent: it makes one submission.
-    key = forms.CharField(max_length=100, widget=forms.HiddenInput)
     # An empty file gets the same checks, and messages, as any other.
     file = forms.FileField(
         label="File", allow_empty_file=True, widget=forms.ClearableFileInput({"accept": ".json,.zip"})
@@ -94,7 +92,10 @@ class SubmitForm(forms.Form):
         self, challenge: Challenge, data: Any = None, files: Any = None, *, declared: Mapping[str, str]
     ) -> None:
         given = {f"{_DECLARED}{name}": value for name, value in declared.items()}
-        super().__init__(data, files, initial={"key": _new_key(), **given}, label_suffix="")
+        super().__init__(data, files, initial=given, label_suffix="")
+        # The same for the same form, however often it is sent: it makes one submission. It is part of the
+        # form's address, which is read before the file.
+        self.key = f"page-{uuid.uuid4()}"
         for field in challenge.fields:
             name = field["name"]
             widget = forms.Textarea({"rows": 3}) if name.lower() in _LONG else forms.TextInput()
@@ -115,11 +116,3 @@ class SubmitForm(forms.Form):
         names = [name for name in self.fields if name.startswith(_DECLARED) and given[name]]
         # A browser ends the lines of a text with two characters, a program with one.
         return {name.removeprefix(_DECLARED): given[name].replace("\r\n", "\n") for name in names}
-
-    def renew_key(self) -> None:
-        """Has the form, shown again, make another submission."""
-        self.data = {**self.data.dict(), "key": _new_key()}  # type: ignore[attr-defined]
-
-
-def _new_key() -> str:
-    return f"page-{uuid.uuid4()}"

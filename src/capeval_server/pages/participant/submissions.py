@@ -24,7 +24,7 @@ from capeval_server.pages.participant.placings import placings
 from capeval_server.submissions import access, image_browser, scores
 from capeval_server.submissions.lifecycle import withdraw
 from capeval_server.submissions.models import UNFINISHED, Submission
-from capeval_server.submissions.queue import ahead_of, expected_wait
+from capeval_server.submissions.queue import ahead_of, expected_wait, workers_run
 from capeval_server.submissions.standing import set_standing
 from capeval_server.teams.models import Team
 
@@ -87,7 +87,9 @@ def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
     current = [table for table in tables if not table.stale]
     files = submission.files.select_related("split").defer("split__image_ids").order_by("split__name")
     phase = submission.phase
+    unfinished = submission.state in UNFINISHED
     ahead = ahead_of(submission) if submission.state == Submission.State.WAITING else 0
+    alone = unfinished and not workers_run(database_time())
     return {
         "submission": submission,
         "challenge": submission.challenge,
@@ -98,10 +100,11 @@ def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
         "declared": [(texts.label(name), value) for name, value in submission.declared.items()],
         "browsable": tables and image_browser.splits_of(submission),
         "files": files if own else [],
-        "unfinished": submission.state in UNFINISHED,
+        "unfinished": unfinished,
         "ahead": ahead,
         "wait": texts.wait(expected_wait(ahead, database_time())) if ahead else "",
-        "seen": f"{submission.state}-{ahead}",
+        "no_worker": alone,
+        "seen": f"{submission.state}-{ahead}{'-alone' if alone else ''}",
         "everybody_sees": phase.shows_leaderboard(timezone.now()) if phase else True,
     }
 

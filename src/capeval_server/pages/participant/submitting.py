@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from capeval_server import errors
 from capeval_server.accounts.users import user_of
@@ -18,12 +22,16 @@ from capeval_server.pages import texts
 from capeval_server.pages.participant.common import TEMPLATES, member
 from capeval_server.pages.participant.forms import SubmitForm
 from capeval_server.statuses import STATUSES, passing_text
-from capeval_server.submissions import intake, quotas
+from capeval_server.submissions import quotas
+from capeval_server.submissions.admission import Admission, admitted
 from capeval_server.teams.models import Team
 
 __all__ = ["submit"]
 
 
+# Exempt, since the token of a form is in its body, which is read only once the upload is let in: `_received`
+# asks for the token.
+@csrf_exempt
 @login_required
 @never_cache
 def submit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
@@ -33,42 +41,48 @@ def submit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     if isinstance(team, HttpResponse):
         return team
     if request.method != "POST":
-        last = team.submissions.filter(phase=phase).order_by("-created").first()
-        form = SubmitForm(phase.challenge, declared=last.declared if last else {})
-        return _submit_page(request, phase, team, form, 200)
+        return _submit_page(request, phase, team, _new_form(phase, team), 200)
+    key = request.GET.get("key", "")
+    if not re.fullmatch("[!-~]{1,100}", key):
+        raise BadRequest
+    size = int(request.headers.get("Content-Length") or 0)
+    try:
+        with admitted(user_of(request), phase, size=size, key=key) as admission:
+            return _received(request, phase, team, admission)
+    except (errors.QuotaError, errors.PhaseError, errors.TeamError, errors.UploadError) as error:
+        form = _new_form(phase, team)
+        return _submit_page(request, phase, team, form, STATUSES[type(error)], refusal=error)
+
+
+def _new_form(phase: Phase, team: Team) -> SubmitForm:
+    """A form that declares what the team declared last."""
+    last = team.submissions.filter(phase=phase).order_by("-created").first()
+    return SubmitForm(phase.challenge, declared=last.declared if last else {})
+
+
+@csrf_protect
+def _received(request: HttpRequest, phase: Phase, team: Team, admission: Admission) -> HttpResponse:
+    """Reads a form, and takes its submission in."""
     form = SubmitForm(phase.challenge, request.POST, request.FILES, declared={})
     if not form.is_valid():
         return _submit_page(request, phase, team, form, 422)
+    file = form.cleaned_data["file"]
     try:
-        return _taken_in(request, phase, form)
+        submission, new = admission.submit(file.name or "", file.chunks(), declared=form.declared())
     except errors.UploadError as error:
         form.add_error("file", str(error))
         return _submit_page(request, phase, team, form, STATUSES[type(error)])
     except errors.RepeatedKeyError as error:
-        form.renew_key()
         form.add_error(
             None,
             "This form was already submitted with other content. "
             "To make another submission, choose the file again and submit.",
         )
         return _submit_page(request, phase, team, form, STATUSES[type(error)])
-    except (errors.QuotaError, errors.PhaseError, errors.TeamError) as error:
-        return _submit_page(request, phase, team, form, STATUSES[type(error)], refusal=error)
-    except OSError as error:
+    except (OSError, errors.BusyError) as error:
+        admission.costs = False
         form.add_error(None, f"{passing_text(error).capitalize()}. Nothing was submitted: try again later.")
         return _submit_page(request, phase, team, form, 503)
-
-
-def _taken_in(request: HttpRequest, phase: Phase, form: SubmitForm) -> HttpResponse:
-    given = form.cleaned_data
-    submission, new = intake.submit(
-        user_of(request),
-        phase,
-        given["file"].name or "",
-        given["file"].chunks(),
-        declared=form.declared(),
-        key=given["key"],
-    )
     if new:
         messages.success(request, "Your submission was received. This page shows its progress.")
     else:

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
@@ -41,7 +42,8 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
         except TeamError as error:
             form.refuse(str(error))
         else:
-            messages.success(request, f"You take part in {challenge.title} as {team.name}.")
+            text = format_html("You take part in {} as <bdi>{}</bdi>.", challenge.title, team.name)
+            messages.success(request, text)
             return redirect("team", slug)
     context = {
         "challenge": challenge,

@@ -1,0 +1,66 @@
+"""The access log: each request has an id, which its answer and all lines of the log about it carry."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+from capeval_server.logs import request_named
+from capeval_server.monitoring import metrics
+
+__all__ = ["AccessLog"]
+
+_log = logging.getLogger(__name__)
+_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+# Parts of addresses that let whoever reads them act for a user: they are not written to the log.
+_SECRETS = ("key", "uidb36", "code")
+
+
+class AccessLog:
+    """Middleware: gives a request its id, and logs and counts its answer."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """The answer, with the id of the request."""
+        began = time.perf_counter()
+        name = _id_of(request)
+        with request_named(name):
+            answer = self._get_response(request)
+            seconds = time.perf_counter() - began
+            metrics.count(request, answer.status_code, seconds)
+            if settings.ACCESS_LOG:
+                _note(request, answer, seconds)
+        answer["X-Request-ID"] = name
+        return answer
+
+
+def _id_of(request: HttpRequest) -> str:
+    """The id that a proxy gave the request, or a new one."""
+    given = request.headers.get("X-Request-ID", "") if settings.HTTPS else ""
+    return given if _ID.fullmatch(given) else uuid.uuid4().hex
+
+
+def _note(request: HttpRequest, answer: HttpResponse, seconds: float) -> None:
+    path = request.path
+    for name, value in (request.resolver_match.kwargs if request.resolver_match else {}).items():
+        if name in _SECRETS:
+            path = path.replace(str(value), "...")
+    access = {
+        "method": request.method,
+        # An address may hold anything, also what ends a line.
+        "path": path.encode("unicode_escape").decode(),
+        "status": answer.status_code,
+        "milliseconds": round(1000 * seconds, 1),
+        "address": request.META.get("REMOTE_ADDR", ""),
+    }
+    _log.info(
+        "{method} {path} {status} {milliseconds} ms {address}".format(**access), extra={"access": access}
+    )

@@ -1,0 +1,43 @@
+"""Temporary failures of the database and of disks: what was tried may succeed later."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+
+from django.db import InterfaceError, OperationalError
+
+from capeval_server import errors
+
+__all__ = ["PASSING", "is_full", "text_of"]
+
+# The transaction is undone, and trying again later may succeed.
+PASSING: dict[type[Exception], str] = {
+    errors.BusyError: "the server is checking other uploads",
+    OSError: "files can't be stored at the moment",
+    OperationalError: "the database does not answer at the moment",
+    # A connection that broke while it was used.
+    InterfaceError: "the database does not answer at the moment",
+}
+_FULL = "the server's storage is full"
+# PostgreSQL's code of an error, and SQLite's.
+_POSTGRESQL_FULL = "53100"
+
+
+def text_of(error: BaseException | None) -> str:
+    """What failed, for people; empty if the error is not a temporary one."""
+    if is_full(error):
+        return _FULL
+    return next((text for kind, text in PASSING.items() if isinstance(error, kind)), "")
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Whether an error says that a disk is full, of files or of the database."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    if not isinstance(error, OperationalError):
+        return False
+    cause = error.__cause__
+    if isinstance(cause, sqlite3.Error):
+        return getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    return getattr(cause, "sqlstate", None) == _POSTGRESQL_FULL

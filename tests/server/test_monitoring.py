@@ -1,0 +1,175 @@
+"""Probes, metrics, the access log, and the check of an installation."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+
+from capeval_server.logs import JsonFormatter, LineFormatter, request_named
+from capeval_server.monitoring import checks, probes
+from tests.server.kit import Participant
+from tests.server.processes import Server, reserved_port
+
+TOKEN = "a-token-of-this-test"
+ELSEWHERE = {"Host": "10.0.0.1"}
+
+
+@pytest.fixture(autouse=True)
+def forget() -> None:
+    probes._problems.cache_clear()
+
+
+def test_the_server_is_alive_whatever_its_database_does() -> None:
+    # No test without a mark may ask the database.
+    answer = Client(headers=ELSEWHERE).get("/healthz")
+    assert (answer.status_code, answer.content) == (200, b"the server runs\n")
+
+
+@pytest.mark.django_db
+def test_the_server_is_ready_when_it_can_store(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    answer = Client(headers=ELSEWHERE).get("/readyz")
+    assert (answer.status_code, answer.content) == (200, b"ready\n")
+    settings.DATA = settings.DATA / "missing"
+    probes._problems.cache_clear()
+    answer = Client().get("/readyz")
+    assert (answer.status_code, answer.content) == (503, b"files can't be stored at the moment\n")
+
+
+@pytest.mark.django_db
+def test_metrics_are_for_who_has_the_token(settings: Any, ann: Participant) -> None:
+    assert Client().get("/metrics").status_code == 404
+    settings.METRICS = TOKEN
+    ann.submitted()
+    for headers in ({}, {"Authorization": "Bearer other"}, {"Authorization": f"Bearer {TOKEN}\u00e9"}):
+        assert Client(headers=headers).get("/metrics").status_code == 401
+    answer = Client(headers={"Authorization": f"Bearer {TOKEN}"}).get("/metrics")
+    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    text = answer.content.decode()
+    assert 'capeval_submissions{state="waiting"} 1.0' in text
+    assert "capeval_workers 0.0" in text
+    assert "capeval_database_up 1.0" in text
+    assert re.search(r'capeval_requests_total\{method="POST",page="api:\w+",status="201"\} \d', text)
+    assert "ann" not in text
+
+
+@pytest.mark.django_db
+def test_requests_have_ids_in_the_log_and_no_secrets(settings: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "capeval_server.monitoring.requests")
+    answer = Client(headers={"X-Request-ID": "invented-by-a-client"}).get("/jobs/?code=secret")
+    assert re.fullmatch("[0-9a-f]{32}", answer.headers["X-Request-ID"])
+    Client().get("/accounts/confirm-email/a-secret-key/")
+    Client().get("/%0Aforged/")
+    assert re.match(r"GET /jobs/ 200 [0-9.]+ ms 127\.0\.0\.1$", caplog.messages[0])
+    assert "GET /accounts/confirm-email/.../ " in caplog.text
+    assert "secret" not in " ".join(
+        record.getMessage() for record in caplog.records if "GET" in record.message
+    )
+    assert "GET /\\nforged/ 404" in caplog.text
+    settings.HTTPS = True
+    known = Client(headers={"X-Request-ID": "from-the-proxy", "X-Forwarded-Proto": "https"})
+    assert known.get("/jobs/").headers["X-Request-ID"] == "from-the-proxy"
+    wrong = Client(headers={"X-Request-ID": "a b\tc-------", "X-Forwarded-Proto": "https"})
+    assert re.fullmatch("[0-9a-f]{32}", wrong.get("/jobs/").headers["X-Request-ID"])
+    settings.ACCESS_LOG = False
+    caplog.clear()
+    Client().get("/jobs/")
+    assert not [message for message in caplog.messages if message.startswith("GET")]
+
+
+def test_the_forms_of_the_log() -> None:
+    record = logging.LogRecord("a.b", logging.INFO, "path", 1, "said %s", ("\u00e9",), None)
+    record.access = {"status": 200}
+    with request_named("id-of-it"):
+        assert re.fullmatch(r"\S+ \S+ INFO a\.b: said \u00e9 \[id-of-it\]", LineFormatter().format(record))
+        found = json.loads(JsonFormatter().format(record))
+    assert found.pop("time").endswith("+00:00")
+    assert found == {
+        "level": "INFO",
+        "logger": "a.b",
+        "message": "said \u00e9",
+        "request": "id-of-it",
+        "status": 200,
+    }
+    assert LineFormatter().format(record).endswith("INFO a.b: said \u00e9")
+
+
+def test_an_installation_before_and_after_its_start(fresh: Server) -> None:
+    done = fresh.done("check", "--before-start")
+    assert done.returncode == 1, done.stdout
+    assert "problem  database: the database is not of this version" in done.stdout
+    fresh.run("migrate")
+    done = fresh.done("check", "--before-start")
+    assert done.returncode == 0, done.stdout
+    assert "ok       database: SQLite, of this version of the server" in done.stdout
+    assert "warning  mail: CAPEVAL_SERVER_EMAIL is not set" in done.stdout
+    fresh.env["CAPEVAL_SERVER_LOG_FORM"] = "json"
+    fresh.start()
+    fresh.env["CAPEVAL_SERVER_ADDRESS"] = fresh.root
+    done = fresh.done("check")
+    assert done.returncode == 1, done.stdout
+    assert "problem  workers: none was seen within the last minute" in done.stdout
+    assert f"ok       {fresh.root}: it answers, and sees this machine as 127.0.0.1" in done.stdout
+    assert f"ok       {fresh.root}: uploads of 67,108,864 bytes are not refused" in done.stdout
+    lines = [json.loads(line) for line in fresh.log.splitlines() if line.startswith("{")]
+    seen = next(line for line in lines if line.get("path") == "/reached")
+    assert (seen["method"], seen["status"], len(seen["request"])) == ("GET", 200, 32)
+    reserved, port = reserved_port()
+    fresh.env["CAPEVAL_SERVER_ADDRESS"] = f"http://127.0.0.1:{port}"
+    fresh.env["CAPEVAL_SERVER_EMAIL"] = f"smtp://127.0.0.1:{port}"
+    done = fresh.done("check")
+    assert f"problem  http://127.0.0.1:{port}: it does not answer (" in done.stdout
+    assert f"problem  mail: 127.0.0.1:{port} does not take mail (" in done.stdout
+    reserved.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "hosts", "https", "level", "text"),
+    [
+        (
+            "https://a.example",
+            ["b.example"],
+            True,
+            "problem",
+            "CAPEVAL_SERVER_HOSTS does not have 'a.example'",
+        ),
+        ("http://a.example", ["a.example"], True, "problem", "CAPEVAL_SERVER_HTTPS is 1, but"),
+        ("http://a.example", ["a.example"], False, "warning", "without HTTPS"),
+        ("https://a.example", ["*"], True, "warning", "for any host name"),
+        ("https://a.example", [".example"], True, "ok", "the site's address is https://a.example"),
+        ("http://[::1]:8000", ["[::1]"], False, "ok", "http://[::1]:8000"),
+    ],
+)
+def test_settings_that_do_not_fit(
+    settings: Any, address: str, hosts: list[str], https: bool, level: str, text: str
+) -> None:
+    settings.ADDRESS, settings.ALLOWED_HOSTS, settings.HTTPS = address, hosts, https
+    (finding,) = checks._settings()
+    assert finding.level == level
+    assert text in finding.text
+
+
+def test_mail_without_a_sender(settings: Any) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    (finding,) = checks._mail()
+    assert (finding.level, "CAPEVAL_SERVER_EMAIL_FROM is not set" in finding.text) == ("warning", True)
+    settings.DEFAULT_FROM_EMAIL = "capeval@example.org"
+    (finding,) = checks._mail()
+    assert finding.level == "ok"
+    assert not mail.outbox
+
+
+def test_a_nearly_full_disk(settings: Any) -> None:
+    settings.UPLOAD_BYTES = 2**60
+    assert "nearly full" in probes.storage_problem()
+
+
+@pytest.mark.django_db
+def test_nobody_else_asks_how_a_request_arrives() -> None:
+    assert Client().get("/reached").status_code == 404
+    assert Client().get("/reached?question=cmVhY2hlZA:1:x").status_code == 404
