@@ -39,6 +39,7 @@ HELD = (
     "capeval/report/*.html",
     "capeval_server/templates/*.html",
     "capeval_server/templates/*.txt",
+    "capeval_server/templates/*.md",
     "capeval_server/static/capeval/*.css",
     "capeval_server/static/capeval/*.svg",
     "capeval_server/static/capeval/*.js",

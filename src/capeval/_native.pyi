@@ -29,7 +29,6 @@ __all__ = [
     "TooManyMatchesError",
     "__version__",
     "bleu_statistics",
-    "compile_meteor_function_words",
     "compile_meteor_tables",
     "compile_spice_model",
     "meteor_align",
@@ -344,13 +343,6 @@ def compile_meteor_tables(
     Raises:
         OSError: `paraphrases` can't be read.
         ResourceError: A text is not what it must be.
-    """
-
-def compile_meteor_function_words(function_words: bytes) -> bytes:
-    """Compiles the tables of another language than English: its function words, of which there may be none.
-
-    Raises:
-        ResourceError: They are not text.
     """
 
 @final

@@ -80,6 +80,18 @@ def test_it_counts_for_the_team_that_they_are_in(ann: Participant, bob: Particip
     assert (again.quota()["left"], bob.read(QUOTA)["left"]) == (19, 20)
 
 
+def test_a_new_secret_key_forgets_nothing_while_the_server_has_the_old_one(
+    ann: Participant, settings: Any
+) -> None:
+    address(ann.user, "ann@example.org")
+    ann.submitted()
+    ann.user.delete()
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "new", [settings.SECRET_KEY]
+    again = Returned("anna", "ann@example.org")
+    make_team(again.user, ann.team.challenge)
+    assert again.quota()["left"] == 19
+
+
 def test_nothing_is_kept_of_who_did_not_submit_or_when_all_is_over(
     ann: Participant, bob: Participant
 ) -> None:

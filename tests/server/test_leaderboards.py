@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ def seen(query: str = "") -> tuple[list[str], list[str]]:
     """The rows in their order, by API and by page: both say the same."""
     by_api = [row["team"] for row in Client().get(API + query).json()["rows"]]
     page = Client().get(PAGE + query).content.decode()
-    by_page = [text.split("<")[0].split(">")[1] for text in page.split('class="team"')[1:]]
+    by_page = re.findall(r'class="team"[^>]*>(?:<bdi>)?([^<]*)<', page)
     return by_api, [name.replace("Human", "human") for name in by_page]
 
 

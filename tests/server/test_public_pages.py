@@ -231,7 +231,7 @@ def test_pages_of_rows(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
     first, last = page(BOARD), page(f"{BOARD}&page=3")
     assert "team 4" in first
     assert "team 2" not in first
-    assert re.findall(r'class="team"[^>]*>([^<]*)', last) == ["team 0"]
+    assert re.findall(r'class="team"[^>]*><bdi>([^<]*)', last) == ["team 0"]
     assert '<td class="rank number">5</td>' in last
     assert 'aria-current="page">3</a>' in last
     for link in re.findall(r'href="(/small/open/\?[^"]*page=\d+)"', first):

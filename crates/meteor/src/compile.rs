@@ -68,21 +68,6 @@ pub fn compile_synonyms(
     Ok(lexicon.into_file(SYNONYMS, &trie))
 }
 
-/// Compile the tables of another language than English: its function words, of which there may be none.
-///
-/// # Errors
-/// A [`CompileError`] where the words are not text.
-pub fn compile_function_words(function_words: &mut dyn BufRead) -> Result<Vec<u8>, CompileError> {
-    let mut lexicon = Lexicon::default();
-    match lexicon.read_function_words(function_words) {
-        Ok(()) | Err(CompileError::Empty(_)) => {}
-        Err(error) => return Err(error),
-    }
-    let no_phrases = Phrases { children: FxHashMap::default(), pairs: Vec::new() };
-    let trie = no_phrases.into_trie(lexicon.words.len());
-    Ok(lexicon.into_file(KIND, &trie))
-}
-
 /// The lines of a source with their numbers.
 struct Lines<R> {
     source: Source,

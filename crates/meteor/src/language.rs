@@ -8,29 +8,29 @@ use rust_stemmers::{Algorithm, Stemmer};
 /// English is normalised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// Has no stemmer.
+    /// Without stems.
     Czech,
-    /// Has no function words.
+    /// With stems.
     Danish,
-    /// With synonyms and paraphrases.
+    /// With stems, synonyms and paraphrases.
     English,
-    /// With function words.
+    /// With stems.
     French,
-    /// With function words.
+    /// With stems.
     German,
-    /// Has no function words.
+    /// With stems.
     Italian,
-    /// Has no function words.
+    /// With stems.
     Norwegian,
-    /// Has no function words.
+    /// With stems.
     Romanian,
-    /// With function words.
+    /// With stems.
     Russian,
-    /// With function words.
+    /// With stems.
     Spanish,
-    /// Has no function words.
+    /// With stems.
     Swedish,
-    /// Has no function words.
+    /// With stems.
     Turkish,
 }
 

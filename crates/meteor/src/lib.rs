@@ -60,7 +60,7 @@ mod tables;
 mod words;
 
 pub use alignment::{AlignedMatch, Alignment, align};
-pub use compile::{Progress, Sources, compile, compile_function_words, compile_synonyms};
+pub use compile::{Progress, Sources, compile, compile_synonyms};
 pub use error::{CompileError, MeteorError, Source, match_limits};
 pub use language::Language;
 pub use options::{Options, Stage, WeightedStage};

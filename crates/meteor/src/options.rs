@@ -53,7 +53,7 @@ pub struct WeightedStage {
 /// Options of the metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The language of the captions, which must be that of the tables.
+    /// The language of the captions. Function words are the tables' English ones whatever it is, as in METEOR.
     pub language: Language,
     /// Stages in the order in which they look for matches. The order decides ties between
     /// alignments; of two identical sentences only the first stage is used.
@@ -140,7 +140,7 @@ impl Options {
 }
 
 /// What is done to captions before they are cut into words.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Preparation {
     None,
     Lowercase,

@@ -131,16 +131,6 @@ fn compile_meteor_tables<'py>(
     }
 }
 
-/// The compiled tables of another language than English, as bytes.
-#[pyfunction]
-fn compile_meteor_function_words<'py>(
-    py: Python<'py>,
-    function_words: &[u8],
-) -> PyResult<Bound<'py, PyBytes>> {
-    let compiled = meteor::compile_function_words(&mut &*function_words);
-    compiled.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| resource_error(py, &error.to_string()))
-}
-
 #[pyclass(frozen, module = "capeval._native")]
 struct MeteorReferences {
     tables: Arc<Tables<Mmap>>,
@@ -222,7 +212,6 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<MeteorTables>()?;
     module.add_class::<MeteorReferences>()?;
     module.add_function(wrap_pyfunction!(compile_meteor_tables, module)?)?;
-    module.add_function(wrap_pyfunction!(compile_meteor_function_words, module)?)?;
     module.add_function(wrap_pyfunction!(meteor_scores, module)?)?;
     module.add_function(wrap_pyfunction!(meteor_align, module)?)
 }

@@ -22,13 +22,7 @@ from capeval.messages import shortened
 from capeval.metrics.base import Kernel, Metric, Resource
 from capeval.metrics.registry import register
 from capeval.resources.installed import INSTALL
-from capeval.resources.meteor import (
-    FUNCTION_WORDS,
-    PARAPHRASES,
-    compiled_tables,
-    found_tables,
-    meteor_tables,
-)
+from capeval.resources.meteor import PARAPHRASES, compiled_tables, found_tables, meteor_tables
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenize
 from capeval.types import FloatArray
 
@@ -37,7 +31,7 @@ __all__ = ["LANGUAGES", "STAGES", "Alignment", "Match", "Meteor", "align"]
 STAGES = ("exact", "stem", "synonym", "paraphrase")
 """The ways in which words can match, in the order in which METEOR tries them."""
 
-LANGUAGES = ("en", *FUNCTION_WORDS)
+LANGUAGES = ("en", "cs", "da", "de", "es", "fr", "it", "no", "ro", "ru", "sv", "tr")
 """The languages, by ISO 639-1's codes."""
 
 # METEOR 1.5's weight of stems, alpha, beta, gamma and delta, as `-l` prints them (Czech has no stems).
@@ -93,7 +87,8 @@ class Meteor(Metric):
 
     Args:
         language: `en`, or another of `LANGUAGES`, for which `Meteor.of_language` has METEOR's own options.
-            METEOR has synonyms and paraphrases of English alone, and no stems of Czech.
+            METEOR has synonyms and paraphrases of English alone, no stems of Czech, and takes English
+            function words for every language.
         stages: How words may match, some of `exact`, `stem`, `synonym` and `paraphrase`.
         weights: What a match of each stage is worth, 0 to 1.
         alpha: The weight of recall against precision, 0 to 1.
@@ -112,7 +107,7 @@ class Meteor(Metric):
     page: ClassVar[str] = "meteor"
     variants: ClassVar = {
         "METEOR": {},
-        **{f"METEOR-{language}": _options_of(language) for language in FUNCTION_WORDS},
+        **{f"METEOR-{language}": _options_of(language) for language in LANGUAGES[1:]},
     }
     first_reference_counts: ClassVar[bool] = True
 
@@ -196,8 +191,8 @@ class Meteor(Metric):
 
     @property
     def needs(self) -> tuple[Resource, ...]:
-        """The word tables; none of other languages, whose function words are read in milliseconds."""
-        return (_TABLES,) if self.language == "en" else ()
+        """The word tables, which have METEOR's function words too; those are English for every language."""
+        return (_TABLES,)
 
     def native_options(self) -> _native.MeteorOptions:
         """The options as the kernels take them."""
@@ -219,8 +214,7 @@ class Meteor(Metric):
         Raises:
             ResourceError: The word tables are missing or damaged.
         """
-        tables = meteor_tables(language=self.language)
-        prepared = _native.MeteorReferences(references.native, tables, self.native_options())
+        prepared = _native.MeteorReferences(references.native, meteor_tables(), self.native_options())
 
         def statistics(candidates: TokenizedCandidates) -> FloatArray:
             try:
@@ -310,10 +304,9 @@ def align(
     if metric is not None and not isinstance(metric, Meteor):
         raise OptionError(f"'metric' must be a Meteor (got {metric!r})")
     texts = [" ".join(tokenize([caption], tokenizer)[0]) for caption in (candidate, reference)]
-    metric = metric or Meteor()
-    options, tables = metric.native_options(), meteor_tables(language=metric.language)
+    options = (metric or Meteor()).native_options()
     try:
-        words, reference_words, spans, chunks, parts = _native.meteor_align(tables, options, *texts)
+        words, reference_words, spans, chunks, parts = _native.meteor_align(meteor_tables(), options, *texts)
     except _native.TooManyMatchesError as error:
         raise CaptionError(error.args[2]) from None
     precision, recall, f_mean, penalty, score = parts

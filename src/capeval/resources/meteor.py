@@ -8,7 +8,7 @@ then are opened in milliseconds; others are verified, and compiled again if they
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -17,14 +17,7 @@ from capeval.errors import CapevalWarning, ResourceError
 from capeval.resources.compiled import CACHE, Found, cache_folder, compiled_file, is_sound, temporary_folder
 from capeval.resources.installed import INSTALL, installed_file
 
-__all__ = [
-    "FUNCTION_WORDS",
-    "PARAPHRASES",
-    "compiled_tables",
-    "found_tables",
-    "meteor_tables",
-    "synonym_texts",
-]
+__all__ = ["PARAPHRASES", "compiled_tables", "found_tables", "meteor_tables", "synonym_texts"]
 
 PARAPHRASES = 5_274_084
 """The number of paraphrases in METEOR's tables, which is the total of the progress."""
@@ -40,43 +33,28 @@ _IN_JAR = {
     "prefixes": ("nonbreaking/english.prefixes", 0x4E8B94BA),
 }
 _PARAPHRASES_CRC = 0xAFA9CDB6
-
-FUNCTION_WORDS: Mapping[str, tuple[str, int]] = {
-    "cs": ("czech", 0x3E21DB9F),
-    "da": ("danish", 0),
-    "de": ("german", 0x5A31D5ED),
-    "es": ("spanish", 0xD0FA14FB),
-    "fr": ("french", 0xD9807C3C),
-    "it": ("italian", 0),
-    "no": ("norwegian", 0),
-    "ro": ("romanian", 0),
-    "ru": ("russian", 0xA1202DDE),
-    "sv": ("swedish", 0),
-    "tr": ("turkish", 0),
-}
-"""The name, and the CRC-32 of the function words, of each language but English."""
+_NAME = "meteor-1.5-en-2.tables"
 
 Progress = Callable[[int], object]
 
 
 @cache
-def meteor_tables(folder: Path | None = None, language: str = "en") -> _native.MeteorTables:
+def meteor_tables(folder: Path | None = None) -> _native.MeteorTables:
     """The tables, compiled where they are missing, and opened once in each process.
 
     Args:
         folder: Where the compiled file is kept; the user's cache folder by default.
-        language: `en`, or a language of `FUNCTION_WORDS`.
 
     Raises:
         ResourceError: The sources are missing or damaged.
         OSError: `folder` can't be written to.
     """
-    return _native.MeteorTables.open(compiled_tables(folder, language=language))
+    return _native.MeteorTables.open(compiled_tables(folder))
 
 
 def found_tables() -> Found | None:
-    """The compiled tables of English in the user's cache folder; None where they are missing or damaged."""
-    path = cache_folder() / _name("en")
+    """The compiled tables in the user's cache folder; None where they are missing or damaged."""
+    path = cache_folder() / _NAME
     if not is_sound(path, _native.MeteorTables.open):
         return None
     from zlib import crc32
@@ -85,11 +63,7 @@ def found_tables() -> Found | None:
 
 
 def compiled_tables(
-    folder: Path | None = None,
-    progress: Progress | None = None,
-    *,
-    again: bool = False,
-    language: str = "en",
+    folder: Path | None = None, progress: Progress | None = None, *, again: bool = False
 ) -> Path:
     """The path of the compiled tables, which are made where they are missing or damaged.
 
@@ -98,15 +72,13 @@ def compiled_tables(
             be written to, one of this process alone, and a warning says so.
         progress: Called now and then, while compiling, with the number of paraphrases read.
         again: Whether to make them where they are whole too.
-        language: `en`, or a language of `FUNCTION_WORDS`.
 
     Raises:
         ResourceError: The sources are missing or damaged.
         OSError: `folder` can't be written to.
     """
-    compiled = cache(lambda: _compiled(language, progress or (lambda _: None)))
-    name = _name(language)
-    path = (folder or cache_folder()) / name
+    compiled = cache(lambda: _compiled(progress or (lambda _: None)))
+    path = (folder or cache_folder()) / _NAME
     try:
         return compiled_file(path, _native.MeteorTables.open, compiled, again=again)
     except OSError as error:
@@ -120,25 +92,17 @@ def compiled_tables(
             # Of this line, whoever calls: so it is said once.
             stacklevel=1,
         )
-        return compiled_file(instead / name, _native.MeteorTables.open, compiled)
+        return compiled_file(instead / _NAME, _native.MeteorTables.open, compiled)
 
 
-def _name(language: str) -> str:
-    return f"meteor-1.5-{language}-2.tables"
-
-
-def _compiled(language: str, progress: Progress) -> bytes:
-    if language != "en":
-        name, checksum = FUNCTION_WORDS[language]
-        (words,) = _texts({"function_words": (f"function/{name}.words", checksum)}).values()
-        return _native.compile_meteor_function_words(words)
+def _compiled(progress: Progress) -> bytes:
     from zlib import crc32
 
     paraphrases = installed_file(_PARAPHRASES, _PURPOSE)
     checksum = crc32(paraphrases.read_bytes())
     if checksum != _PARAPHRASES_CRC:
         raise _damaged(paraphrases, f"its CRC-32 must be {_PARAPHRASES_CRC:08x} (got {checksum:08x})")
-    return _native.compile_meteor_tables(**_texts(_IN_JAR), paraphrases=paraphrases, progress=progress)
+    return _native.compile_meteor_tables(**_texts(), paraphrases=paraphrases, progress=progress)
 
 
 def synonym_texts() -> dict[str, bytes]:
@@ -147,12 +111,12 @@ def synonym_texts() -> dict[str, bytes]:
     Raises:
         ResourceError: They are missing or damaged.
     """
-    texts = _texts(_IN_JAR)
+    texts = _texts()
     return {name: texts[name] for name in ("synsets", "exceptions")}
 
 
-def _texts(members: Mapping[str, tuple[str, int]]) -> dict[str, bytes]:
-    """Texts of the jar: each name's member, whose CRC-32 must be as given."""
+def _texts() -> dict[str, bytes]:
+    """The four texts of the jar."""
     import zipfile
     import zlib
 
@@ -160,11 +124,11 @@ def _texts(members: Mapping[str, tuple[str, int]]) -> dict[str, bytes]:
     texts = {}
     try:
         with zipfile.ZipFile(jar) as archive:
-            for name, (member, _) in members.items():
+            for name, (member, _) in _IN_JAR.items():
                 texts[name] = archive.read(member)
     except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, NotImplementedError) as error:
         raise _damaged(jar, str(error)) from None
-    for name, (member, expected) in members.items():
+    for name, (member, expected) in _IN_JAR.items():
         checksum = zlib.crc32(texts[name])
         if checksum != expected:
             raise _damaged(jar, f"the CRC-32 of {member} must be {expected:08x} (got {checksum:08x})")

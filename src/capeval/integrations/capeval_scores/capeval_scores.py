@@ -5,8 +5,9 @@ from __future__ import annotations
 import datasets
 import evaluate
 
-import capeval
-import capeval.metrics
+from capeval.evaluation import evaluate as scored
+from capeval.metrics import DEFAULT, Metric
+from capeval.tokenization import Tokenizer
 
 __all__ = ["CapevalScores"]
 
@@ -52,11 +53,11 @@ class CapevalScores(evaluate.Metric):  # type: ignore[misc]
         self,
         predictions: list[str],
         references: list[list[str]],
-        metrics: list[str | capeval.metrics.Metric] | None = None,
-        tokenizer: capeval.Tokenizer | None = None,
+        metrics: list[str | Metric] | None = None,
+        tokenizer: Tokenizer | None = None,
     ) -> dict[str, float | dict[str, str]]:
-        chosen = capeval.metrics.DEFAULT if metrics is None else metrics
-        report = capeval.evaluate(
+        chosen = DEFAULT if metrics is None else metrics
+        report = scored(
             dict(enumerate(references)), dict(enumerate(predictions)), chosen, tokenizer=tokenizer
         )
         signatures = {name: str(signature) for name, signature in report.signatures.items()}
