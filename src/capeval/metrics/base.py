@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -13,6 +13,7 @@ import numpy as np
 from capeval.errors import MismatchError
 from capeval.resources.compiled import Found
 from capeval.resources.frequencies import DocumentFrequencies
+from capeval.scene_graphs import ComparedGraphs
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized
 from capeval.types import (
     Candidates,
@@ -162,6 +163,19 @@ class Metric(ABC):
             The metric itself where it has nothing to keep.
         """
         return self
+
+    def explain(self, candidate: str, references: Sequence[str]) -> ComparedGraphs | None:  # noqa: ARG002
+        """What the score of an image is made of, for people to look at.
+
+        Args:
+            candidate: The candidate as the metric reads it (`reads`): tokens joined by single spaces, or the
+                caption as it was written.
+            references: The references of its image, likewise.
+
+        Returns:
+            None where the metric has nothing to show beside the score.
+        """
+        return None
 
     def options(self) -> tuple[str, ...]:
         """The options as `name=value`, for the signature."""

@@ -11,11 +11,8 @@ import numpy as np
 
 from capeval.checks import checked_choice
 from capeval.errors import DependencyError, MismatchError
-from capeval.metrics.spice import Spice
-from capeval.metrics.spider import Spider
 from capeval.report.grids import System, scores
 from capeval.report.texts import parts
-from capeval.scene_graphs import compare_graphs
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, ImageId, References
 
@@ -29,7 +26,7 @@ _EXAMPLES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class _Example:
-    """An image with its candidate and references and, after SPICE, the scene graphs of both as pictures."""
+    """An image with its candidate and references and, where a metric explains its score, pictures of both."""
 
     image: ImageId
     score: str
@@ -50,7 +47,7 @@ def to_html(
 ) -> str:
     """Scores, intervals, subsets, the spread of scores over images, and examples, as a page.
 
-    Examples of a system that was scored with SPICE or SPIDEr show its scene graphs.
+    Examples show the scene graphs of a system that was scored with a metric that compares them.
 
     Args:
         systems: The systems, all scored with the same metrics and subsets.
@@ -142,27 +139,28 @@ def _example(
 def _graphs(
     system: System, references: References, candidates: Candidates, tokenizer: Tokenizer
 ) -> dict[ImageId, tuple[Markup, Markup]]:
-    """The scene graphs of candidates and references, drawn, where the system was scored by them."""
+    """The scene graphs of candidates and references, drawn, where a metric of the system has them."""
     from capeval.report.scene_graphs import drawn
 
-    metric = next((metric for metric, _ in system.report.scores if isinstance(metric, Spice | Spider)), None)
-    if metric is None:
-        return {}
-    texts, said = dict(references.items()), {image: captions[0] for image, captions in candidates.items()}
-    if metric.reads == "tokens":
-        _require(tokenizer, system)
-        tokens = TokenizedReferences(references, tokenizer)
-        texts = {image: tokens.texts(image) for image in references}
-        said = dict(zip(candidates, tokens.candidates(candidates).texts(), strict=True))
-    longest = {"longest": metric.longest} if isinstance(metric, Spice) else {}
-    graphs = {}
-    for image in references:
-        compared = compare_graphs(said[image], texts[image], store=metric.store, **longest)
-        graphs[image] = (
-            drawn(compared.candidate, f"Scene graph of the candidate of image {image}"),
-            drawn(compared.references, f"Scene graph of the references of image {image}"),
-        )
-    return graphs
+    _require(tokenizer, system)
+    tokens = TokenizedReferences(references, tokenizer)
+    read = {
+        "tokens": (tokens.candidates(candidates).texts(), [tokens.texts(image) for image in references]),
+        "captions": ([candidates[image][0] for image in references], [*references.values()]),
+    }
+    for metric, _ in system.report.scores:
+        compared = (metric.explain(*texts) for texts in zip(*read[metric.reads], strict=True))
+        graphs = {
+            image: (
+                drawn(each.candidate, f"Scene graph of the candidate of image {image}"),
+                drawn(each.references, f"Scene graph of the references of image {image}"),
+            )
+            for image, each in zip(references, compared, strict=True)
+            if each is not None
+        }
+        if graphs:
+            return graphs
+    return {}
 
 
 def _require(tokenizer: Tokenizer, system: System) -> None:
