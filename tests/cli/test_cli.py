@@ -163,6 +163,29 @@ def test_files_take_the_place_of_standard_output(files: Path) -> None:
     assert "A man on horse number 3." in page
 
 
+def test_pictures_in_the_report(files: Path) -> None:
+    coco = {
+        "images": [{"id": entry["image_id"], "file_name": f"photo {entry['image_id']}.jpg"} for entry in A],
+        "annotations": [{**entry, "id": number} for number, entry in enumerate(A)],
+    }
+    (files / "coco.json").write_text(json.dumps(coco))
+    paths = files / "coco.json", files / "a.json", "-m", "ROUGE-L"
+    page = files / "r.html"
+    output("score", *paths, "--report", page, "--images", "https://x.example/{file_name}")
+    assert "img-src https://x.example" in page.read_text()
+    assert '"before":"https://x.example/photo%20","after":".jpg"' in page.read_text()
+    (files / "photos").mkdir()
+    (files / "photos" / "photo 2.jpg").touch()
+    output("score", *paths, "--report", page, "--images", files / "photos")
+    assert '"before":"photos/photo%202.jpg"' in page.read_text()
+    assert refusal("score", *paths, "--images", "x/{id}").endswith(
+        "--images is for the HTML report: give --report FILE too\n"
+    )
+    assert "must be a folder, or a pattern" in refusal(
+        "score", *paths, "--report", page, "--images", "nowhere"
+    )
+
+
 def test_outputs_are_whole_or_not_there(files: Path) -> None:
     before = sorted(files.iterdir())
     (files / "b.json").write_text("[")

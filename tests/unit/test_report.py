@@ -170,7 +170,8 @@ def test_the_page_needs_nothing_beside_it() -> None:
     text = page_of([system("good", GOOD, **FEW), system("<b>bad</b>", BAD, **FEW)], title="A & B")
     page = Page(text)
     assert page.tags.count("svg") == 2
-    assert "script" not in page.tags
+    # The data and the script of the browser of captions.
+    assert page.tags.count("script") == 2
     assert "b" not in page.tags
     assert all(address.startswith("#") for address in page.addresses)
     assert not re.search(r"url\((?!#)|@import", text)
@@ -179,6 +180,12 @@ def test_the_page_needs_nothing_beside_it() -> None:
     assert "<script>alert(1)</script>" in page.text
     assert "a man number 3 rides a horse" in page.text
     assert f"{evaluate(REFERENCES, GOOD).corpus['CIDEr-D']:.3f}" in page.text
+
+
+def test_a_page_without_captions_has_no_script() -> None:
+    text = to_html([system("good", GOOD, **FEW)])
+    assert "script" not in Page(text).tags
+    assert 'default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;"' in text
 
 
 def test_the_same_scores_give_the_same_page() -> None:
@@ -199,8 +206,9 @@ def test_examples_are_ordered_by_the_score_asked_for() -> None:
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
 def test_a_missing_package_is_named(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "capeval.report.plots", raising=False)
-    monkeypatch.delattr("capeval.report.plots", raising=False)
+    for module in ("plots", "browser", "templates"):
+        monkeypatch.delitem(sys.modules, f"capeval.report.{module}", raising=False)
+        monkeypatch.delattr(f"capeval.report.{module}", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(DependencyError, match=rf"{package}.*pip install jinja2 matplotlib"):
         page_of([system("good", GOOD, **FEW)])

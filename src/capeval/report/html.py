@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from capeval.checks import checked_choice
 from capeval.errors import DependencyError, MismatchError
 from capeval.report.grids import System, scores
-from capeval.report.texts import parts
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, ImageId, References
 
@@ -44,48 +42,59 @@ def to_html(
     candidates: Mapping[str, Candidates] | None = None,
     examples_by: str | None = None,
     tokenizer: Tokenizer | None = None,
+    pictures: Mapping[ImageId, str] | None = None,
 ) -> str:
-    """Scores, intervals, subsets, the spread of scores over images, and examples, as a page.
+    """Scores, intervals, subsets, the spread of scores over images, and captions, as a page.
 
-    Examples show the scene graphs of a system that was scored with a metric that compares them.
+    Where captions are given, all images are in a browser of captions: searched, sorted by a score or the
+    difference of two systems, with the n-grams marked that candidate and references share. Examples, the
+    images with the best and the worst scores, show the scene graphs of a system that was scored with a metric
+    that compares them.
 
     Args:
         systems: The systems, all scored with the same metrics and subsets.
         title: The title of the page.
         published: Rows to show beside the systems: names to scores.
-        references: The references, to show examples.
-        candidates: The candidates of each system by its name, to show examples.
-        examples_by: The score that orders examples; the last one by default.
+        references: The references, to show captions.
+        candidates: The candidates of each system by its name, to show captions.
+        examples_by: The score that captions are sorted by at first; the last one by default.
         tokenizer: How the captions were tokenised for the scores; the reference's way by default.
+        pictures: The address of each image's picture, to show beside its captions; images may be missing.
 
     Raises:
         DependencyError: jinja2 or matplotlib is not installed.
         MismatchError: The systems have different metrics or subsets, or were tokenised otherwise.
-        OptionError: There is no score `examples_by`.
+        OptionError: There is no score `examples_by`, or the address of a picture has no plain host.
     """
     try:
-        import jinja2
-
         from capeval.report import plots
+        from capeval.report.browser import caption_browser
+        from capeval.report.templates import rendered
     except ImportError as error:
         message = f"HTML reports need {error.name}: pip install jinja2 matplotlib"
         raise DependencyError(message) from None
     grid = scores(systems, published)
     names = tuple(systems[0].report.corpus)
     by = checked_choice("examples_by", examples_by or names[-1], names)
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["parts"] = parts
-    template = environment.from_string((files("capeval.report") / "template.html").read_text("utf-8"))
-    return template.render(
+    tokenizer = tokenizer or Tokenizer()
+    examples, browser = {}, None
+    shown = [system for system in systems if system.name in (candidates or {})]
+    if references is not None and candidates is not None and shown:
+        _require(tokenizer, shown)
+        examples = _examples(shown, by, references, candidates, tokenizer)
+        browser = caption_browser(
+            shown, references, candidates, tokenizer=tokenizer, by=by, pictures=pictures
+        )
+    return rendered(
+        "template.html",
         title=title,
         grid=grid,
         systems=systems,
         bars=plots.bars(systems, published or {}),
         spread=plots.spread(systems),
         by=by,
-        examples=_examples(systems, by, references, candidates or {}, tokenizer or Tokenizer()),
+        examples=examples,
+        browser=browser,
         intervals=next((i for system in systems for i in system.intervals.values()), None),
     )
 
@@ -93,15 +102,13 @@ def to_html(
 def _examples(
     systems: Sequence[System],
     by: str,
-    references: References | None,
+    references: References,
     candidates: Mapping[str, Candidates],
     tokenizer: Tokenizer,
 ) -> dict[str, dict[str, list[_Example]]]:
     """The images with the best and the worst scores, for each system whose captions are given."""
     examples: dict[str, dict[str, list[_Example]]] = {}
     for system in systems:
-        if references is None or system.name not in candidates:
-            continue
         values = system.report.per_image[by]
         # Stable, so that images with the same score stay in the order of the references. Images that have
         # none come last, and are no examples.
@@ -142,7 +149,6 @@ def _graphs(
     """The scene graphs of candidates and references, drawn, where a metric of the system has them."""
     from capeval.report.scene_graphs import drawn
 
-    _require(tokenizer, system)
     tokens = TokenizedReferences(references, tokenizer)
     read = {
         "tokens": (tokens.candidates(candidates).texts(), [tokens.texts(image) for image in references]),
@@ -163,8 +169,8 @@ def _graphs(
     return {}
 
 
-def _require(tokenizer: Tokenizer, system: System) -> None:
-    for metric, made in system.report.scores:
+def _require(tokenizer: Tokenizer, systems: Sequence[System]) -> None:
+    for metric, made in (scored for system in systems for scored in system.report.scores):
         if metric.reads == "tokens" and made.signature.tokenizer != str(tokenizer):
             raise MismatchError(
                 f"'tokenizer' must be that of the scores, {made.signature.tokenizer} (got {tokenizer})"
