@@ -84,7 +84,12 @@ def files(tmp_path: Path) -> Path:
 
 def test_score_prints_a_table(files: Path) -> None:
     lines = output("score", files / "references.json", files / "a.json", files / "b.json").splitlines()
-    assert [line.split()[0] for line in lines[2:]] == ["a", "b"]
+    assert [line.split()[0] for line in lines[2:4]] == ["a", "b"]
+    assert lines[4:] == [
+        "",
+        "6 images, 3 references each (references.json).",
+        "CIDEr-D is what papers on COCO call CIDEr. Papers often print scores times 100.",
+    ]
     expected = capeval.evaluate(
         capeval.load_references(files / "references.json"), capeval.load_candidates(files / "a.json")
     )
@@ -329,6 +334,7 @@ def test_compare(files: Path) -> None:
     paths = [files / f"{name}.json" for name in ("references", "a", "b")]
     table = output("compare", *paths, "--samples", "50", "-m", "CIDEr-D")
     assert table.split("\n")[0].split() == ["Metric", "a", "b", "Difference", "p-value"]
+    assert "6 images, 3 references each (references.json).\nCIDEr-D is what papers" in table
     compared = json.loads(
         output("compare", *paths, "--samples", "50", "-f", "json", "--method", "randomization")
     )

@@ -86,6 +86,7 @@ def _render_table(grid: Grid, output: Path | None, title: str | None) -> None:
     from rich.measure import Measurement
 
     from capeval.report.terminal import table
+    from capeval.report.texts import printable
 
     rich_table = table(grid, title)
     text = io.StringIO()
@@ -94,7 +95,8 @@ def _render_table(grid: Grid, output: Path | None, title: str | None) -> None:
     # The whole table, even on a narrow terminal: a score that is cut off would be read as another score.
     console.width = Measurement.get(console, console.options, rich_table).maximum
     console.print(rich_table)
-    lines = (line.rstrip() for line in text.getvalue().splitlines())
+    notes = ["", *map(printable, grid.notes)] if grid.notes else []
+    lines = [*(line.rstrip() for line in text.getvalue().splitlines()), *notes]
     deliver("".join(f"{line}\n" for line in lines), output)
 
 

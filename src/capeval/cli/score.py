@@ -109,9 +109,11 @@ def run(
             systems.append(system)
         if report is not None:
             steps.next("Writing the report")
-            scoring.write_report(report, systems, captions, candidates, tokenizer, pictures)
+            scoring.write_report(
+                report, systems, captions, candidates, tokenizer, source=references.name, pictures=pictures
+            )
     if form is Format.JSON:
         deliver(to_json(systems, per_image=each), output)
     else:
-        grid = per_image(systems) if each else scores(systems)
+        grid = per_image(systems) if each else scores(systems, source=references.name)
         render(grid, form, output)

@@ -207,11 +207,18 @@ def write_report(
     references: References,
     candidates: list[Candidates],
     tokenizer: Tokenizer,
+    *,
+    source: str,
     pictures: Mapping[ImageId, str] | None = None,
 ) -> None:
     """Writes the HTML report of the systems."""
     captions = {system.name: texts for system, texts in zip(systems, candidates, strict=True)}
     page = to_html(
-        systems, references=references, candidates=captions, tokenizer=tokenizer, pictures=pictures
+        systems,
+        references=references,
+        candidates=captions,
+        tokenizer=tokenizer,
+        source=source,
+        pictures=pictures,
     )
     deliver(page, path)

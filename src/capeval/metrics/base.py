@@ -78,6 +78,7 @@ class Metric(ABC):
         page: Its page under `docs/metrics`, and its folder under `tests/conformance`.
         variants: Its names in the registry, each with the options that it stands for; by default the
             family's name with the default options.
+        note: What readers of its scores ask, answered in one sentence; shown below tables.
         first_reference_counts: Whether, of equally good references, the first one gives the statistics of
             the image. The score of the image is the same for each of them; that of the corpus may differ.
     """
@@ -85,6 +86,7 @@ class Metric(ABC):
     family: ClassVar[str]
     page: ClassVar[str]
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    note: ClassVar[str] = ""
     first_reference_counts: ClassVar[bool] = False
 
     @property

@@ -36,6 +36,7 @@ class Spider(Metric):
     """
 
     family: ClassVar[str] = "SPIDEr"
+    note: ClassVar[str] = "SPIDEr is the mean of SPICE and CIDEr-D."
     page: ClassVar[str] = "spice"
 
     frequencies: DocumentFrequencies | Literal["references", "uniform"] = field(

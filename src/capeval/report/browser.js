@@ -221,6 +221,7 @@
     const range = `${(first + 1).toLocaleString("en")}\u2013${(first + images.length).toLocaleString("en")}`;
     root.querySelector("[role=status]").textContent =
       found.length ? `Images ${range} of ${count}` : "No image has these words.";
+    root.lastElementChild.hidden = pages === 1;
     for (const button of root.querySelectorAll("[data-step]")) {
       const target = page + Number(button.dataset.step);
       button.setAttribute("aria-disabled", String(target < 0 || target >= pages));

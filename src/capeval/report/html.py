@@ -42,6 +42,7 @@ def to_html(
     candidates: Mapping[str, Candidates] | None = None,
     examples_by: str | None = None,
     tokenizer: Tokenizer | None = None,
+    source: str = "",
     pictures: Mapping[ImageId, str] | None = None,
 ) -> str:
     """Scores, intervals, subsets, the spread of scores over images, and captions, as a page.
@@ -59,6 +60,7 @@ def to_html(
         candidates: The candidates of each system by its name, to show captions.
         examples_by: The score that captions are sorted by at first; the last one by default.
         tokenizer: How the captions were tokenised for the scores; the reference's way by default.
+        source: What to call the references in the notes, such as the name of their file.
         pictures: The address of each image's picture, to show beside its captions; images may be missing.
 
     Raises:
@@ -73,7 +75,7 @@ def to_html(
     except ImportError as error:
         message = f"HTML reports need {error.name}: pip install jinja2 matplotlib"
         raise DependencyError(message) from None
-    grid = scores(systems, published)
+    grid = scores(systems, published, source=source)
     names = tuple(systems[0].report.corpus)
     by = checked_choice("examples_by", examples_by or names[-1], names)
     tokenizer = tokenizer or Tokenizer()
@@ -95,7 +97,6 @@ def to_html(
         by=by,
         examples=examples,
         browser=browser,
-        intervals=next((i for system in systems for i in system.intervals.values()), None),
     )
 
 
