@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs wheel clean
+.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs notebooks wheel clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -73,6 +73,9 @@ bench-server: $(VENV)/.native ## Time a server's pages under load, and how many 
 
 docs: $(VENV)/.native ## Build the documents into site/
 	$(BIN)/mkdocs build --strict --quiet
+
+notebooks: $(VENV)/.native ## Run the documents' notebooks, and store what they show
+	@$(BIN)/python -m scripts.run_notebooks
 
 wheel: $(VENV)/.native ## Build one wheel for Python 3.11 and newer into dist/
 	$(BIN)/maturin build --release --out dist
