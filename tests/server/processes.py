@@ -305,14 +305,21 @@ class HeldFile:
         self.path, self.kept = path, folder / f"{path.name}.kept"
         path.rename(self.kept)
         os.mkfifo(path)
+        self._pipe: BinaryIO | None = None
 
     def put_back(self) -> None:
         """Puts the file back, for those who open it from now on."""
         self.kept.replace(self.path)
 
+    def wait_until_opened(self) -> BinaryIO:
+        """Waits until somebody opens the file, who then waits until it is let go."""
+        if self._pipe is None:
+            self._pipe = wait_until(self._opened, lambda: f"nobody opens {self.path}")
+        return self._pipe
+
     def let_go(self) -> None:
         """Puts the file back, and gives its content to who waits, or comes to."""
-        with wait_until(self._opened, lambda: f"nobody opens {self.path}") as pipe:
+        with self.wait_until_opened() as pipe:
             self.put_back()
             pipe.write(self.path.read_bytes())
 

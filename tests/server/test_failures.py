@@ -58,7 +58,9 @@ def test_a_database_that_restarts_while_a_submission_is_scored(
         token = server.tokens[0]
         submission, file = server.submit_held(token)
         worker = server.spawn("worker")
-        server.wait_for_state(token, submission, "running")
+        # Until then it reads rows, and would fail and begin again without ever opening the file.
+        file.wait_until_opened()
+        assert server.see(token, f"/submissions/{submission}")["state"] == "running"
         restartable.stop()
         if away == "noticed":
             file.let_go()

@@ -14,7 +14,7 @@ from capeval_server.api import schemas
 from capeval_server.api.addresses import Slug
 from capeval_server.api.tokens import READ, SUBMIT, token_of
 from capeval_server.challenges.access import phase_named
-from capeval_server.challenges.models import Challenge, Phase, Split
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
 from capeval_server.errors import NotFoundError
 from capeval_server.submissions import quotas
 from capeval_server.teams import joining
@@ -54,9 +54,14 @@ def _split(split: Split) -> dict[str, Any]:
         "images": len(split.image_ids),
         "metrics": split.metrics,
         "sort_by": split.sort_by,
-        "references": list(split.reference_sets.all()),
+        "references": [_references(references) for references in split.reference_sets.all()],
         "subsets": [subset.name for subset in split.subsets.all()],
     }
+
+
+def _references(references: ReferenceSet) -> dict[str, Any]:
+    shown = {name: getattr(references, name) for name in ("name", "public", "version")}
+    return {**shown, "images": len(references.image_ids)}
 
 
 def _phase(phase: Phase) -> dict[str, Any]:

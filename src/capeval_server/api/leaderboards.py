@@ -70,6 +70,7 @@ def _board(board: Leaderboard) -> dict[str, Any]:
         "as_of": question.as_of,
         "sort_by": question.sort_by,
         "order": "best" if question.best_first else "worst",
+        "layout": question.layout,
         **{name: getattr(board, name) for name in ("columns", "total", "page", "pages", "rescoring")},
         "rows": [row.__dict__ for row in board.rows],
     }

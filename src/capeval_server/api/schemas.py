@@ -46,10 +46,11 @@ class Problem(Schema):
 
 
 class ReferenceSetAnswer(Schema):
-    """A reference set. The references themselves are not in the API."""
+    """A reference set, and how many images it has. The references themselves are not in the API."""
 
     name: str
     public: bool
+    images: int
     version: int
 
 
@@ -203,7 +204,11 @@ class Standing(Schema):
 
 
 class LeaderboardQuestion(Schema):
-    """Which leaderboard to return, and how."""
+    """Which leaderboard to return, and how.
+
+    The columns are each score of `subset` (layout `scores`), the score `sort_by` of all images and of each
+    subset (`subsets`), or each score of these (`both`). The latter two name them as `CIDEr-D (all)`.
+    """
 
     split: str
     references: str
@@ -212,6 +217,7 @@ class LeaderboardQuestion(Schema):
     sort_by: str = ""
     order: Literal["best", "worst"] = "best"
     as_of: AwareDatetime | None = None
+    layout: Literal["scores", "subsets", "both"] = "scores"
     page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     form: Annotated[Literal["json", "csv"], Field(alias="format")] = "json"
 
@@ -252,6 +258,7 @@ class LeaderboardAnswer(Schema):
     as_of: datetime | None
     sort_by: str
     order: str
+    layout: str
     columns: list[str]
     total: int
     page: int | None

@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from capeval.checks import checked_choice
 from capeval.errors import OptionError
 from capeval.metrics import DEFAULT, METRICS
-from capeval_server.challenges.models import ALGORITHM, IMAGE_ID, MOST_IN_ALL, MOST_PER_DAY
+from capeval_server.challenges.models import ALGORITHM, IMAGE_ID, LEAST_SUBSET, MOST_IN_ALL, MOST_PER_DAY
 from capeval_server.challenges.names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.errors import ChallengeError
 
@@ -54,6 +54,8 @@ class References(_Part):
     name: Name
     file: str
     public: bool
+    # Whether they are of a part of the split's images.
+    partial: bool = False
     # Results of people, for a human baseline: captions that are not among these references.
     human: str | None = None
 
@@ -66,6 +68,8 @@ class Split(_Part):
     references: Annotated[list[References], Field(min_length=1)]
     subsets: str | None = None
     image_url: Annotated[str, Field(max_length=500)] = ""
+    # The fewest images of a subset that private references score.
+    least_subset: Annotated[int, Field(ge=1, le=1_000_000)] = LEAST_SUBSET
     metrics: Annotated[list[str], Field(min_length=1)] = list(DEFAULT)
     sort_by: str
 
@@ -81,6 +85,8 @@ class Split(_Part):
         _different("metrics", names)
         checked_choice("sort_by", self.sort_by, names, error=ValueError)
         _different("references", [references.name for references in self.references])
+        if all(references.partial for references in self.references):
+            raise ValueError("one of the references must be of all images (got partial = true for each)")
         if self.image_url and not IMAGE_ID.search(self.image_url):
             raise ValueError(f"image_url must have {{id}} or {{id:012}} in it (got {self.image_url!r})")
         if self.image_url and urlsplit(self.image_url).scheme not in ("http", "https"):

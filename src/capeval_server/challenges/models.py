@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 from urllib.parse import quote
@@ -14,6 +15,7 @@ from django.utils import timezone
 __all__ = [
     "ALGORITHM",
     "IMAGE_ID",
+    "LEAST_SUBSET",
     "MOST_IN_ALL",
     "MOST_PER_DAY",
     "Challenge",
@@ -26,6 +28,7 @@ __all__ = [
 
 # The most submissions that a quota may allow, and that a team may be given beyond it.
 MOST_PER_DAY, MOST_IN_ALL = 10_000, 1_000_000
+LEAST_SUBSET = 100
 ALGORITHM = "<alg>"
 IMAGE_ID = re.compile(r"\{id(?::0?([0-9]{1,2}))?\}")
 
@@ -55,11 +58,17 @@ class Split(models.Model):
     image_ids = models.JSONField()
     metrics = models.JSONField()
     sort_by = models.CharField(max_length=50)
+    # The fewest images of a subset that private references score: scores of few tell much of single images.
+    least_subset = models.PositiveIntegerField(default=LEAST_SUBSET)
     # Where an image can be seen: an address with {id} in it, or {id:012} for an id of 12 digits.
     image_url = models.CharField(max_length=500, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="split_once")]
+
+    def images_of_subsets(self) -> dict[str, list[int | str]]:
+        """The images of each subset, in order."""
+        return dict(self.subsets.order_by("pk").values_list("name", "image_ids"))
 
     def address_of(self, image: int | str) -> str:
         """Where an image can be seen; nothing if that is not known."""
@@ -75,15 +84,43 @@ class Split(models.Model):
 
 
 class ReferenceSet(models.Model):
-    """References of a split, such as c5; the highest version counts."""
+    """References of a split, such as c5; the highest version counts.
+
+    A set may have references of a part of the split's images alone, as COCO's c40 has of 5,000 test images.
+    """
 
     split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="reference_sets")
     name = models.SlugField()
     public = models.BooleanField()
     version = models.PositiveIntegerField(default=0)
+    # Of which images, in the order of the split's; none where it has references of all of them.
+    part = models.JSONField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["split", "name"], name="reference_set_once")]
+
+    @property
+    def image_ids(self) -> list[int] | list[str]:
+        """The images that it has references of, in the order of the split's."""
+        found: list[int] | list[str] = self.split.image_ids if self.part is None else self.part
+        return found
+
+    def scored_subsets(
+        self, subsets: Mapping[str, list[int | str]] | None = None
+    ) -> dict[str, list[int | str]]:
+        """The subsets of the split that get scores of their own, of the images that it has references of.
+
+        They are in the split's order. Private references score none of fewer than `least_subset` images.
+
+        Args:
+            subsets: The split's `images_of_subsets`, where they are at hand.
+        """
+        subsets = self.split.images_of_subsets() if subsets is None else subsets
+        if self.part is not None:
+            covered = set(self.part)
+            subsets = {name: [one for one in images if one in covered] for name, images in subsets.items()}
+        least = 1 if self.public else self.split.least_subset
+        return {name: images for name, images in subsets.items() if len(images) >= least}
 
 
 class ReferenceVersion(models.Model):

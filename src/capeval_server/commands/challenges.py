@@ -29,7 +29,7 @@ def import_files(
     """Creates a challenge from its files, or updates it."""
     set_up()
     from capeval_server.organising.definition_files import import_challenge
-    from capeval_server.organising.probing import LEAST_IMAGES, small_groups
+    from capeval_server.organising.probing import LEAST_IMAGES, small_groups, unscored_subsets
 
     challenge = import_challenge(path)
     splits, phases = challenge.splits.count(), challenge.phases.count()
@@ -40,6 +40,8 @@ def import_files(
             " private references of single images say",
             file=sys.stderr,
         )
+    for text in unscored_subsets(challenge):
+        print(f"capeval: note: no scores of {text} (least_subset of the definition)", file=sys.stderr)
 
 
 def example(

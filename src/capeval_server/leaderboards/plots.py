@@ -22,7 +22,8 @@ _THEMES: dict[Theme, dict[str, str]] = {
     "light": {"text": "#1f1e1b", "muted": "#625e56", "line": "#e4e0d9", "dot": "#0d666a", "human": "#b45f06"},
     "dark": {"text": "#e8e6e1", "muted": "#a9a69f", "line": "#34383b", "dot": "#68c9c4", "human": "#e6bd6c"},
 }
-_LABEL = 34
+# The width in inches, and the most characters of a team's name; for pages, and for phones.
+_WIDE, _NARROW = (7.6, 34), (3.9, 18)
 # matplotlib's settings are those of the whole process.
 _drawing = threading.Lock()
 
@@ -45,6 +46,7 @@ class Plot:
     score: str
     theme: Theme
     dots: tuple[Dot, ...]
+    narrow: bool
 
     @property
     def etag(self) -> str:
@@ -56,20 +58,27 @@ class Plot:
         return _drawn(self)
 
 
-def plot(board: Leaderboard, theme: Theme) -> Plot:
-    """The plot of the first rows of a leaderboard that have the score that is sorted by."""
-    score = board.question.sort_by
+def plot(board: Leaderboard, theme: Theme, *, narrow: bool = False) -> Plot:
+    """The plot of the first rows of a leaderboard that have the score that is sorted by.
+
+    Args:
+        board: The leaderboard.
+        theme: The colours of the page.
+        narrow: Whether the plot is for a phone.
+    """
+    score = board.question.sorted_column
     dots = []
     for row in board.rows:
         value = row.scores[score]
         if value is not None:
             low, high = row.intervals[score] or (value, value)
-            dots.append(Dot(_label(row.rank, row.team), value, low, high, row.baseline))
-    return Plot(score, theme, tuple(dots[:TOP]))
+            dots.append(Dot(_label(row.rank, row.team, narrow), value, low, high, row.baseline))
+    return Plot(score, theme, tuple(dots[:TOP]), narrow)
 
 
-def _label(rank: int | None, team: str) -> str:
-    short = team if len(team) <= _LABEL else f"{team[: _LABEL - 1]}…"
+def _label(rank: int | None, team: str, narrow: bool) -> str:
+    _, most = _NARROW if narrow else _WIDE
+    short = team if len(team) <= most else f"{team[: most - 1]}…"
     return short if rank is None else f"{rank}  {short}"
 
 
@@ -97,7 +106,8 @@ def _drawn(plot: Plot) -> bytes:
     with _drawing, mpl.rc_context(style), warnings.catch_warnings():
         # The reader's fonts are used, so missing letters on this machine do not matter.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
-        figure = Figure(figsize=(7.6, 1.0 + 0.25 * max(len(plot.dots), 1)), layout="constrained")
+        width, _ = _NARROW if plot.narrow else _WIDE
+        figure = Figure(figsize=(width, 1.0 + 0.25 * max(len(plot.dots), 1)), layout="constrained")
         _draw(figure, plot, colours)
         figure.savefig(data, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return data.getvalue()
@@ -118,6 +128,7 @@ def _draw(figure: Any, plot: Plot, colours: dict[str, str]) -> None:
     panel.set_yticks(range(len(plot.dots)), labels=[dot.label for dot in plot.dots])
     panel.set_ylim(max(len(plot.dots), 1) - 0.4, -0.6)
     panel.set_xlabel(f"{plot.score}, with its 95% interval")
+    panel.locator_params(axis="x", nbins=5 if plot.narrow else "auto")
     panel.spines[["left"]].set_visible(False)
     panel.tick_params(axis="both", length=0)
     panel.grid(axis="x")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
+from functools import cached_property
+from typing import Literal, TypeVar, cast, get_args
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Model, QuerySet
@@ -16,9 +17,29 @@ from capeval_server.challenges.access import organises
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.errors import NotFoundError, QuestionError
 
-__all__ = ["Question", "ask", "may_see", "score_names"]
+__all__ = ["LAYOUTS", "Column", "Layout", "Question", "ask", "may_see", "score_names"]
+
+# The columns of a leaderboard: each score of one subset (or of all images), one score of all images and each
+# subset, or each score of these.
+Layout = Literal["scores", "subsets", "both"]
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
 Row = TypeVar("Row", bound=Model)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a leaderboard.
+
+    Attributes:
+        name: The name of a score.
+        subset: The subset that it is of; all images if there is no name.
+        label: What JSON and CSV call it.
+    """
+
+    name: str
+    subset: str
+    label: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +55,7 @@ class Question:
         sort_by: The name of a score.
         best_first: Whether the highest score comes first.
         as_of: Only what was submitted until then counts; no such limit if None.
+        layout: Which columns it has.
     """
 
     phase: Phase
@@ -44,6 +66,23 @@ class Question:
     sort_by: str
     best_first: bool
     as_of: datetime | None
+    layout: Layout = "scores"
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The columns: scores in the order of the split's metrics, all images before the subsets."""
+        if self.layout == "scores":
+            return [Column(name, self.subset, name) for name in score_names(self.split)]
+        names = [self.sort_by] if self.layout == "subsets" else score_names(self.split)
+        subsets = ["", *self.reference_set.scored_subsets()]
+        return [Column(name, subset, f"{name} ({subset or 'all'})") for name in names for subset in subsets]
+
+    @property
+    def sorted_column(self) -> str:
+        """The label of the column that the rows are sorted by."""
+        return next(
+            one.label for one in self.columns if (one.name, one.subset) == (self.sort_by, self.subset)
+        )
 
     @property
     def current(self) -> bool:
@@ -71,25 +110,28 @@ def ask(
     sort_by: str = "",
     order: str = "",
     as_of: datetime | None = None,
+    layout: str = "",
 ) -> Question:
     """A question from names. By default it is the first split and reference set, and the current version.
 
     Raises:
         NotFoundError: Nothing has one of the names.
-        QuestionError: A score or an order is not one that can be sorted by.
+        QuestionError: A score or an order is not one that can be sorted by, or there is no such layout.
     """
     try:
         as_of = as_of and as_of.astimezone(UTC)
     except OverflowError:
         raise NotFoundError from None
     chosen, counted = _counted(phase, split, references, version)
-    if subset and ("\0" in subset or not chosen.subsets.filter(name=subset).exists()):
+    if subset and subset not in counted.reference_set.scored_subsets():
         raise NotFoundError
     names = score_names(chosen)
     if sort_by:
         checked_choice("sort_by", sort_by, names, error=QuestionError)
     if order:
         checked_choice("order", order, ("best", "worst"), error=QuestionError)
+    if layout:
+        checked_choice("layout", layout, LAYOUTS, error=QuestionError)
     return Question(
         phase=phase,
         split=chosen,
@@ -99,6 +141,7 @@ def ask(
         sort_by=sort_by or chosen.sort_by,
         best_first=order != "worst",
         as_of=as_of,
+        layout=cast(Layout, layout or "scores"),
     )
 
 
@@ -118,6 +161,7 @@ def _counted(
     found = reference_set.versions.select_related("reference_set").filter(number=number).first()
     if found is None:
         raise NotFoundError
+    found.reference_set.split = chosen
     return chosen, found
 
 

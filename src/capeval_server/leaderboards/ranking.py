@@ -16,7 +16,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from capeval.metrics import METRICS
 from capeval_server.leaderboards.neighbours import LEVEL, differences
-from capeval_server.leaderboards.questions import Question, score_names
+from capeval_server.leaderboards.questions import Question
 from capeval_server.submissions.models import UNFINISHED, Result, Score, Submission
 from capeval_server.submissions.packing import finite
 from capeval_server.submissions.precision import shown, shown_p
@@ -42,8 +42,8 @@ class Row:
         baseline: Whether it is a human baseline.
         flag_reason: Why an organiser flagged it; nothing if they did not.
         rescoring: Whether it waits to be scored with the current references.
-        failed: The names of the scores that could not be computed.
-        scores: Each score by its name; None where there is none.
+        failed: The labels of the columns whose scores could not be computed.
+        scores: The score of each column by its label; None where there is none.
         intervals: The ends of each score's 95% bootstrap interval; None where there is none.
         p_value: The p-value of the difference to the next row, in the score that the rows are sorted by.
         differs_from_next: Whether the next row can be told apart from this one; None where that is not known.
@@ -71,7 +71,7 @@ class Leaderboard:
 
     Attributes:
         question: What was asked for.
-        columns: The names of the scores.
+        columns: The labels of the columns of scores.
         rows: All rows, or those of a page.
         total: How many rows there are in all.
         page: The page, from 1; None if these are all rows.
@@ -118,7 +118,7 @@ def leaderboard(
     start, stop = (0, len(places)) if page is None else ((page - 1) * PAGE, page * PAGE)
     return Leaderboard(
         question=question,
-        columns=score_names(question.split),
+        columns=[column.label for column in question.columns],
         rows=_rows(
             question, places, start, stop, compared=compared, full=full or question.reference_set.public
         ),
@@ -189,7 +189,7 @@ def _rows(
     near = [place.submission for place in places[start : stop + 1]]
     tests = differences(question, near) if compared else [None] * len(near)
     ranks = _ranks(places)
-    names = score_names(question.split)
+    labels = [column.label for column in question.columns]
     rows = []
     for place, test in zip(listed, tests, strict=False):
         p_value = None if place.score is None else test
@@ -207,8 +207,8 @@ def _rows(
                 flag_reason=found.mark_reason if found.mark == Submission.Mark.FLAGGED else "",
                 rescoring=question.current and not seen and found.state in UNFINISHED,
                 failed=failures.get(place.submission, []),
-                scores={name: own[name][0] if name in own else None for name in names},
-                intervals={name: own[name][1] if name in own else None for name in names},
+                scores={label: own[label][0] if label in own else None for label in labels},
+                intervals={label: own[label][1] if label in own else None for label in labels},
                 p_value=shown_p(p_value, full=full),
                 differs_from_next=None if p_value is None else p_value < LEVEL,
             )
@@ -223,27 +223,31 @@ def _of(manager: Any, field: str, places: Sequence[Place]) -> Any:
 def _scores(
     question: Question, places: Sequence[Place], full: bool
 ) -> dict[UUID, dict[str, tuple[float | None, tuple[float, float] | None]]]:
-    """Each score of each submission, with its interval."""
+    """Each score of each submission by the label of its column, with its interval."""
+    labels = {(column.name, column.subset): column.label for column in question.columns}
     found: dict[UUID, dict[str, tuple[float | None, tuple[float, float] | None]]] = {}
     rows = _of(Score.objects, "result__submission", places).filter(
-        result__reference_version=question.version, subset=question.subset
+        result__reference_version=question.version, subset__in={subset for _, subset in labels}
     )
-    for key, name, value, low, high in rows.values_list(
-        "result__submission_id", "name", "value", "low", "high"
+    for key, name, subset, value, low, high in rows.values_list(
+        "result__submission_id", "name", "subset", "value", "low", "high"
     ):
+        if (name, subset) not in labels:
+            continue
         low, high = shown(low, full=full), shown(high, full=full)
         interval = None if low is None or high is None else (low, high)
-        found.setdefault(key, {})[name] = shown(value, full=full), interval
+        found.setdefault(key, {})[labels[name, subset]] = shown(value, full=full), interval
     return found
 
 
 def _failures(question: Question, places: Sequence[Place]) -> dict[UUID, list[str]]:
-    """The scores that could not be computed, of each submission with results."""
+    """The labels of the columns whose scores could not be computed, of each submission with results."""
     failures: dict[UUID, list[str]] = {}
     results = _of(Result.objects, "submission", places).filter(reference_version=question.version)
     for key, metric, failure in results.values_list("submission_id", "metric", "failure"):
         names = failures.setdefault(key, [])
-        names += METRICS[metric]().names if failure else ()
+        scores = METRICS[metric]().names if failure else ()
+        names += [column.label for column in question.columns if column.name in scores]
     return failures
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import tomli_w
 
-from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
+from capeval_server.challenges.models import LEAST_SUBSET, Challenge, Phase, ReferenceSet, Split
 from capeval_server.submissions.models import Submission
 
 __all__ = ["Change", "changes", "describe", "describe_phase", "fingerprint", "state_of", "to_toml"]
@@ -45,6 +45,8 @@ def _split(split: Split, human: set[int]) -> dict[str, Any]:
         "metrics": split.metrics,
         "sort_by": split.sort_by,
     }
+    if split.least_subset != LEAST_SUBSET:
+        found["least_subset"] = split.least_subset
     if split.image_url:
         found["image_url"] = split.image_url
     if split.subsets.all():
@@ -65,6 +67,8 @@ def _references(entry: ReferenceSet, human: set[int]) -> dict[str, Any]:
         "file": f"references_{entry.split.name}_{entry.name}{ending}",
         "public": entry.public,
     }
+    if entry.part is not None:
+        found["partial"] = True
     if entry.pk in human:
         found["human"] = f"human_{entry.split.name}_{entry.name}.json"
     return found
@@ -103,6 +107,9 @@ def state_of(challenge: Challenge) -> dict[str, str]:
             ids = sorted(subset.image_ids, key=str)
             found[f"{place}.subsets.{subset.name}"] = f"{len(ids):,} images ({fingerprint(ids)[:12]})"
         for entry in split.reference_sets.all():
+            if entry.part is not None:
+                text = f"{len(entry.part):,} ({fingerprint(entry.part)[:12]})"
+                found[f"{place}.references.{entry.name}.images"] = text
             for version in entry.versions.all():
                 if version.number == entry.version:
                     text = f"version {version.number} (sha256 {version.sha256[:12]})"

@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 
 import capeval
 from capeval.formats import load_subsets
-from capeval.messages import images_problem
+from capeval.messages import first_few, id_types, images_problem
 from capeval.metrics import METRICS
 from capeval.types import ImageId
 from capeval_server.challenges import definition
@@ -32,7 +32,7 @@ from capeval_server.challenges.models import (
 )
 from capeval_server.errors import ChallengeError, UploadError
 from capeval_server.submissions import lifecycle
-from capeval_server.submissions.models import ImageScores, Submission, SubmissionFile
+from capeval_server.submissions.models import ImageScores, Score, Submission, SubmissionFile
 from capeval_server.submissions.uploads import check_results
 
 __all__ = ["Files", "change_challenge", "check_images", "publish", "read_files", "taking_back"]
@@ -42,10 +42,19 @@ Read = Callable[[str], tuple[str, bytes]]
 
 @dataclass(frozen=True, kw_only=True)
 class Files:
-    """What the files of a split hold."""
+    """What the files of a split hold.
+
+    Attributes:
+        image_ids: The images of the split.
+        references: The bytes of each file of references, by its name.
+        parts: The images of the references that are of a part of the split, by their name.
+        humans: The bytes of the human captions, by the name of the references.
+        subsets: The images of each subset.
+    """
 
     image_ids: list[int] | list[str]
     references: dict[str, bytes]
+    parts: dict[str, list[ImageId]]
     humans: dict[str, bytes]
     subsets: dict[str, list[int | str]]
 
@@ -80,16 +89,22 @@ def read_files(read: Read, wanted: definition.Definition) -> dict[str, Files]:
 def _read(read: Read, split: definition.Split) -> Files:
     _check_resources(split)
     references = {}
-    images: tuple[int | str, ...] | None = None
-    for entry in split.references:
+    parts: dict[str, list[ImageId]] = {}
+    ids: list[ImageId] = []
+    # Those of all images first: they say what the split's images are.
+    for entry in sorted(split.references, key=lambda entry: entry.partial):
         name, data = read(entry.file)
         found = capeval.load_references(data, name=name)
-        images = images or found.image_ids
-        check_images(name, found.image_ids, images, split.name)
+        ids = ids or list(found.image_ids)
+        if entry.partial:
+            parts[entry.name] = _part(name, found.image_ids, ids, split.name)
+        else:
+            check_images(name, found.image_ids, ids, f"split {split.name!r}")
         references[entry.name] = data
-    ids = list(images or ())
     humans = {
-        entry.name: _read_human(read, entry.human, split, ids) for entry in split.references if entry.human
+        entry.name: _read_human(read, entry.human, split, parts.get(entry.name, ids))
+        for entry in split.references
+        if entry.human
     }
     subsets: dict[str, list[ImageId]] = {}
     if split.subsets:
@@ -102,7 +117,16 @@ def _read(read: Read, split: definition.Split) -> Files:
             raise ChallengeError(
                 f"{split.subsets}: subset {subset!r} must have images of split {split.name!r} (got {named!r})"
             )
-    return Files(image_ids=ids, references=references, humans=humans, subsets=subsets)  # type: ignore[arg-type]
+    return Files(image_ids=ids, references=references, parts=parts, humans=humans, subsets=subsets)  # type: ignore[arg-type]
+
+
+def _part(name: str, found: Sequence[ImageId], images: Sequence[ImageId], split: str) -> list[ImageId]:
+    """The images of references that are of a part of a split, in the order of the split's."""
+    covered = set(found)
+    if unknown := sorted(covered - set(images), key=str):
+        types = id_types(unknown[0], images[0])
+        raise ChallengeError(f"{name}: {first_few(unknown)} not of split {split!r}{types}")
+    return [image for image in images if image in covered]
 
 
 def _check_resources(split: definition.Split) -> None:
@@ -116,19 +140,19 @@ def _check_resources(split: definition.Split) -> None:
                 )
 
 
-def check_images(name: str, found: Sequence[ImageId], images: Sequence[ImageId], split: str) -> None:
-    """Checks that references are of the images of a split.
+def check_images(name: str, found: Sequence[ImageId], images: Sequence[ImageId], whose: str) -> None:
+    """Checks that references are of the images of a split, or of those of an earlier version.
 
     Args:
         name: What errors call the file of references.
         found: Its images.
-        images: The split's images.
-        split: The split's name.
+        images: The images that it must have references of.
+        whose: What errors call those images.
 
     Raises:
         ChallengeError: They are not.
     """
-    problem = images_problem(found, images, f"split {split!r}", "references")
+    problem = images_problem(found, images, whose, "references")
     if problem:
         raise ChallengeError(f"{name}: {problem}")
 
@@ -189,11 +213,21 @@ def _refuse_removal(what: str, there: object, wanted: set[str]) -> None:
 
 def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, stored: list[str]) -> None:
     old = challenge.splits.filter(name=wanted.name).first()
-    scoring = {"metrics": wanted.metrics, "results": wanted.results, "image_ids": files.image_ids}
+    scoring = {
+        "metrics": wanted.metrics,
+        "results": wanted.results,
+        "image_ids": files.image_ids,
+        "least_subset": wanted.least_subset,
+    }
     if old is not None:
         changed = [name for name, value in scoring.items() if getattr(old, name) != value]
         subsets = dict(old.subsets.values_list("name", "image_ids"))
         changed += ["subsets"] if subsets != files.subsets else []
+        changed += [
+            f"images of references {entry.name}"
+            for entry in old.reference_sets.order_by("name")
+            if entry.part != files.parts.get(entry.name) and entry.name in files.references
+        ]
         if changed and Submission.objects.filter(phase__splits=old).exists():
             raise ChallengeError(
                 f"{' and '.join(changed)} of split {wanted.name!r} can't change: there are submissions to it"
@@ -208,11 +242,19 @@ def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, 
         Subset.objects.update_or_create(split=split, name=name, defaults={"image_ids": members})
     _refuse_removal("references", split.reference_sets, {entry.name for entry in wanted.references})
     for entry in wanted.references:
-        reference_set = put(ReferenceSet.objects, {"public": entry.public}, split=split, name=entry.name)
+        about = {"public": entry.public, "part": files.parts.get(entry.name)}
+        reference_set = put(ReferenceSet.objects, about, split=split, name=entry.name)
         if not entry.public:
-            ImageScores.objects.filter(result__reference_version__reference_set=reference_set).delete()
+            _delete_what_is_public_only(reference_set)
         _import_references(reference_set, entry.file, files.references[entry.name], stored)
         _import_human(reference_set, files.humans.get(entry.name), stored)
+
+
+def _delete_what_is_public_only(reference_set: ReferenceSet) -> None:
+    """Deletes the scores that private references don't give: of images, and of small subsets."""
+    ImageScores.objects.filter(result__reference_version__reference_set=reference_set).delete()
+    scores = Score.objects.filter(result__reference_version__reference_set=reference_set)
+    scores.exclude(subset__in=["", *reference_set.scored_subsets()]).delete()
 
 
 def _import_references(reference_set: ReferenceSet, name: str, data: bytes, stored: list[str]) -> None:

@@ -198,7 +198,8 @@ def check_references(entry: ReferenceSet, name: str, data: bytes) -> Publication
         found = capeval.load_references(data, name=name, limit=settings.UNPACKED_BYTES)
     except FormatError as error:
         raise ChallengeError(f"{name}: {error.message}") from None
-    check_images(name, found.image_ids, entry.split.image_ids, entry.split.name)
+    whose = f"split {entry.split.name!r}" if entry.part is None else f"references {entry.name!r}"
+    check_images(name, found.image_ids, entry.image_ids, whose)
     sha256 = hashlib.sha256(data).hexdigest()
     current = entry.versions.filter(number=entry.version, sha256=sha256)
     return Publication(

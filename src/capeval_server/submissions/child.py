@@ -122,6 +122,9 @@ class _Scoring:
         if metric not in self._evaluators:
             remembering = METRICS[metric]().remembering(self._kept)
             self._evaluators[metric] = Evaluator(self._references, [remembering])
+        if len(self._references) < len(candidates):
+            # Results are of all images of a split, of which these references have a part.
+            candidates = candidates.select(self._references.image_ids)
         report = self._evaluators[metric].evaluate(candidates)
         scores, samples = [], []
         for subset, members in {"": None, **subsets}.items():

@@ -102,7 +102,19 @@ def image_table(submission: Submission, references: ReferenceSet) -> ImageTable 
     if not parts:
         return None
     names = [name for part_names, _ in parts for name in part_names]
-    return ImageTable(names=names, values=np.concatenate([values for _, values in parts], axis=1))
+    values = np.concatenate([values for _, values in parts], axis=1)
+    return ImageTable(names=names, values=_of_the_split(values, references))
+
+
+def _of_the_split(values: FloatArray, references: ReferenceSet) -> FloatArray:
+    """Scores with a row for each image of the split, where references are of a part of them."""
+    if references.part is None:
+        return values
+    covered = set(references.part)
+    found = np.full((len(references.split.image_ids), values.shape[1]), np.nan)
+    # Both are in the order of the split's images.
+    found[[image in covered for image in references.split.image_ids]] = values
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -167,14 +179,15 @@ def examples(
         rows = [
             Shown(
                 submission=one,
-                captions=captions[one.pk][image],
+                # A human baseline is of the images of its references alone.
+                captions=captions[one.pk].get(image, ()),
                 scores=_row(tables[one.pk], names, place),
             )
             for one in shown
             if one.pk in captions
         ]
         found.append(
-            Example(image=image, address=split.address_of(image), references=texts[image], shown=rows)
+            Example(image=image, address=split.address_of(image), references=texts.get(image, ()), shown=rows)
         )
     return found
 

@@ -169,5 +169,5 @@ class ImageScores(models.Model):
 
     result = models.OneToOneField(Result, on_delete=models.CASCADE, related_name="image_scores")
     names = models.JSONField()
-    # Float64, a row for each image in the order of the split's, a column for each name; deflated.
+    # Float64, a row for each image of the reference set in its order, a column for each name; deflated.
     values = models.BinaryField()

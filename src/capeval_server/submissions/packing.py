@@ -39,7 +39,7 @@ def image_scores_of(result: Result) -> tuple[list[str], FloatArray] | None:
     """The scores of each image; none where they were not kept, as for private references.
 
     Returns:
-        The names of the scores, and an array of a row for each image, in the order of the split's
+        The names of the scores, and an array of a row for each image, in the order of the reference set's
         `image_ids`, and a column for each name.
     """
     kept = ImageScores.objects.filter(result=result).first()

@@ -50,14 +50,16 @@ def write(job: Job, outcomes: list[tuple[ReferenceVersion, Outcome]]) -> None:
         # First, as an import does: new references, or references that are public no more, come before
         # this or after it, and either sees what the other did.
         sets = ReferenceSet.objects.filter(split__submissionfile__submission=UUID(job.subject))
-        public = {entry.pk for entry in lock_references(sets) if entry.public}
+        now = {entry.pk: entry for entry in lock_references(sets)}
         submission = lifecycle.held_by(job)
         for version, outcome in outcomes:
-            _write(submission, version, outcome, with_images=version.reference_set_id in public)
+            _write(submission, version, outcome, now[version.reference_set_id])
         lifecycle.settle(job, submission, more=bool(unscored(submission)))
 
 
-def _write(submission: Submission, version: ReferenceVersion, outcome: Outcome, *, with_images: bool) -> None:
+def _write(
+    submission: Submission, version: ReferenceVersion, outcome: Outcome, references: ReferenceSet
+) -> None:
     result = Result.objects.create(
         submission=submission,
         reference_version=version,
@@ -66,7 +68,11 @@ def _write(submission: Submission, version: ReferenceVersion, outcome: Outcome, 
         failure=outcome.failure,
         log=outcome.log,
     )
-    Score.objects.bulk_create(Score(result=result, **number) for number in outcome.scores)
-    if outcome.images is not None and with_images:
+    # Of what was scored, only what these references give now: they may have become private meanwhile.
+    subsets = {"", *references.scored_subsets()}
+    Score.objects.bulk_create(
+        Score(result=result, **number) for number in outcome.scores if number["subset"] in subsets
+    )
+    if outcome.images is not None and references.public:
         values = packed_image_scores(outcome.images)
         ImageScores.objects.create(result=result, names=list(outcome.names), values=values)

@@ -57,7 +57,7 @@ class ScoringHandler(Handler):
         lifecycle.fail(job, reason, log)
 
     def _score(self, part: Unscored, renew: Callable[[], None]) -> list[Outcome]:
-        split, stored = part.file.split, part.version.file
+        reference_set, stored = part.version.reference_set, part.version.file
         with tempfile.TemporaryDirectory(prefix=SCRATCH) as name:
             folder = Path(name)
 
@@ -71,8 +71,8 @@ class ScoringHandler(Handler):
                 candidates=_copy(part.file.file, folder / "candidates.json"),
                 folder=folder,
                 metrics=part.metrics,
-                subsets=dict(split.subsets.values_list("name", "image_ids")),
-                images=split.image_ids if part.version.reference_set.public else None,
+                subsets=reference_set.scored_subsets(),
+                images=reference_set.image_ids if reference_set.public else None,
             )
             return self._scorer.score(task, renew)
 

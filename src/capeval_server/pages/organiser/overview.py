@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from capeval_server.challenges.models import Challenge
 from capeval_server.organising import moderation, overview
 from capeval_server.organising.export import exported
-from capeval_server.organising.probing import LEAST_IMAGES, small_groups
+from capeval_server.organising.probing import LEAST_IMAGES, small_groups, unscored_subsets
 from capeval_server.pages.organiser.common import (
     FAILURES,
     LATEST,
@@ -42,6 +42,7 @@ def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         actions=actions_of(challenge)[:LATEST],
         teams=challenge.teams.count(),
         small=small_groups(challenge),
+        unscored=unscored_subsets(challenge),
         least=LEAST_IMAGES,
     )
 

@@ -24,7 +24,7 @@ __all__ = ["cite", "show_leaderboard", "show_plot"]
 
 
 def _question(request: HttpRequest, phase: Phase) -> Question:
-    names = ("split", "references", "subset", "sort_by", "order")
+    names = ("split", "references", "subset", "sort_by", "order", "layout")
     asked: dict[str, Any] = {name: request.GET.get(name, "") for name in names}
     try:
         if "version" in request.GET:
@@ -114,7 +114,8 @@ def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         return _hidden(request, phase)
     question = replace(_question(request, phase), best_first=True)
     full = organises(request.user, phase.challenge)
-    drawn = plot(leaderboard(question, page=1, compared=False, full=full), _theme(request))
+    board = leaderboard(question, page=1, compared=False, full=full)
+    drawn = plot(board, _theme(request), narrow=request.GET.get("width") == "narrow")
     tag = drawn.etag
     asked = parse_etags(request.headers.get("If-None-Match", ""))
     answer = (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from django.urls import reverse
 from django.utils import timezone
 
-from capeval_server.challenges.models import Phase
-from capeval_server.leaderboards.questions import Question
+from capeval_server.challenges.models import Phase, ReferenceSet
+from capeval_server.leaderboards.questions import LAYOUTS, Column, Question, score_names
 from capeval_server.leaderboards.ranking import Leaderboard, Row
 
 __all__ = ["Table", "address", "safe_link", "table"]
@@ -30,12 +31,14 @@ class Link:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Column:
-    """The head of a column of scores."""
+class Head:
+    """The head of a column of scores; `above` is of it and those after it, up to the next that has one."""
 
     name: str
     address: str
     sort: str
+    above: str = ""
+    width: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +78,8 @@ class Line:
 class Table:
     """All that a page shows of a leaderboard."""
 
-    columns: list[Column]
+    columns: list[Head]
+    grouped: bool
     lines: list[Line]
     choices: list[tuple[str, list[Link]]]
     pages: list[Link]
@@ -104,6 +108,8 @@ def query(question: Question, *, pinned: bool = False, **more: str) -> str:
         asked["sort_by"] = question.sort_by
     if not question.best_first:
         asked["order"] = "worst"
+    if question.layout != "scores":
+        asked["layout"] = question.layout
     if question.as_of is not None:
         asked["as_of"] = f"{question.as_of.astimezone(UTC):%Y%m%dT%H%M%SZ}"
     return urlencode(asked | more)
@@ -139,7 +145,8 @@ def table(board: Leaderboard) -> Table:
     api = reverse("api:show_leaderboard", args=(challenge.slug, phase.name))
     asked = query(question)
     return Table(
-        columns=[_column(question, name) for name in _columns(board)],
+        columns=_heads(question),
+        grouped=question.layout == "both",
         lines=_lines(board),
         choices=_choices(question),
         pages=_pages(board),
@@ -152,28 +159,52 @@ def table(board: Leaderboard) -> Table:
     )
 
 
-def _columns(board: Leaderboard) -> list[str]:
-    """The scores in the order of their columns: what is sorted by is first, where a phone shows it too."""
-    return sorted(board.columns, key=lambda name: name != board.question.sort_by)
+def _columns(question: Question) -> list[Column]:
+    """The columns in order: that of the score that is sorted by is first, where a phone shows it too.
+
+    Subsets of one score stay together, and in their order, so that tables can be compared.
+    """
+    return sorted(question.columns, key=lambda column: column.name != question.sort_by)
 
 
-def _column(question: Question, name: str) -> Column:
-    chosen = name == question.sort_by
-    sort = ("descending" if question.best_first else "ascending") if chosen else ""
+def _heads(question: Question) -> list[Head]:
+    heads = []
+    columns = _columns(question)
+    for place, column in enumerate(columns):
+        chosen = column.label == question.sorted_column
+        above = column.name if place == 0 or columns[place - 1].name != column.name else ""
+        heads.append(
+            Head(
+                name=column.name if question.layout == "scores" else column.subset or "all images",
+                address=_sorted_address(question, column, chosen),
+                sort=("descending" if question.best_first else "ascending") if chosen else "",
+                above=above,
+                # The interval of what is sorted by has a column of its own.
+                width=sum(one.name == column.name for one in columns) + (column.name == question.sort_by),
+            )
+        )
+    return heads
+
+
+def _sorted_address(question: Question, column: Column, chosen: bool) -> str:
     best_first = not (chosen and question.best_first)
-    link = address(replace(question, sort_by=name, best_first=best_first))
-    return Column(name=name, address=link, sort=sort)
+    return address(replace(question, sort_by=column.name, subset=column.subset, best_first=best_first))
 
 
 def _choices(question: Question) -> list[tuple[str, list[Link]]]:
-    """What else can be seen: other phases, splits, references and subsets, where there are any."""
+    """What else can be seen: other phases, splits, references, columns and subsets, where there are any."""
     split, references, subset = question.split, question.reference_set, question.subset
     splits = question.phase.splits.order_by("pk").values_list("name", flat=True)
-    sets = split.reference_sets.order_by("pk").values_list("name", "public")
-    subsets = split.subsets.order_by("pk").values_list("name", flat=True)
+    images = split.images_of_subsets()
+    subsets = ["", *references.scored_subsets(images)]
+    names = score_names(split) if question.layout == "subsets" else []
 
-    def to(split: str, references: str = "", subset: str = "") -> str:
+    def to(split: str, references: str = "", *, subset: str = "") -> str:
         return _address(question, split, references, subset)
+
+    def by(references: ReferenceSet) -> str:
+        scored = subset in references.scored_subsets(images)
+        return to(split.name, references.name, subset=subset if scored else "")
 
     choices = [
         ("Phase", _phases(question.phase)),
@@ -181,21 +212,29 @@ def _choices(question: Question) -> list[tuple[str, list[Link]]]:
         (
             "References",
             [
-                _link(
-                    name, to(split.name, name, subset), name == references.name, "" if public else "private"
-                )
-                for name, public in sets
+                _link(one.name, by(one), one == references, "" if one.public else "private")
+                for one in split.reference_sets.order_by("pk")
             ],
         ),
+        ("Columns", _layouts(question) if len(subsets) > 1 else []),
+        ("Score", [_link(name, _to(question, sort_by=name), name == question.sort_by) for name in names]),
         (
             "Images",
-            [
-                _link(name or "all", to(split.name, references.name, name), name == subset)
-                for name in ("", *subsets)
-            ],
+            [_link(name or "all", _to(question, subset=name), name == subset) for name in subsets]
+            if question.layout == "scores"
+            else [],
         ),
     ]
     return [(what, links) for what, links in choices if len(links) > 1]
+
+
+def _layouts(question: Question) -> list[Link]:
+    texts = {"scores": "each score", "subsets": "each subset", "both": "each score and subset"}
+    return [_link(texts[one], _to(question, layout=one), one == question.layout) for one in LAYOUTS]
+
+
+def _to(question: Question, **changes: Any) -> str:
+    return address(replace(question, **changes))
 
 
 def _phases(chosen: Phase) -> list[Link]:
@@ -221,6 +260,8 @@ def _address(question: Question, split: str, references: str, subset: str) -> st
         asked["sort_by"] = question.sort_by
     if not question.best_first:
         asked["order"] = "worst"
+    if question.layout != "scores":
+        asked["layout"] = question.layout
     names = {name: value for name, value in asked.items() if value}
     phase = question.phase
     return f"{reverse('leaderboard', args=(phase.challenge.slug, phase.name))}?{urlencode(names)}"
@@ -236,7 +277,7 @@ def _pages(board: Leaderboard) -> list[Link]:
 
 
 def _lines(board: Leaderboard) -> list[Line]:
-    name = board.question.sort_by
+    name = board.question.sorted_column
     ends = [
         end
         for row in board.rows
@@ -256,8 +297,8 @@ def _line(row: Row, board: Leaderboard, low: float, high: float) -> Line:
         method=method if len(method) <= _METHOD else f"{method[: _METHOD - 1]}…",
         link=link,
         host=(urlsplit(link).hostname or "").removeprefix("www."),
-        cells=[_cell(row, name, board.question.sort_by) for name in _columns(board)],
-        strip=_strip(row, board.question.sort_by, low, high),
+        cells=[_cell(row, column.label, board.question.sorted_column) for column in _columns(board.question)],
+        strip=_strip(row, board.question.sorted_column, low, high),
     )
 
 
