@@ -138,6 +138,31 @@ def test_the_command_submits_once_and_waits_for_scores(server: Server, file: Pat
     assert other.stdout.split()[0] != first.stdout.split()[0]
 
 
+def test_the_command_checks_against_the_images_of_the_server(server: Server, file: Path) -> None:
+    _, token = somebody(server, "checker")
+    done = command(server, token, file, "-d", "method=m", "--check")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{RESULTS}: 6 images of split val\nvalid for phase open; nothing was submitted\n"
+    few, other = file.with_name("captions_val_few_results.json"), file.with_name("results.json")
+    few.write_bytes(results({image: CAPTIONS[image] for image in (1, 2)}))
+    other.write_bytes(results())
+    for path, more, message in (
+        (few, ["-d", "method=m"], f"'{few.name}': 4 images (3, 4, 5, 6) are without a caption"),
+        (
+            other,
+            ["-d", "method=m"],
+            "'results.json': the file must be named 'captions_val_<alg>_results.json'",
+        ),
+        (file, [], "a submission must declare 'method' (--declare method=...)"),
+        (file, ["--wait"], "--check submits nothing, so there is nothing to --wait for"),
+        (file, ["--phase", "other"], "--phase must be one of open (got 'other')"),
+    ):
+        refused = command(server, token, path, *more, "--check")
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert refused.stderr == f"capeval: error: {message}\n"
+    assert server.see(token, "/submissions")["submissions"] == []
+
+
 def test_the_command_submits_again_what_was_withdrawn(server: Server, file: Path) -> None:
     _, token = somebody(server, "changer")
     first = command(server, token, file, "-d", "method=m").stdout.split()[0]

@@ -16,7 +16,7 @@ import pytest
 
 from capeval import Candidates, References, Tokenizer, evaluate
 from capeval.errors import MismatchError, OptionError
-from capeval.formats.file_names import load_file_names
+from capeval.formats.images import load_file_names
 from capeval.report import System, to_html
 from capeval.report.browser import browser_data, caption_browser
 from capeval.report.pictures import needs_file_names, picture_addresses

@@ -12,7 +12,7 @@ from capeval.cli.needs import ready_metrics
 from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.evaluation import Evaluator, problems
 from capeval.formats import load_candidates, load_references, load_subsets
-from capeval.formats.file_names import load_file_names
+from capeval.formats.images import load_file_names
 from capeval.messages import RESULTS_AS_REFERENCES, SWAPPED, first_few
 from capeval.metrics import Metric
 from capeval.report import System, to_html

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from capeval.cli.remote import Remote
     from capeval.report import Grid
+    from capeval.types import Candidates
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -27,9 +28,12 @@ EXAMPLES = examples(
     "capeval submit captions_val_mine_results.json --server https://host --challenge coco --phase test",
     "capeval submit results.zip --server https://host --challenge coco --phase test "
     "--declare method=mine --wait",
+    "capeval submit results.zip --server https://host --challenge coco --phase test --check",
 )
 TOKEN = "CAPEVAL_TOKEN"  # noqa: S105 - the name of a variable.
 _PAUSES = (1.0, 2.0, 3.0, 5.0)
+# How many images of a split are asked for at once.
+_IMAGES = 10_000
 # How many times in a row the server may fail to answer while the command waits for scores.
 _MOST_FAILURES = 20
 
@@ -59,23 +63,35 @@ def run(
             metavar="FILE", help=f"File with the token; by default it is in {TOKEN}.", show_default=False
         ),
     ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Only check: names of files, images and captions, as the phase wants them."
+        ),
+    ] = False,
     wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait for the scores and show them.")] = False,
     form: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
     """Submits results to a challenge of an evaluation server.
 
-    The file is checked before it is sent. Running the same command again, for example after a broken
-    connection, continues the same submission; if that failed or was withdrawn, the file is submitted again.
+    The file is checked before it is sent. With `--check` it is also checked against the images of the phase,
+    and not sent. Running the same command again, for example after a broken connection, continues the same
+    submission; if that failed or was withdrawn, the file is submitted again.
     """
     from capeval.cli.remote import Remote
 
     token = _token(token_file)
     declared = _declared(declare or [])
     remote = Remote(server, token)
+    if check and wait:
+        raise OptionError("--check submits nothing, so there is nothing to --wait for")
     if not wait and (output is not None or form != Format.TABLE):
         raise OptionError("--format and --output must come with --wait, which shows scores")
-    _check(file)
+    files = _checked(file)
+    if check:
+        deliver(_check_remotely(remote, _name(challenge), phase, files, declared), None)
+        return
     submission = _submitted(remote, f"/challenges/{_name(challenge)}/phases/{_name(phase)}", file, declared)
     place = f"{remote.address}/submissions/{submission['id']}/"
     if not wait:
@@ -117,8 +133,8 @@ def _name(text: str) -> str:
     return quote(text, safe="")
 
 
-def _check(path: Path) -> None:
-    """Checks a file of results, or each file in a zip of them, as `capeval check` does.
+def _checked(path: Path) -> dict[str, Candidates]:
+    """A file of results, or each file in a zip of them, by name, checked as `capeval check` does.
 
     Raises:
         FormatError: A file is not a file of results.
@@ -129,16 +145,95 @@ def _check(path: Path) -> None:
 
     data = path.read_bytes()
     if not data.startswith(b"PK"):
-        load_candidates(path)
-        return
+        return {path.name: load_candidates(path)}
     name: str | None = None
+    files = {}
     try:
-        for name, results in read_zip(data).items():  # noqa: B007 - named in errors.
-            load_candidates(results)
+        for name, results in read_zip(data).items():
+            files[name] = load_candidates(results)
     except FormatError as error:
         where = error.entry if name is None else name
         message = f"{where!r}: {error.message}" if where else error.message
         raise FormatError(message, kind=error.kind, path=path) from None
+    return files
+
+
+def _check_remotely(
+    remote: Remote, challenge: str, phase: str, files: dict[str, Candidates], declared: dict[str, str]
+) -> str:
+    """Checks that files are those that a phase wants, with a caption for each image of its splits.
+
+    Returns:
+        What was checked, in words.
+
+    Raises:
+        OptionError: The challenge has no such phase.
+        CapevalError: A file or a declared field is missing, or a file is of no split or has other images.
+        RefusedError: The server refuses.
+        UnreachableError: The server does not answer.
+    """
+    about: dict[str, Any] = remote.get(f"/challenges/{challenge}")
+    phases = {found["name"]: found["splits"] for found in about["phases"]}
+    if phase not in phases:
+        raise OptionError(f"--phase must be one of {', '.join(phases)} (got {phase!r})")
+    for field in about["fields"]:
+        if field["required"] and not declared.get(field["name"], "").strip():
+            name = field["name"]
+            raise CapevalError(f"a submission must declare {name!r} (--declare {name}=...)")
+    splits = [split for split in about["splits"] if split["name"] in phases[phase]]
+    seen = _check_images(remote, f"/challenges/{challenge}", splits, files)
+    lines = [
+        f"{seen[split['name']]}: {split['images']:,} images of split {split['name']}\n" for split in splits
+    ]
+    return f"{''.join(lines)}valid for phase {phase}; nothing was submitted\n"
+
+
+def _check_images(
+    remote: Remote, place: str, splits: list[dict[str, Any]], files: dict[str, Candidates]
+) -> dict[str, str]:
+    """The name of each split's file, whose captions are of the split's images."""
+    from capeval.messages import images_problem
+
+    seen: dict[str, str] = {}
+    for name, candidates in files.items():
+        split = _split_of(name, splits)
+        if split["name"] in seen:
+            raise CapevalError(
+                f"{name!r}: split {split['name']!r} has results already, {seen[split['name']]!r}"
+            )
+        seen[split["name"]] = name
+        images = _images(remote, f"{place}/splits/{_name(split['name'])}/images")
+        problem = images_problem(candidates, images, f"split {split['name']!r}", "a caption")
+        if problem:
+            raise CapevalError(f"{name!r}: {problem}")
+    for split in splits:
+        if split["name"] not in seen:
+            raise CapevalError(
+                f"the upload must have {split['results']!r}, the results of split {split['name']!r}"
+            )
+    return seen
+
+
+def _split_of(name: str, splits: list[dict[str, Any]]) -> dict[str, Any]:
+    """The split whose results a file's name says that it has."""
+    import re
+
+    for split in splits:
+        before, _, after = split["results"].partition("<alg>")
+        if re.fullmatch(f"{re.escape(before)}[A-Za-z0-9._-]{{1,64}}{re.escape(after)}", name, re.ASCII):
+            return split
+    expected = " or ".join(repr(split["results"]) for split in splits)
+    raise CapevalError(f"{name!r}: the file must be named {expected}")
+
+
+def _images(remote: Remote, path: str) -> list[int | str]:
+    """The ids of all images of a split."""
+    found: list[int | str] = []
+    while True:
+        answer: dict[str, Any] = remote.get(f"{path}?offset={len(found)}&limit={_IMAGES}")
+        found += [image["id"] for image in answer["images"]]
+        if len(found) >= answer["total"] or not answer["images"]:
+            return found
 
 
 def _key(parts: list[bytes]) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
-from ninja import Router, Status
+from ninja import Query, Router, Status
 
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
 from capeval_server.api.addresses import Slug
 from capeval_server.api.tokens import READ, SUBMIT, token_of
 from capeval_server.challenges.access import phase_named
+from capeval_server.challenges.image_lists import images_of
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
 from capeval_server.errors import NotFoundError
 from capeval_server.submissions import quotas
@@ -47,11 +48,28 @@ def challenge(request: HttpRequest, slug: Slug) -> Any:
     }
 
 
+@router.get(
+    "/challenges/{slug}/splits/{split}/images",
+    response={200: schemas.ImagesAnswer, 404: schemas.Problem},
+)
+def images(
+    request: HttpRequest,
+    slug: Slug,
+    split: Slug,
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+) -> Any:
+    """The images of a split that are to be captioned, in order."""
+    found = images_of(get_object_or_404(Split, challenge__slug=slug, name=split))
+    return {"total": len(found), "images": [image.__dict__ for image in found[offset : offset + limit]]}
+
+
 def _split(split: Split) -> dict[str, Any]:
     return {
         "name": split.name,
         "results": split.results,
         "images": len(split.image_ids),
+        "links": split.links,
         "metrics": split.metrics,
         "sort_by": split.sort_by,
         "references": [_references(references) for references in split.reference_sets.all()],

@@ -13,13 +13,18 @@ __all__ = [
     "ChallengeAnswer",
     "ChallengeList",
     "ChallengeName",
+    "ComparedScore",
+    "ComparisonAnswer",
     "DeclaredField",
     "HourAnswer",
+    "ImageAnswer",
     "ImageScoresAnswer",
+    "ImagesAnswer",
     "JobsAnswer",
     "LeaderboardAnswer",
     "LeaderboardQuestion",
     "LeaderboardRow",
+    "LinkAnswer",
     "PhaseAnswer",
     "Problem",
     "QuotaAnswer",
@@ -54,12 +59,39 @@ class ReferenceSetAnswer(Schema):
     version: int
 
 
+class ImageAnswer(Schema):
+    """An image to caption; what is not known of it is empty or null."""
+
+    id: int | str
+    file_name: str
+    url: str
+    width: int | None
+    height: int | None
+    license: str
+    license_url: str
+
+
+class ImagesAnswer(Schema):
+    """Some of the images of a split, and how many there are."""
+
+    total: int
+    images: list[ImageAnswer]
+
+
+class LinkAnswer(Schema):
+    """Where to get data."""
+
+    text: str
+    url: str
+
+
 class SplitAnswer(Schema):
     """Images to caption."""
 
     name: str
     results: str
     images: int
+    links: list[LinkAnswer]
     metrics: list[str]
     sort_by: str
     references: list[ReferenceSetAnswer]
@@ -195,6 +227,29 @@ class ImageScoresAnswer(Schema):
     names: list[str]
     image_ids: list[int] | list[str]
     scores: list[list[float | None]]
+
+
+class ComparedScore(Schema):
+    """A score of two submissions, and the first's less the second's with its 95% interval."""
+
+    split: str
+    references: str
+    version: int
+    subset: str
+    name: str
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    differs: bool
+
+
+class ComparisonAnswer(Schema):
+    """Two submissions by the current references."""
+
+    scores: list[ComparedScore]
 
 
 class Standing(Schema):

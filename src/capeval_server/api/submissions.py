@@ -14,8 +14,9 @@ from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
 from capeval_server.api.addresses import Slug
 from capeval_server.api.tokens import READ, SUBMIT, token_of
-from capeval_server.challenges.access import phase_named
+from capeval_server.challenges.access import organises, phase_named
 from capeval_server.errors import NotFoundError
+from capeval_server.leaderboards.comparing import compared
 from capeval_server.submissions import access, image_browser, intake
 from capeval_server.submissions.lifecycle import withdraw
 from capeval_server.submissions.models import Result, Score, Submission
@@ -105,6 +106,37 @@ def image_scores(
     if seen is None:
         raise NotFoundError
     return image_browser.image_answer(*seen, split, references, offset, limit)
+
+
+@router.get(
+    "/submissions/{submission_id}/compare/{other_id}",
+    response={200: schemas.ComparisonAnswer, 404: schemas.Problem},
+    auth=READ,
+)
+def compare(request: HttpRequest, submission_id: UUID, other_id: UUID) -> Any:
+    """Compares two submissions of a challenge that you may see, in every score that both have.
+
+    The test is the paired bootstrap over images. Numbers by private references are rounded.
+    """
+    token = token_of(request)
+    manages = token.scope == Token.Scope.ORGANISE
+    found = [access.visible(token.user, pk, manages=manages) for pk in (submission_id, other_id)]
+    if found[0] is None or found[1] is None or found[0][0].challenge != found[1][0].challenge:
+        raise NotFoundError
+    full = manages and organises(token.user, found[0][0].challenge)
+    sets = compared(found[0][0], found[1][0], full=full)
+    return {
+        "scores": [
+            {
+                "split": one.references.split.name,
+                "references": one.references.name,
+                "version": one.references.version,
+                **row.__dict__,
+            }
+            for one in sets
+            for row in one.rows
+        ]
+    }
 
 
 @router.patch(

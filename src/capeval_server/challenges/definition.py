@@ -12,6 +12,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from capeval.checks import checked_choice
 from capeval.errors import OptionError
 from capeval.metrics import DEFAULT, METRICS
+from capeval_server.challenges.links import safe_link
 from capeval_server.challenges.models import ALGORITHM, IMAGE_ID, LEAST_SUBSET, MOST_IN_ALL, MOST_PER_DAY
 from capeval_server.challenges.names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.errors import ChallengeError
@@ -60,6 +61,21 @@ class References(_Part):
     human: str | None = None
 
 
+class Link(_Part):
+    """Where to get something."""
+
+    text: Annotated[str, Field(min_length=1, max_length=200)]
+    url: Annotated[str, Field(max_length=500)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not safe_link(self.url):
+            raise ValueError(
+                f"url must be the address of a page, with http:// or https:// (got {self.url!r})"
+            )
+        return self
+
+
 class Split(_Part):
     """A set of images."""
 
@@ -67,7 +83,10 @@ class Split(_Part):
     results: Annotated[str, Field(max_length=200)]
     references: Annotated[list[References], Field(min_length=1)]
     subsets: str | None = None
+    # What is known of the images, in the form of COCO's image_info files.
+    images: str | None = None
     image_url: Annotated[str, Field(max_length=500)] = ""
+    links: list[Link] = []
     # The fewest images of a subset that private references score.
     least_subset: Annotated[int, Field(ge=1, le=1_000_000)] = LEAST_SUBSET
     metrics: Annotated[list[str], Field(min_length=1)] = list(DEFAULT)

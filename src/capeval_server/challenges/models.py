@@ -19,6 +19,7 @@ __all__ = [
     "MOST_IN_ALL",
     "MOST_PER_DAY",
     "Challenge",
+    "ImageList",
     "Phase",
     "ReferenceSet",
     "ReferenceVersion",
@@ -62,6 +63,8 @@ class Split(models.Model):
     least_subset = models.PositiveIntegerField(default=LEAST_SUBSET)
     # Where an image can be seen: an address with {id} in it, or {id:012} for an id of 12 digits.
     image_url = models.CharField(max_length=500, blank=True)
+    # Where to get the images and other data: a list of {"text", "url"}.
+    links = models.JSONField(default=list)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="split_once")]
@@ -81,6 +84,15 @@ class Split(models.Model):
         pattern = re.escape(self.results).replace(re.escape(ALGORITHM), r"([A-Za-z0-9._-]{1,64})")
         match = re.fullmatch(pattern, filename, re.ASCII)
         return match[1] if match else None
+
+
+class ImageList(models.Model):
+    """What is known of a split's images besides their ids: names of files, addresses, sizes, licences."""
+
+    split = models.OneToOneField(Split, on_delete=models.CASCADE, related_name="image_list")
+    # As `image_info` of capeval's formats writes it, deflated: that of COCO's test images has 9 MB.
+    content = models.BinaryField()
+    sha256 = models.CharField(max_length=64)
 
 
 class ReferenceSet(models.Model):

@@ -6,4 +6,4 @@ __all__ = ["NOT_CHALLENGES", "NOT_PHASES"]
 
 # The first words of addresses, and the words that come after a challenge's in them.
 NOT_CHALLENGES = frozenset({"accounts", "admin", "api", "jobs", "new", "static", "submissions", "tokens"})
-NOT_PHASES = frozenset({"join", "organise", "submissions", "team"})
+NOT_PHASES = frozenset({"images", "join", "organise", "submissions", "team"})

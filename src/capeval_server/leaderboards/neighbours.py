@@ -16,7 +16,7 @@ from capeval_server.leaderboards.questions import Question
 from capeval_server.submissions.models import Score
 from capeval_server.submissions.packing import samples_of
 
-__all__ = ["LEVEL", "differences"]
+__all__ = ["LEVEL", "differences", "resampled"]
 
 # Two submissions differ significantly if the p-value is below this.
 LEVEL = 0.05
@@ -59,7 +59,7 @@ def _tests(pairs: Sequence[tuple[_Key, _Key]]) -> dict[tuple[_Key, _Key], float 
     missing = [pair for pair in pairs if pair not in known]
     if missing:
         wanted = {key for pair in missing for _, key in pair}
-        kept = {score.pk: _kept(score) for score in Score.objects.filter(pk__in=wanted)}
+        kept = {score.pk: resampled(score) for score in Score.objects.filter(pk__in=wanted)}
         new = {(a, b): _p_value(kept.get(a[1]), kept.get(b[1])) for a, b in missing}
         with _remembering:
             if len(_known) + len(new) > _MOST_KNOWN:
@@ -69,7 +69,8 @@ def _tests(pairs: Sequence[tuple[_Key, _Key]]) -> dict[tuple[_Key, _Key], float 
     return known
 
 
-def _kept(score: Score) -> Resampled | None:
+def resampled(score: Score) -> Resampled | None:
+    """A score in each resample; none where they were not kept, or one is not finite."""
     values = samples_of(score)
     if score.value is None or values is None:
         return None

@@ -21,7 +21,9 @@ Change = tuple[str, str, str]
 
 def describe(challenge: Challenge) -> dict[str, Any]:
     """A challenge as its definition says it. Its files have names here, and no content."""
-    splits = challenge.splits.prefetch_related("reference_sets__versions", "subsets").order_by("name")
+    splits = challenge.splits.prefetch_related("reference_sets__versions", "subsets", "image_list").order_by(
+        "name"
+    )
     phases = challenge.phases.prefetch_related("splits").order_by("opens", "name")
     baselines = Submission.objects.filter(baseline_of__split__challenge=challenge)
     human = set(baselines.values_list("baseline_of_id", flat=True))
@@ -49,6 +51,10 @@ def _split(split: Split, human: set[int]) -> dict[str, Any]:
         found["least_subset"] = split.least_subset
     if split.image_url:
         found["image_url"] = split.image_url
+    if split.links:
+        found["links"] = split.links
+    if hasattr(split, "image_list"):
+        found["images"] = f"images_{split.name}.json"
     if split.subsets.all():
         found["subsets"] = f"subsets_{split.name}.json"
     found["references"] = [_references(entry, human) for entry in _by_name(split)]
@@ -102,7 +108,8 @@ def state_of(challenge: Challenge) -> dict[str, str]:
     found = dict(_flat(describe(challenge), ""))
     for split in challenge.splits.prefetch_related("reference_sets__versions", "subsets"):
         place = f"splits.{split.name}"
-        found[f"{place}.images"] = f"{len(split.image_ids):,} ({fingerprint(split.image_ids)[:12]})"
+        listed = f", listed (sha256 {split.image_list.sha256[:12]})" if hasattr(split, "image_list") else ""
+        found[f"{place}.images"] = f"{len(split.image_ids):,} ({fingerprint(split.image_ids)[:12]}){listed}"
         for subset in split.subsets.all():
             ids = sorted(subset.image_ids, key=str)
             found[f"{place}.subsets.{subset.name}"] = f"{len(ids):,} images ({fingerprint(ids)[:12]})"
@@ -118,6 +125,8 @@ def state_of(challenge: Challenge) -> dict[str, str]:
 
 
 def _flat(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    if place.endswith(".links"):
+        value = [f"{link['text']} ({link['url']})" for link in value]
     named = isinstance(value, list) and all(isinstance(item, dict) for item in value)
     if named and not place.endswith("fields"):
         value = {item["name"]: {k: v for k, v in item.items() if k != "name"} for item in value}

@@ -17,10 +17,11 @@ from django.db.models import QuerySet
 
 import capeval
 from capeval.formats import load_subsets
+from capeval.formats.images import ImageInfo, load_images
 from capeval.messages import first_few, id_types, images_problem
 from capeval.metrics import METRICS
 from capeval.types import ImageId
-from capeval_server.challenges import definition
+from capeval_server.challenges import definition, image_lists
 from capeval_server.challenges.locking import lock_references, put
 from capeval_server.challenges.models import (
     Challenge,
@@ -46,6 +47,7 @@ class Files:
 
     Attributes:
         image_ids: The images of the split.
+        images: What is known of them, in their order; nothing where no file says it.
         references: The bytes of each file of references, by its name.
         parts: The images of the references that are of a part of the split, by their name.
         humans: The bytes of the human captions, by the name of the references.
@@ -53,6 +55,7 @@ class Files:
     """
 
     image_ids: list[int] | list[str]
+    images: list[ImageInfo]
     references: dict[str, bytes]
     parts: dict[str, list[ImageId]]
     humans: dict[str, bytes]
@@ -101,6 +104,7 @@ def _read(read: Read, split: definition.Split) -> Files:
         else:
             check_images(name, found.image_ids, ids, f"split {split.name!r}")
         references[entry.name] = data
+    images = _read_images(read, split, ids)
     humans = {
         entry.name: _read_human(read, entry.human, split, parts.get(entry.name, ids))
         for entry in split.references
@@ -117,7 +121,26 @@ def _read(read: Read, split: definition.Split) -> Files:
             raise ChallengeError(
                 f"{split.subsets}: subset {subset!r} must have images of split {split.name!r} (got {named!r})"
             )
-    return Files(image_ids=ids, references=references, parts=parts, humans=humans, subsets=subsets)  # type: ignore[arg-type]
+    return Files(
+        image_ids=ids,  # type: ignore[arg-type]
+        images=images,
+        references=references,
+        parts=parts,
+        humans=humans,
+        subsets=subsets,
+    )
+
+
+def _read_images(read: Read, split: definition.Split, ids: Sequence[ImageId]) -> list[ImageInfo]:
+    """What is known of the images of a split, in their order; nothing where no file says it."""
+    if split.images is None:
+        return []
+    name, data = read(split.images)
+    found = {image.id: image for image in load_images(data, name=name)}
+    problem = images_problem(found, ids, f"split {split.name!r}", "an entry in the list")
+    if problem:
+        raise ChallengeError(f"{name}: {problem}")
+    return [found[image] for image in ids]
 
 
 def _part(name: str, found: Sequence[ImageId], images: Sequence[ImageId], split: str) -> list[ImageId]:
@@ -235,8 +258,10 @@ def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, 
         if changed:
             # They are made again below, and scored with the new settings.
             _delete(Submission.objects.filter(baseline_of__split=old))
-    values = {**scoring, "sort_by": wanted.sort_by, "image_url": wanted.image_url}
+    links = [link.model_dump() for link in wanted.links]
+    values = {**scoring, "sort_by": wanted.sort_by, "image_url": wanted.image_url, "links": links}
     split = put(Split.objects, values, challenge=challenge, name=wanted.name)
+    image_lists.keep(split, files.images)
     split.subsets.exclude(name__in=files.subsets).delete()
     for name, members in files.subsets.items():
         Subset.objects.update_or_create(split=split, name=name, defaults={"image_ids": members})

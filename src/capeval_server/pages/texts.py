@@ -18,9 +18,9 @@ def wait(seconds: float | None) -> str:
     return f"about {round(seconds / 60)} min" if seconds < 5400 else f"about {round(seconds / 3600):,} h"
 
 
-def example_name(split: Split) -> str:
+def example_name(split: Split, algorithm: str = "mymethod") -> str:
     """How a file of results of a split may be named."""
-    return split.results.replace(ALGORITHM, "mymethod")
+    return split.results.replace(ALGORITHM, algorithm)
 
 
 def example_results(split: Split) -> str:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from capeval_server.pages.participant import examples, submissions, submitting, teams
+from capeval_server.pages.participant import comparing, examples, submissions, submitting, teams
 
 __all__ = ["urlpatterns"]
 
@@ -10,6 +10,7 @@ _SUBMISSION = "submissions/<uuid:pk>/"
 urlpatterns = [
     path(_SUBMISSION, submissions.submission, name="submission"),
     path(f"{_SUBMISSION}examples/", examples.examples, name="submission_examples"),
+    path(f"{_SUBMISSION}compare/", comparing.compare, name="submission_compare"),
     path(f"{_SUBMISSION}state/", submissions.state, name="submission_state"),
     path(f"{_SUBMISSION}stand/", submissions.stand, name="submission_stand"),
     path(f"{_SUBMISSION}withdraw/", submissions.take_back, name="submission_withdraw"),

@@ -4,7 +4,7 @@ from django.urls import path, register_converter
 from django.urls.converters import SlugConverter
 
 from capeval_server.challenges.names import NOT_CHALLENGES
-from capeval_server.pages.public import challenges, jobs, leaderboards
+from capeval_server.pages.public import challenges, images, jobs, leaderboards
 
 __all__ = ["urlpatterns"]
 
@@ -21,6 +21,9 @@ urlpatterns = [
     path("", challenges.home, name="home"),
     path("jobs/", jobs.show_jobs, name="jobs"),
     path("<challenge:slug>/", challenges.challenge, name="challenge"),
+    path("<challenge:slug>/kit.zip", images.kit, name="kit"),
+    path("<challenge:slug>/images/<slug:split>/", images.show_images, name="images"),
+    path("<challenge:slug>/images/<slug:split>.json", images.send_images, name="images_file"),
     path("<challenge:slug>/<slug:name>/", leaderboards.show_leaderboard, name="leaderboard"),
     path("<challenge:slug>/<slug:name>/cite/", leaderboards.cite, name="cite"),
     path("<challenge:slug>/<slug:name>/plot.svg", leaderboards.show_plot, name="leaderboard_plot"),

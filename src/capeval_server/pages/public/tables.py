@@ -10,11 +10,12 @@ from urllib.parse import urlencode, urlsplit
 from django.urls import reverse
 from django.utils import timezone
 
+from capeval_server.challenges.links import safe_link
 from capeval_server.challenges.models import Phase, ReferenceSet
 from capeval_server.leaderboards.questions import LAYOUTS, Column, Question, score_names
 from capeval_server.leaderboards.ranking import Leaderboard, Row
 
-__all__ = ["Table", "address", "safe_link", "table"]
+__all__ = ["Table", "address", "table"]
 
 _STRIP = 132
 _METHOD = 200
@@ -121,21 +122,6 @@ def address(question: Question, *, pinned: bool = False, view: str = "leaderboar
     return (
         f"{reverse(view, args=(phase.challenge.slug, phase.name))}?{query(question, pinned=pinned, **more)}"
     )
-
-
-def safe_link(text: str) -> str:
-    """A text if it is an address of a page that can be linked to; nothing if not.
-
-    Browsers read a backslash as a slash, and what comes before an @ as a name to sign in with: the host that
-    people read there may not be where the link leads.
-    """
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return ""
-    plain = text.isprintable() and not any(character.isspace() or character == "\\" for character in text)
-    web = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
-    return text if web and plain else ""
 
 
 def table(board: Leaderboard) -> Table:
