@@ -73,7 +73,7 @@ def test_the_units_run_commands_that_there_are(fresh: Server) -> None:
 
 
 def test_the_settings_are_known() -> None:
-    documented = (PROJECT / "docs" / "server.md").read_text()
+    documented = (PROJECT / "docs" / "server" / "running.md").read_text()
     files = [DEPLOY / "capeval.env", *(DEPLOY / "containers").iterdir()]
     names = {name for file in files for name in re.findall(r"CAPEVAL_SERVER_\w+", file.read_text())}
     assert len(names) >= 7
