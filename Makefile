@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs pictures wheel clean test-training release-check audit
+.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs pictures wheel clean test-training release-check audit notebooks
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -84,6 +84,9 @@ bench-server: $(VENV)/.native ## Time a server's pages under load, and how many 
 
 docs: $(VENV)/.native ## Build the documents into site/, which works from the disk: open site/index.html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --fresh-env -d build/docs docs site
+
+notebooks: $(VENV)/.native ## Run the documents' notebooks, and store what they show
+	@$(BIN)/python -m scripts.run_notebooks
 
 pictures: $(VENV)/.native ## Take the pictures of the documents, of the demo's report and server
 	@sh scripts/install_packages.sh

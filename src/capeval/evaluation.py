@@ -80,7 +80,24 @@ class Report:
             for name in self.corpus
         ]
         signatures = [str(signature) for signature in self.signatures.values()]
-        return html_table(columns, rows, notes={"Signatures": signatures})
+        return html_table(columns, rows, notes={"Notes": self.notes(), "Signatures": signatures})
+
+    def notes(self, source: str = "") -> tuple[str, ...]:
+        """What readers ask about the scores: of which references they are, and what names and numbers mean.
+
+        Args:
+            source: What to call the references, such as the name of their file.
+        """
+        signature = next(iter(self.signatures.values()))
+        counts = signature.references.replace("-", " to ")
+        references = "1 reference" if counts == "1" else f"{counts} references"
+        images = "1 image" if len(self.image_ids) == 1 else f"{len(self.image_ids):,} images"
+        named = f" ({source})" if source else ""
+        of_metrics = dict.fromkeys(metric.note for metric, _ in self.scores if metric.note)
+        return (
+            f"{images}, {references} each{named}.",
+            " ".join([*of_metrics, "Papers often print scores times 100."]),
+        )
 
     def _shown(self, name: str) -> str:
         interval = self.intervals.get(name)

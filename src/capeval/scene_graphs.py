@@ -1,23 +1,14 @@
-"""The scene graphs behind a SPICE score: those of a candidate and its references, and what they share."""
+"""Scene graphs of a candidate and its references, and what they share: how SPICE explains a score."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from capeval import _native
-from capeval.metrics.spice import Spice, parsed
-from capeval.resources.parses import ParseStore
-from capeval.resources.spice import spice_model
+__all__ = ["ComparedGraphs", "SceneAttribute", "SceneGraph", "SceneObject", "SceneRelation"]
 
-__all__ = [
-    "ComparedGraphs",
-    "SceneAttribute",
-    "SceneGraph",
-    "SceneObject",
-    "SceneRelation",
-    "compare_graphs",
-]
+_Objects = Sequence[tuple[str, bool, Sequence[tuple[str, bool]]]]
+_Relations = Sequence[tuple[int, str, int, bool]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +63,24 @@ class SceneGraph:
     objects: tuple[SceneObject, ...]
     relations: tuple[SceneRelation, ...]
 
+    @classmethod
+    def from_native(cls, objects: _Objects, relations: _Relations) -> SceneGraph:
+        """The graph that the native comparison gives as tuples."""
+        return cls(
+            objects=tuple(
+                SceneObject(
+                    name=name,
+                    matched=matched,
+                    attributes=tuple(SceneAttribute(name=each, matched=found) for each, found in attributes),
+                )
+                for name, matched, attributes in objects
+            ),
+            relations=tuple(
+                SceneRelation(subject=subject, name=name, object=target, matched=matched)
+                for subject, name, target, matched in relations
+            ),
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedGraphs:
@@ -79,49 +88,3 @@ class ComparedGraphs:
 
     candidate: SceneGraph
     references: SceneGraph
-
-
-def compare_graphs(
-    candidate: str,
-    references: Sequence[str],
-    *,
-    longest: int = Spice.longest,
-    store: ParseStore | None = None,
-) -> ComparedGraphs:
-    """The scene graphs behind a SPICE score.
-
-    Args:
-        candidate: A caption, as SPICE is to parse it.
-        references: The references of its image.
-        longest: The longest sentence that is parsed, in tokens.
-        store: Where parses are kept between runs.
-
-    Raises:
-        LongSentenceError: A sentence is longer than `longest`.
-        ResourceError: The model was not made yet, or the store is damaged.
-    """
-    model = spice_model()
-    parses = parsed(model, [candidate, *references], longest=longest, store=store)
-    prepared = _native.SpiceReferences(model, [[parses[text] for text in references]])
-    ours, theirs = prepared.compare(0, parses[candidate])
-    return ComparedGraphs(candidate=_graph(*ours), references=_graph(*theirs))
-
-
-def _graph(
-    objects: Sequence[tuple[str, bool, Sequence[tuple[str, bool]]]],
-    relations: Sequence[tuple[int, str, int, bool]],
-) -> SceneGraph:
-    return SceneGraph(
-        objects=tuple(
-            SceneObject(
-                name=name,
-                matched=matched,
-                attributes=tuple(SceneAttribute(name=each, matched=found) for each, found in attributes),
-            )
-            for name, matched, attributes in objects
-        ),
-        relations=tuple(
-            SceneRelation(subject=subject, name=name, object=target, matched=matched)
-            for subject, name, target, matched in relations
-        ),
-    )

@@ -58,11 +58,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     made.stop()
 
 
-class Visitor:
-    """Somebody at a browser who uses the keyboard alone, and whose every page is looked at with care."""
+class Reader:
+    """Somebody at a browser, whose every page is looked at with care."""
 
-    def __init__(self, site: Server, context: BrowserContext) -> None:
-        self.site = site
+    def __init__(self, context: BrowserContext) -> None:
         self.page: Page = context.new_page()
         self.complaints: list[str] = []
         # What the content security policy blocks, and what a script failed at, is told on the console.
@@ -76,13 +75,6 @@ class Visitor:
         # A form that is refused answers 422, which is no complaint.
         if message.type in ("error", "warning") and "status of 422" not in message.text:
             self.complaints.append(f"{self.page.url}: {message.text}")
-
-    def go(self, path: str) -> None:
-        """Goes to an address of the site."""
-        answer = self.page.goto(self.site.root + path)
-        assert answer is not None
-        assert answer.ok, f"{path}: {answer.status}"
-        self.look()
 
     def look(self) -> None:
         """Checks the page that is there: accessible, not wider than the screen, nothing blocked."""
@@ -103,6 +95,21 @@ class Visitor:
                 assert wanted.evaluate(outlined), f"the focus does not show on {wanted}"
                 return
         raise AssertionError(f"{self.page.url}: the keyboard does not reach {wanted}")
+
+
+class Visitor(Reader):
+    """Somebody who visits a server, and uses the keyboard alone."""
+
+    def __init__(self, site: Server, context: BrowserContext) -> None:
+        super().__init__(context)
+        self.site = site
+
+    def go(self, path: str) -> None:
+        """Goes to an address of the site."""
+        answer = self.page.goto(self.site.root + path)
+        assert answer is not None
+        assert answer.ok, f"{path}: {answer.status}"
+        self.look()
 
     def write(self, label: str, text: str) -> None:
         """Fills in a field."""
@@ -146,12 +153,24 @@ class Visitor:
 
 
 @pytest.fixture(params=["desktop", "phone"])
-def visitor(request: pytest.FixtureRequest, browser: Browser, site: Server) -> Iterator[Visitor]:
-    """Somebody at a wide screen in the light, and somebody with a phone in the dark."""
+def context(request: pytest.FixtureRequest, browser: Browser) -> Iterator[BrowserContext]:
+    """A wide screen in the light, and a phone in the dark."""
     phone = request.param == "phone"
-    context = browser.new_context(
+    made = browser.new_context(
         viewport=PHONE if phone else DESKTOP, color_scheme="dark" if phone else "light"
     )
-    context.set_default_timeout(MILLISECONDS)
-    yield Visitor(site, context)
-    context.close()
+    made.set_default_timeout(MILLISECONDS)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def visitor(context: BrowserContext, site: Server) -> Visitor:
+    """Somebody who visits the server."""
+    return Visitor(site, context)
+
+
+@pytest.fixture
+def reader(context: BrowserContext) -> Reader:
+    """Somebody who opens files."""
+    return Reader(context)

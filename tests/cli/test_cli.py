@@ -84,7 +84,12 @@ def files(tmp_path: Path) -> Path:
 
 def test_score_prints_a_table(files: Path) -> None:
     lines = output("score", files / "references.json", files / "a.json", files / "b.json").splitlines()
-    assert [line.split()[0] for line in lines[2:]] == ["a", "b"]
+    assert [line.split()[0] for line in lines[2:4]] == ["a", "b"]
+    assert lines[4:] == [
+        "",
+        "6 images, 3 references each (references.json).",
+        "CIDEr-D is what papers on COCO call CIDEr. Papers often print scores times 100.",
+    ]
     expected = capeval.evaluate(
         capeval.load_references(files / "references.json"), capeval.load_candidates(files / "a.json")
     )
@@ -161,6 +166,29 @@ def test_files_take_the_place_of_standard_output(files: Path) -> None:
     page = (files / "r.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert "A man on horse number 3." in page
+
+
+def test_pictures_in_the_report(files: Path) -> None:
+    coco = {
+        "images": [{"id": entry["image_id"], "file_name": f"photo {entry['image_id']}.jpg"} for entry in A],
+        "annotations": [{**entry, "id": number} for number, entry in enumerate(A)],
+    }
+    (files / "coco.json").write_text(json.dumps(coco))
+    paths = files / "coco.json", files / "a.json", "-m", "ROUGE-L"
+    page = files / "r.html"
+    output("score", *paths, "--report", page, "--images", "https://x.example/{file_name}")
+    assert "img-src https://x.example" in page.read_text()
+    assert '"before":"https://x.example/photo%20","after":".jpg"' in page.read_text()
+    (files / "photos").mkdir()
+    (files / "photos" / "photo 2.jpg").touch()
+    output("score", *paths, "--report", page, "--images", files / "photos")
+    assert '"before":"photos/photo%202.jpg"' in page.read_text()
+    assert refusal("score", *paths, "--images", "x/{id}").endswith(
+        "--images is for the HTML report: give --report FILE too\n"
+    )
+    assert "must be a folder, or a pattern" in refusal(
+        "score", *paths, "--report", page, "--images", "nowhere"
+    )
 
 
 def test_outputs_are_whole_or_not_there(files: Path) -> None:
@@ -306,6 +334,7 @@ def test_compare(files: Path) -> None:
     paths = [files / f"{name}.json" for name in ("references", "a", "b")]
     table = output("compare", *paths, "--samples", "50", "-m", "CIDEr-D")
     assert table.split("\n")[0].split() == ["Metric", "a", "b", "Difference", "p-value"]
+    assert "6 images, 3 references each (references.json).\nCIDEr-D is what papers" in table
     compared = json.loads(
         output("compare", *paths, "--samples", "50", "-f", "json", "--method", "randomization")
     )

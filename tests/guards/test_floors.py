@@ -15,10 +15,10 @@ SERVER = PROJECT / "src" / "capeval_server"
 # each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("checks", "columns", "errors", "files", "frames", "messages", "notebooks", "progress", "spreadsheets"),
-    ("_native", "types"),
+    ("_native", "scene_graphs", "types"),
     ("tokenization", "formats", "resources", "sampling"),
     ("metrics",),
-    ("evaluation", "scene_graphs", "significance"),
+    ("evaluation", "significance"),
     ("studies", "benchmarks"),
     ("report", "compat", "integrations"),
     ("cli",),

@@ -104,6 +104,20 @@ def test_captions_as_written_can_be_read(environment: dict[str, str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_report_shows_how_it_explains_its_scores(
+    environment: dict[str, str], files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    report = tmp_path / "report.html"
+    done = capeval(environment, "score", *files, "-m", "BLEU,Toy", "--report", report)
+    assert done.returncode == 0, done.stderr
+    page = report.read_text(encoding="utf-8")
+    assert page.count('<svg class="scene-graph"') == 2 * len(RESULTS)
+    assert "\N{CHECK MARK} bus</text>" in page
+    done = capeval(environment, "score", *files, "-m", "BLEU,ToyMean", "--report", report)
+    assert done.returncode == 0, done.stderr
+    assert '<svg class="scene-graph"' not in report.read_text(encoding="utf-8")
+
+
 def test_a_challenge_can_have_it(environment: dict[str, str], tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path\n"

@@ -7,7 +7,7 @@ metrics.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from capeval.errors import ResourceError
 from capeval.metrics.base import Kernel, MeanMetric, Metric, Reads, Resource
 from capeval.metrics.registry import named, register
 from capeval.resources.compiled import Found
+from capeval.scene_graphs import ComparedGraphs, SceneGraph, SceneObject
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
 from capeval.types import FloatArray
 
@@ -64,6 +65,16 @@ class Toy(MeanMetric):
     @property
     def needs(self) -> tuple[Resource, ...]:
         return (TOY_WORDS,)
+
+    def explain(self, candidate: str, references: Sequence[str]) -> ComparedGraphs:
+        def graph(text: str, others: set[str]) -> SceneGraph:
+            things = (SceneObject(name=each, matched=each in others, attributes=()) for each in text.split())
+            return SceneGraph(objects=tuple(things), relations=())
+
+        known = " ".join(references)
+        return ComparedGraphs(
+            candidate=graph(candidate, set(known.split())), references=graph(known, set(candidate.split()))
+        )
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         make_words(lambda _: None)

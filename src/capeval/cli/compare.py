@@ -94,4 +94,4 @@ def run(
     if form is Format.JSON:
         deliver(comparison_to_json(compared, *names), output)
     else:
-        render(comparison(compared, *names), form, output)
+        render(comparison(compared, *names, notes=reports[0].notes(references.name)), form, output)

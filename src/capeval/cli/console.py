@@ -86,13 +86,15 @@ def render(grid: Grid, form: str, output: Path | None, title: str | None = None)
     """Writes a table in one of the formats of tables."""
     from capeval.report import to_csv, to_latex, to_markdown
     from capeval.report.terminal import table
+    from capeval.report.texts import printable
 
     texts = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}
     if form in texts:
         deliver(texts[form](grid), output)
     else:
         styled = output is None and sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
-        deliver(table(grid, title, styled=styled), output)
+        notes = "".join(f"{line}\n" for line in ["", *map(printable, grid.notes)]) if grid.notes else ""
+        deliver(table(grid, title, styled=styled) + notes, output)
 
 
 def system_names(paths: Sequence[Path]) -> list[str]:

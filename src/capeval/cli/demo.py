@@ -49,8 +49,9 @@ def run(
         report = evaluator.evaluate(candidates)
         seconds.append(time.perf_counter())
         system = System(name="One human caption (val2014)", report=report)
+        source = "COCO val2014, one caption of each image held out"
         published = {"Paper's human row (test, c5)": COCO_HUMAN.values}
-        render(scores([system], published), "table", None, "COCO Captions 2014")
+        render(scores([system], published, source=source), "table", None, "COCO Captions 2014")
         steps.next("Writing the report")
         path = output / "report.html"
         page = to_html(
@@ -59,6 +60,7 @@ def run(
             published=published,
             references=references,
             candidates={system.name: candidates},
+            source=source,
         )
         output.mkdir(parents=True, exist_ok=True)
         deliver(page, path)

@@ -37,6 +37,7 @@ EXAMPLES = examples(
     "capeval score references.json a.json b.json.gz --metrics BLEU,CIDEr-D --bootstrap",
     "capeval score references.json results.json --format json --per-image -o scores.json",
     "capeval score references.json a.json b.json --subset domains.json --report report.html",
+    "capeval score captions_val2014.json a.json b.json --report report.html --images val2014",
     "capeval score references.json results.json -m CIDEr-D --frequencies captions_train2014.json",
     "capeval score dataset_coco.json results.json --split test",
     "capeval score captions.csv model.csv --id-column photo --caption-column output",
@@ -78,6 +79,14 @@ def run(
         Path | None,
         Option(metavar="FILE", help="Write a report with plots as HTML too.", show_default=False),
     ] = None,
+    images: Annotated[
+        str | None,
+        Option(
+            metavar="PATTERN|FOLDER",
+            help="Where the report finds pictures: addresses or paths with {id} or {file_name}, or a folder.",
+            show_default=False,
+        ),
+    ] = None,
     tokenized: Tokenized = False,
     tokenizer_spec: TokenizerSpec = None,
 ) -> None:
@@ -93,6 +102,8 @@ def run(
             "a table of '--per-image' has neither intervals nor subsets: give --format json, or leave out "
             "--bootstrap and --subset"
         )
+    if images is not None and report is None:
+        raise OptionError("--images is for the HTML report: give --report FILE too")
     chosen = metric_names(metrics)
     counts = scoring.Counts.of_options(frequencies, frequencies_images)
     read = [references, *results, *(path for path in (subset, frequencies) if path is not None)]
@@ -106,6 +117,9 @@ def run(
     )
     captions, candidates = scoring.loaded(references, results, reading)
     subsets = scoring.subsets_of(subset, captions) if subset is not None else None
+    pictures = None
+    if images is not None and report is not None:
+        pictures = scoring.pictures_of(images, references, captions, report)
     evaluator = scoring.evaluator_of(captions, chosen, tokenizer, counts)
     with Steps(len(results) * (2 if bootstrap else 1) + (report is not None)) as steps:
         systems = []
@@ -118,9 +132,11 @@ def run(
             systems.append(system)
         if report is not None:
             steps.next("Writing the report")
-            scoring.write_report(report, systems, captions, candidates, tokenizer)
+            scoring.write_report(
+                report, systems, captions, candidates, tokenizer, source=references.name, pictures=pictures
+            )
     if form is Format.JSON:
         deliver(to_json(systems, per_image=each), output)
     else:
-        grid = per_image(systems) if each else scores(systems)
+        grid = per_image(systems) if each else scores(systems, source=references.name)
         render(grid, form, output)

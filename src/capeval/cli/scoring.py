@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,14 +12,25 @@ from capeval.cli.needs import ready_metrics
 from capeval.errors import MismatchError, OptionError
 from capeval.evaluation import Evaluator, problems
 from capeval.formats import load_subsets
+from capeval.formats.images import load_file_names
 from capeval.messages import first_few
 from capeval.metrics import Metric
 from capeval.report import System, to_html
+from capeval.report.pictures import needs_file_names, picture_addresses
 from capeval.resources import DocumentFrequencies
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, ImageId, References
 
-__all__ = ["Counts", "evaluator_of", "loaded", "prepared", "subsets_of", "with_intervals", "write_report"]
+__all__ = [
+    "Counts",
+    "evaluator_of",
+    "loaded",
+    "pictures_of",
+    "prepared",
+    "subsets_of",
+    "with_intervals",
+    "write_report",
+]
 
 
 _PICKLES = (".p", ".pkl", ".pickle")
@@ -149,14 +161,41 @@ def with_intervals(system: System, *, samples: int, level: float, seed: int) -> 
     return System(name=system.name, report=system.report, intervals=intervals)
 
 
+def pictures_of(place: str, path: Path, references: References, page: Path) -> dict[ImageId, str]:
+    """Where the pictures are that `--images` asks for.
+
+    Args:
+        place: A pattern or a folder.
+        path: The file of references, which may have the file names of images.
+        references: The references in it.
+        page: The path of the report.
+
+    Raises:
+        MismatchError: An image has no file name, or the folder has no picture of any image.
+        OptionError: It is neither a pattern nor a folder.
+    """
+    names = load_file_names(path) if needs_file_names(place) else {}
+    return picture_addresses(place, references.image_ids, page, file_names=names)
+
+
 def write_report(
     path: Path,
     systems: list[System],
     references: References,
     candidates: list[Candidates],
     tokenizer: Tokenizer,
+    *,
+    source: str,
+    pictures: Mapping[ImageId, str] | None = None,
 ) -> None:
     """Writes the HTML report of the systems."""
     captions = {system.name: texts for system, texts in zip(systems, candidates, strict=True)}
-    page = to_html(systems, references=references, candidates=captions, tokenizer=tokenizer)
+    page = to_html(
+        systems,
+        references=references,
+        candidates=captions,
+        tokenizer=tokenizer,
+        source=source,
+        pictures=pictures,
+    )
     deliver(page, path)

@@ -1,8 +1,9 @@
-"""Lists of images to caption: COCO's `image_info` files, as nocaps has them too."""
+"""Lists of images: COCO's `image_info` files, as nocaps has them too, and the file names in annotations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from capeval.formats.json import IMAGE_ID, TEXT, Field, check_row, json_rows, re
 from capeval.formats.sources import LIMIT, File, naming
 from capeval.types import ImageId
 
-__all__ = ["ImageInfo", "image_info", "load_images"]
+__all__ = ["ImageInfo", "image_info", "load_file_names", "load_images"]
 
 # Where an image can be had: COCO's own copy first.
 _ADDRESSES = ("coco_url", "url", "flickr_url")
@@ -68,6 +69,24 @@ def load_images(file: File, *, name: str = "", limit: int = LIMIT) -> list[Image
                 raise FormatError(message, kind=FormatErrorKind.DUPLICATE, entry=entry, field="id")
             images[row["id"]] = _image(entry, row, licenses)
     return list(images.values())
+
+
+def load_file_names(file: File) -> dict[ImageId, str]:
+    """The `file_name` of each of the `images` of COCO annotations; none where the file has no such list.
+
+    Args:
+        file: The path of a file of references, or its bytes.
+
+    Raises:
+        OSError: The file can't be read.
+    """
+    # Captions come in other formats too, which have no names of files.
+    with suppress(FormatError):
+        content = read_json(file)
+        if isinstance(content, dict) and isinstance(content.get("images"), list):
+            rows = json_rows(content, "images", {"id": IMAGE_ID})
+            return {row["id"]: row["file_name"] for _, row in rows if TEXT.fits(row.get("file_name"))}
+    return {}
 
 
 def _licenses(content: Any) -> dict[object, dict[str, Any]]:

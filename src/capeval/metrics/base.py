@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -13,6 +13,7 @@ import numpy as np
 from capeval.errors import MismatchError
 from capeval.resources.compiled import Found
 from capeval.resources.frequencies import DocumentFrequencies
+from capeval.scene_graphs import ComparedGraphs
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized
 from capeval.types import (
     Candidates,
@@ -79,6 +80,7 @@ class Metric(ABC):
         page: Its page under `docs/metrics`, and its folder under `tests/conformance`.
         variants: Its names in the registry, each with the options that it stands for; by default the
             family's name with the default options.
+        note: What readers of its scores ask, answered in one sentence; shown below tables.
         first_reference_counts: Whether, of equally good references, the first one gives the statistics of
             the image. The score of the image is the same for each of them; that of the corpus may differ.
     """
@@ -86,6 +88,7 @@ class Metric(ABC):
     family: ClassVar[str]
     page: ClassVar[str]
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    note: ClassVar[str] = ""
     first_reference_counts: ClassVar[bool] = False
 
     @property
@@ -164,6 +167,19 @@ class Metric(ABC):
             The metric itself where it has nothing to keep.
         """
         return self
+
+    def explain(self, candidate: str, references: Sequence[str]) -> ComparedGraphs | None:  # noqa: ARG002
+        """What the score of an image is made of, for people to look at.
+
+        Args:
+            candidate: The candidate as the metric reads it (`reads`): tokens joined by single spaces, or the
+                caption as it was written.
+            references: The references of its image, likewise.
+
+        Returns:
+            None where the metric has nothing to show beside the score.
+        """
+        return None
 
     def options(self) -> tuple[str, ...]:
         """The options as `name=value`, for the signature."""

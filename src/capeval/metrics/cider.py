@@ -133,6 +133,7 @@ class CiderD(_Cider):
     """
 
     family: ClassVar[str] = "CIDEr-D"
+    note: ClassVar[str] = "CIDEr-D is what papers on COCO call CIDEr."
     variants: ClassVar = _variants("CIDEr-D")
 
     sigma: float = 6.0
@@ -183,6 +184,7 @@ class Cider(_Cider):
     """
 
     family: ClassVar[str] = "CIDEr"
+    note: ClassVar[str] = "CIDEr is that of its own paper; COCO's is CIDEr-D."
     variants: ClassVar = _variants("CIDEr")
 
     pooling: Pooling = "mean"

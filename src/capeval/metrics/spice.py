@@ -24,6 +24,7 @@ from capeval.metrics.registry import register
 from capeval.progress import report_progress
 from capeval.resources.parses import ParseStore
 from capeval.resources.spice import RUN, found_model, spice_model, store_in
+from capeval.scene_graphs import ComparedGraphs, SceneGraph
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
 from capeval.types import FloatArray
 
@@ -147,6 +148,21 @@ class Spice(Metric):
     def remembering(self, folder: Path) -> Self:
         """The metric with a store of parses in a folder, unless it has one."""
         return replace(self, store=self.store or store_in(folder))
+
+    def explain(self, candidate: str, references: Sequence[str]) -> ComparedGraphs:
+        """The scene graphs of the candidate and of all references together.
+
+        Raises:
+            LongSentenceError: A sentence is longer than `longest`.
+            ResourceError: The model was not made yet, or the store of parses is damaged.
+        """
+        model = spice_model()
+        parses = parsed(model, [candidate, *references], longest=self.longest, store=self.store)
+        prepared = _native.SpiceReferences(model, [[parses[text] for text in references]])
+        ours, theirs = prepared.compare(0, parses[candidate])
+        return ComparedGraphs(
+            candidate=SceneGraph.from_native(*ours), references=SceneGraph.from_native(*theirs)
+        )
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Parses the references and merges the scene graphs of each image.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Literal, Self
@@ -13,6 +14,7 @@ from capeval.metrics.registry import CLASSES, register
 from capeval.resources.frequencies import DocumentFrequencies
 from capeval.resources.parses import ParseStore
 from capeval.resources.spice import store_in
+from capeval.scene_graphs import ComparedGraphs
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
 from capeval.types import FloatArray
 
@@ -34,6 +36,7 @@ class Spider(Metric):
     """
 
     family: ClassVar[str] = "SPIDEr"
+    note: ClassVar[str] = "SPIDEr is the mean of SPICE and CIDEr-D."
     page: ClassVar[str] = "spice"
 
     frequencies: DocumentFrequencies | Literal["references", "uniform"] = field(
@@ -91,6 +94,10 @@ class Spider(Metric):
     def remembering(self, folder: Path) -> Self:
         """The metric with a store of parses in a folder, unless it has one."""
         return replace(self, store=self.store or store_in(folder))
+
+    def explain(self, candidate: str, references: Sequence[str]) -> ComparedGraphs | None:
+        """What SPICE shows."""
+        return self._parts[0].explain(candidate, references)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Prepares the references for both."""

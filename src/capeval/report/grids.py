@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan, nan
 from typing import TYPE_CHECKING
@@ -53,18 +53,31 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """A table: named columns, and rows of cells."""
+    """A table.
+
+    Attributes:
+        columns: The names of the columns.
+        rows: The cells of each row.
+        notes: Lines for people, which are shown below the table.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
 
 
-def scores(systems: Sequence[System], published: Mapping[str, Mapping[str, float]] | None = None) -> Grid:
+def scores(
+    systems: Sequence[System],
+    published: Mapping[str, Mapping[str, float]] | None = None,
+    *,
+    source: str = "",
+) -> Grid:
     """The corpus scores: a row for each system, then for each subset a row for each system.
 
     Args:
         systems: The systems, all scored with the same metrics and subsets.
         published: Rows to show beside them: names to scores, which need not be of every metric.
+        source: What to call the references in the notes, such as the name of their file.
 
     Raises:
         MismatchError: The systems have different metrics or subsets.
@@ -76,13 +89,24 @@ def scores(systems: Sequence[System], published: Mapping[str, Mapping[str, float
     rows = _ranked(names, [(system.name, system.report.corpus, system.intervals) for system in systems])
     for name, values in (published or {}).items():
         rows.append((Cell(value=name), *(Cell(value=values.get(metric)) for metric in names)))
+    notes = (*systems[0].report.notes(source), *_of_intervals(systems))
     if not subsets:
-        return Grid(columns=("System", *names), rows=tuple(rows))
+        return Grid(columns=("System", *names), rows=tuple(rows), notes=notes)
     rows = [(row[0], Cell(value="all"), *row[1:]) for row in rows]
     for subset in subsets:
         part = _ranked(names, [(system.name, system.report.subsets[subset], {}) for system in systems])
         rows += [(row[0], Cell(value=subset), *row[1:]) for row in part]
-    return Grid(columns=("System", "Images", *names), rows=tuple(rows))
+    return Grid(columns=("System", "Images", *names), rows=tuple(rows), notes=notes)
+
+
+def _of_intervals(systems: Sequence[System]) -> Iterator[str]:
+    """What the brackets of a table are, where it has some."""
+    for interval in (each for system in systems for each in system.intervals.values()):
+        yield (
+            f"In brackets: {100 * interval.level:g}% bootstrap intervals over images"
+            f" ({interval.samples:,} samples, seed {interval.seed})."
+        )
+        return
 
 
 def per_image(systems: Sequence[System]) -> Grid:
@@ -100,13 +124,14 @@ def per_image(systems: Sequence[System]) -> Grid:
     return Grid(columns=("System", "image_id", *names), rows=tuple(rows))
 
 
-def comparison(comparisons: Mapping[str, Comparison], a: str, b: str) -> Grid:
+def comparison(comparisons: Mapping[str, Comparison], a: str, b: str, *, notes: Sequence[str] = ()) -> Grid:
     """Two systems beside each other: a row for each score.
 
     Args:
         comparisons: The comparison of each score, by its name.
         a: The name of the first system.
         b: The name of the second.
+        notes: What to say below the table, such as the `notes` of a report.
     """
     rows = tuple(
         (
@@ -118,7 +143,7 @@ def comparison(comparisons: Mapping[str, Comparison], a: str, b: str) -> Grid:
         )
         for name, each in comparisons.items()
     )
-    return Grid(columns=("Metric", a, b, "Difference", "p-value"), rows=rows)
+    return Grid(columns=("Metric", a, b, "Difference", "p-value"), rows=rows, notes=tuple(notes))
 
 
 def _names(systems: Sequence[System]) -> tuple[str, ...]:

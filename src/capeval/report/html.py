@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from capeval.checks import checked_choice
 from capeval.errors import DependencyError, MismatchError
-from capeval.metrics.spice import Spice
-from capeval.metrics.spider import Spider
 from capeval.report.grids import System, scores
-from capeval.report.texts import parts
-from capeval.scene_graphs import compare_graphs
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, ImageId, References
 
@@ -29,7 +24,7 @@ _EXAMPLES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class _Example:
-    """An image with its candidate and references and, after SPICE, the scene graphs of both as pictures."""
+    """An image with its candidate and references and, where a metric explains its score, pictures of both."""
 
     image: ImageId
     score: str
@@ -47,64 +42,74 @@ def to_html(
     candidates: Mapping[str, Candidates] | None = None,
     examples_by: str | None = None,
     tokenizer: Tokenizer | None = None,
+    source: str = "",
+    pictures: Mapping[ImageId, str] | None = None,
 ) -> str:
-    """Scores, intervals, subsets, the spread of scores over images, and examples, as a page.
+    """Scores, intervals, subsets, the spread of scores over images, and captions, as a page.
 
-    Examples of a system that was scored with SPICE or SPIDEr show its scene graphs.
+    Where captions are given, all images are in a browser of captions: searched, sorted by a score or the
+    difference of two systems, with the n-grams marked that candidate and references share. Examples, the
+    images with the best and the worst scores, show the scene graphs of a system that was scored with a metric
+    that compares them.
 
     Args:
         systems: The systems, all scored with the same metrics and subsets.
         title: The title of the page.
         published: Rows to show beside the systems: names to scores.
-        references: The references, to show examples.
-        candidates: The candidates of each system by its name, to show examples.
-        examples_by: The score that orders examples; the last one by default.
+        references: The references, to show captions.
+        candidates: The candidates of each system by its name, to show captions.
+        examples_by: The score that captions are sorted by at first; the last one by default.
         tokenizer: How the captions were tokenised for the scores; the reference's way by default.
+        source: What to call the references in the notes, such as the name of their file.
+        pictures: The address of each image's picture, to show beside its captions; images may be missing.
 
     Raises:
         DependencyError: jinja2 or matplotlib is not installed.
         MismatchError: The systems have different metrics or subsets, or were tokenised otherwise.
-        OptionError: There is no score `examples_by`.
+        OptionError: There is no score `examples_by`, or the address of a picture has no plain host.
     """
     try:
-        import jinja2
-
         from capeval.report import plots
+        from capeval.report.browser import caption_browser
+        from capeval.report.templates import rendered
     except ImportError as error:
         message = f"HTML reports need {error.name}: pip install jinja2 matplotlib"
         raise DependencyError(message) from None
-    grid = scores(systems, published)
+    grid = scores(systems, published, source=source)
     names = tuple(systems[0].report.corpus)
     by = checked_choice("examples_by", examples_by or names[-1], names)
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["parts"] = parts
-    template = environment.from_string((files("capeval.report") / "template.html").read_text("utf-8"))
-    return template.render(
+    tokenizer = tokenizer or Tokenizer()
+    examples, browser = {}, None
+    shown = [system for system in systems if system.name in (candidates or {})]
+    if references is not None and candidates is not None and shown:
+        _require(tokenizer, shown)
+        examples = _examples(shown, by, references, candidates, tokenizer)
+        browser = caption_browser(
+            shown, references, candidates, tokenizer=tokenizer, by=by, pictures=pictures
+        )
+    return rendered(
+        "template.html",
         title=title,
         grid=grid,
         systems=systems,
         bars=plots.bars(systems, published or {}),
         spread=plots.spread(systems),
         by=by,
-        examples=_examples(systems, by, references, candidates or {}, tokenizer or Tokenizer()),
-        intervals=next((i for system in systems for i in system.intervals.values()), None),
+        examples=examples,
+        browser=browser,
     )
 
 
 def _examples(
     systems: Sequence[System],
     by: str,
-    references: References | None,
+    references: References,
     candidates: Mapping[str, Candidates],
     tokenizer: Tokenizer,
 ) -> dict[str, dict[str, list[_Example]]]:
     """The images with the best and the worst scores, for each system whose captions are given."""
     examples: dict[str, dict[str, list[_Example]]] = {}
     for system in systems:
-        if references is None or system.name not in candidates:
-            continue
         values = system.report.per_image[by]
         # Stable, so that images with the same score stay in the order of the references. Images that have
         # none come last, and are no examples.
@@ -142,31 +147,31 @@ def _example(
 def _graphs(
     system: System, references: References, candidates: Candidates, tokenizer: Tokenizer
 ) -> dict[ImageId, tuple[Markup, Markup]]:
-    """The scene graphs of candidates and references, drawn, where the system was scored by them."""
+    """The scene graphs of candidates and references, drawn, where a metric of the system has them."""
     from capeval.report.scene_graphs import drawn
 
-    metric = next((metric for metric, _ in system.report.scores if isinstance(metric, Spice | Spider)), None)
-    if metric is None:
-        return {}
-    texts, said = dict(references.items()), {image: captions[0] for image, captions in candidates.items()}
-    if metric.reads == "tokens":
-        _require(tokenizer, system)
-        tokens = TokenizedReferences(references, tokenizer)
-        texts = {image: tokens.texts(image) for image in references}
-        said = dict(zip(candidates, tokens.candidates(candidates).texts(), strict=True))
-    longest = {"longest": metric.longest} if isinstance(metric, Spice) else {}
-    graphs = {}
-    for image in references:
-        compared = compare_graphs(said[image], texts[image], store=metric.store, **longest)
-        graphs[image] = (
-            drawn(compared.candidate, f"Scene graph of the candidate of image {image}"),
-            drawn(compared.references, f"Scene graph of the references of image {image}"),
-        )
-    return graphs
+    tokens = TokenizedReferences(references, tokenizer)
+    read = {
+        "tokens": (tokens.candidates(candidates).texts(), [tokens.texts(image) for image in references]),
+        "captions": ([candidates[image][0] for image in references], [*references.values()]),
+    }
+    for metric, _ in system.report.scores:
+        compared = (metric.explain(*texts) for texts in zip(*read[metric.reads], strict=True))
+        graphs = {
+            image: (
+                drawn(each.candidate, f"Scene graph of the candidate of image {image}"),
+                drawn(each.references, f"Scene graph of the references of image {image}"),
+            )
+            for image, each in zip(references, compared, strict=True)
+            if each is not None
+        }
+        if graphs:
+            return graphs
+    return {}
 
 
-def _require(tokenizer: Tokenizer, system: System) -> None:
-    for metric, made in system.report.scores:
+def _require(tokenizer: Tokenizer, systems: Sequence[System]) -> None:
+    for metric, made in (scored for system in systems for scored in system.report.scores):
         if metric.reads == "tokens" and made.signature.tokenizer != str(tokenizer):
             raise MismatchError(
                 f"'tokenizer' must be that of the scores, {made.signature.tokenizer} (got {tokenizer})"

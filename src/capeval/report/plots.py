@@ -32,7 +32,7 @@ def bars(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]
         for name, panel in zip(names, panels, strict=True):
             _bars_of(panel, name, systems, published)
         _legend(figure, panels[0], [*(system.name for system in systems), *published])
-        return _svg(figure, "bars")
+        return _svg(figure, "bars", "Bars: the corpus scores of the table")
 
 
 def _bars_of(
@@ -93,7 +93,7 @@ def spread(systems: Sequence[System]) -> Markup:
             panel.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}%")
         if len(systems) > 1:
             _legend(figure, panels[0], [system.name for system in systems])
-        return _svg(figure, "spread")
+        return _svg(figure, "spread", "Histograms: the share of images by their own score")
 
 
 def _scored(system: System, name: str) -> FloatArray:
@@ -121,7 +121,7 @@ def _legend(figure: Figure, panel: Axes, names: Sequence[str]) -> None:
     figure.legend(handles, labels, loc="outside upper left", ncols=min(4, len(names)), frameon=False)
 
 
-def _svg(figure: Figure, salt: str) -> Markup:
+def _svg(figure: Figure, salt: str, label: str) -> Markup:
     text = io.StringIO()
     # The same scores give the same file: no date, and ids that depend on the plot alone.
     with mpl.rc_context({"svg.hashsalt": salt}), warnings.catch_warnings():
@@ -133,4 +133,5 @@ def _svg(figure: Figure, salt: str) -> Markup:
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     # With two plots in one page, an id without the plot's name could occur twice.
     svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{salt}-", svg)
-    return Markup(re.sub(r'width="[\d.]+pt" height="[\d.]+pt"', 'role="img"', svg, count=1))  # noqa: S704
+    named = f'role="img" aria-label="{label}"'
+    return Markup(re.sub(r'width="[\d.]+pt" height="[\d.]+pt"', named, svg, count=1))  # noqa: S704

@@ -99,7 +99,14 @@ def to_markdown(grid: Grid) -> str:
     rule = ["---:" if column in numbers else "---" for column in range(len(grid.columns))]
     body = [[_bold(_markdown(shown(cell)), cell) for cell in row] for row in grid.rows]
     rows = [[_markdown(name) for name in grid.columns], rule, *body]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    # One paragraph, in which a line end is a space.
+    return table + ("\n" + "".join(f"{_markdown(note)}\n" for note in _notes(grid)) if grid.notes else "")
+
+
+def _notes(grid: Grid) -> list[str]:
+    # A name in them may come from a file.
+    return [printable(note) for note in grid.notes]
 
 
 def _bold(text: str, cell: Cell) -> str:
@@ -122,7 +129,9 @@ def to_latex(grid: Grid) -> str:
         cells = [rf"\textbf{{{_latex(shown(cell))}}}" if cell.best else _latex(shown(cell)) for cell in row]
         # A bracket at the start of a row would be taken for an argument of the row before it.
         lines.append(("{}" if cells[0].startswith("[") else "") + " & ".join(cells) + r" \\")
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
+    # As comments: a paper has its own place for notes.
+    notes = [f"% {note}" for note in _notes(grid)]
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", *notes, ""])
 
 
 _LATEX = {

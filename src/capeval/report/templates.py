@@ -1,0 +1,26 @@
+"""The templates of pages, which lie beside this module."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+
+from capeval.report.texts import parts
+
+__all__ = ["rendered", "resource"]
+
+
+def rendered(name: str, **values: Any) -> str:
+    """A template with its values, which are escaped unless they are `Markup`."""
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["parts"] = parts
+    return environment.from_string(resource(name)).render(**values)
+
+
+def resource(name: str) -> str:
+    """The text of a file beside this module."""
+    return (files("capeval.report") / name).read_text("utf-8")
