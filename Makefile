@@ -115,4 +115,4 @@ audit: $(VENV)/.native ## Ask PyPI for advisories about the dependencies: the ve
 	$(BIN)/python -m pip_audit --strict --no-deps --disable-pip --progress-spinner off --requirement constraints.txt
 
 clean: ## Remove what the recipes made
-	rm -rf $(VENV) .venv-training-* target build dist site demo demo-server src/capeval/_native*.so
+	rm -rf $(VENV) .venv-training-* target build dist site jupyter_execute demo demo-server src/capeval/_native*.so
