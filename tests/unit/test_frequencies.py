@@ -169,7 +169,7 @@ def test_a_mapping_will_do() -> None:
     counted = DocumentFrequencies.of(CORPUS, tokenizer=TOKENS)
     assert counted.counts() == frequencies().counts()
     with pytest.raises(CaptionError, match="references must be a mapping"):
-        DocumentFrequencies.of("a dog")  # type: ignore[arg-type]
+        DocumentFrequencies.of("a dog")
     with pytest.raises(OptionError, match="'stem' must be True or False"):
         DocumentFrequencies.of(CORPUS, stem="no")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="'name' must be a string"):
