@@ -198,7 +198,7 @@ def test_wrong_files_of_open_images_are_named(open_images: Path) -> None:
         with pytest.raises(FormatError, match=message):
             load_class_hierarchy(path, names)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(FormatError, match="must be UTF-8"):
+    with pytest.raises(FormatError, match="looks like UTF-16; expected plain UTF-8"):
         load_class_names(path)
 
 

@@ -8,7 +8,7 @@
 //! The words come from [`Tables`], compiled once by [`compile()`] from METEOR's own sources:
 //!
 //! ```
-//! use capeval_meteor::{Options, PreparedReferences, Sources, Stage, Tables, WeightedStage, compile};
+//! use capeval_meteor::{Language, Options, PreparedReferences, Sources, Stage, Tables, WeightedStage, compile};
 //! use capeval_tokens::{Candidates, References, Tokenization};
 //!
 //! let file = compile(

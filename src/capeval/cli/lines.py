@@ -5,9 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from capeval.formats.rows import not_utf8
-from capeval.formats.sources import without_mark
-
 __all__ = ["read_text", "split_lines"]
 
 
@@ -18,6 +15,10 @@ def read_text(file: Path) -> str:
         FormatError: It is not UTF-8; the error says where.
         OSError: It can't be read.
     """
+    # Here, as they import numpy, which help does without.
+    from capeval.formats.rows import not_utf8
+    from capeval.formats.sources import without_mark
+
     data = without_mark(sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes())
     try:
         return data.decode()
