@@ -72,6 +72,7 @@ LISTED: dict[str, list[str]] = {
     "jobs/": [""],
     "new/": [""],
     "new/apply/": [""],
+    "reached": [""],
     "submissions/<uuid:pk>/": [""],
     "submissions/<uuid:pk>/compare/": ["", "with=OTHER"],
     "submissions/<uuid:pk>/examples/": ["", f"{_OF}&image=1", "references=c1&sort=BLEU-1&with=OTHER"],
@@ -186,7 +187,7 @@ def _objects(route: str) -> list[str]:
 
 
 # What differs between two answers to the same question: a form's token, and the second it was answered in.
-OF_THE_MOMENT = r"""value="\w{64}"|'Expires': '[^']*'"""
+OF_THE_MOMENT = r"""value="\w{64}"|'Expires': '[^']*'|'X-Request-ID': '\w*'"""
 
 
 def _text(answer: Any) -> str:
