@@ -33,7 +33,7 @@ def by_name(site: Server) -> Iterator[None]:
 def test_a_passkey_stands_for_name_and_password(
     visitor: Visitor, site: Server, request: pytest.FixtureRequest
 ) -> None:
-    name = f"keeper-{request.node.callspec.params['visitor']}"
+    name = f"keeper-{request.node.callspec.params['context']}"
     site.run("user", name, "--email", f"{name}@example.org", "--password-stdin", given=PASSWORD)
     page = visitor.page
     devices = page.context.new_cdp_session(page)

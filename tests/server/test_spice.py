@@ -109,6 +109,9 @@ def test_work_that_tells_how_far_it_is_has_more_time(tmp_path: Path, monkeypatch
     answers: list[dict[str, Any]] = []
 
     class Scoring:
+        def prepare(self, metric: str) -> None:
+            assert metric == "SPICE"
+
         def of(self, *_: object) -> tuple[dict[str, Any], dict[str, Any]]:
             for done in range(3):
                 report_progress("Parsing captions", done, 3)
@@ -120,4 +123,5 @@ def test_work_that_tells_how_far_it_is_has_more_time(tmp_path: Path, monkeypatch
     job = {"candidates": str(candidates), "folder": str(tmp_path), "metrics": ["SPICE"]}
     job |= {"subsets": {}, "images": None, "memory": 0}  # type: ignore[dict-item]
     child._do(job, Scoring(), lambda **content: answers.append(content))  # type: ignore[arg-type]
-    assert [next(iter(answer)) for answer in answers] == ["started"] * 4 + ["finished"]
+    found = [next(iter(answer)) for answer in answers]
+    assert found == ["started", "prepared", *["started"] * 3, "finished"]
