@@ -231,7 +231,7 @@ def test_wrong_options_are_refused() -> None:
     with pytest.raises(OptionError, match="'metrics' must be one of"):
         CaptionScores(REFERENCES, ["CIDEr-X"])
     with pytest.raises(CaptionError, match="references must be a mapping"):
-        CaptionScores([["a"]])
+        CaptionScores(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="Unexpected keyword arguments"):
         CaptionScores(REFERENCES, ["BLEU"], n_gram=3)
 
