@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import lzma
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -140,3 +142,17 @@ def test_studies_and_frequencies_read_the_same_files(files: Path) -> None:
     read = run("study", "ranking", files / "references.csv")
     assert b"must be an image whose references both metrics tell apart" in read.stderr
     assert run("study", "ranking", "-", input=(files / "references.csv").read_bytes()).stderr == read.stderr
+
+
+def test_pictures_by_file_names_need_a_file_of_references(tmp_path: Path) -> None:
+    results, page = tmp_path / "results.json", tmp_path / "page.html"
+    results.write_text('[{"image_id": 1, "caption": "a dog"}]')
+    command = [sys.executable, "-m", "capeval", "score", "-", str(results), "-m", "BLEU"]
+    command += ["--report", str(page), "--images", "pictures/{file_name}"]
+    references = (
+        '{"images": [{"id": 1, "file_name": "a.jpg"}], "annotations": [{"image_id": 1, "caption": "a dog"}]}'
+    )
+    done = subprocess.run(command, input=references, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "must have references in a file (got standard input" in done.stderr
+    assert not page.exists()

@@ -17,14 +17,14 @@ from capeval.formats.sources import File, read_bounded
 from capeval.messages import RESULTS_AS_REFERENCES, SWAPPED
 from capeval.types import Candidates, References
 
-__all__ = ["Reading", "candidates_from", "opened", "place", "references_from"]
+__all__ = ["Reading", "candidates_from", "is_standard_input", "opened", "place", "references_from"]
 
 _STANDARD_INPUT = "standard input"
 
 
 def place(path: Path) -> str:
     """What to call a file in messages."""
-    return _STANDARD_INPUT if _is_standard_input(path) else str(path)
+    return _STANDARD_INPUT if is_standard_input(path) else str(path)
 
 
 def references_from(path: Path) -> References:
@@ -65,7 +65,7 @@ class Reading:
                 column of references is not named.
         """
         paths = [*results, *([] if references is None else [references])]
-        if sum(map(_is_standard_input, paths)) > 1:
+        if sum(map(is_standard_input, paths)) > 1:
             raise OptionError("standard input ('-') must be one file (got it for two)")
         if references is None or self.caption_column is None or self.reference_caption_column is not None:
             return
@@ -119,13 +119,14 @@ def _hinted(error: FormatError, otherwise: Callable[[], object], hint: str) -> F
     return error
 
 
-def _is_standard_input(path: Path) -> bool:
+def is_standard_input(path: Path) -> bool:
+    """Whether `-` was given for a file."""
     return str(path) == "-"
 
 
 def opened(path: Path) -> tuple[File, str]:
     """The file to read, and its name where it has no path. What can be read only once is read whole."""
-    if not _is_standard_input(path):
+    if not is_standard_input(path):
         if path.is_fifo():
             with path.open("rb") as file:
                 return read_bounded(file, LIMIT, "the file"), str(path)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from capeval.cli.captions import Reading, place, references_from
+from capeval.cli.captions import Reading, is_standard_input, place, references_from
 from capeval.cli.console import Steps, deliver
 from capeval.cli.needs import ready_metrics
 from capeval.errors import MismatchError, OptionError
@@ -172,9 +172,13 @@ def pictures_of(place: str, path: Path, references: References, page: Path) -> d
 
     Raises:
         MismatchError: An image has no file name, or the folder has no picture of any image.
-        OptionError: It is neither a pattern nor a folder.
+        OptionError: It is neither a pattern nor a folder, or the file of references can't be read again.
     """
-    names = load_file_names(path) if needs_file_names(place) else {}
+    names = {}
+    if needs_file_names(place):
+        if is_standard_input(path):
+            raise OptionError("--images by file names must have references in a file (got standard input)")
+        names = load_file_names(path)
     return picture_addresses(place, references.image_ids, page, file_names=names)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
@@ -44,4 +43,4 @@ def _known(split: int, sha256: str) -> tuple[ImageInfo, ...]:
 
 def as_image_info(split: Split) -> bytes:
     """The images of a split as a file of COCO's form."""
-    return json.dumps(image_info(images_of(split)), ensure_ascii=False, indent=1).encode() + b"\n"
+    return json_bytes(image_info(images_of(split)))

@@ -60,7 +60,6 @@ def admitted(user: User, phase: Phase, *, size: int, key: str | None) -> Iterato
     Raises:
         UploadError: It is too large.
         PhaseError: The phase is not open.
-        PhaseError: The phase is not open.
         TeamError: The user has not joined the challenge.
         QuotaError: The quota is used up.
         RateError: Too many uploads made no submission, or another one is being checked.

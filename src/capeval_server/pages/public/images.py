@@ -16,6 +16,7 @@ from capeval_server.challenges.image_lists import as_image_info, images_of
 from capeval_server.challenges.links import safe_link
 from capeval_server.challenges.models import Challenge, Split
 from capeval_server.errors import NotFoundError
+from capeval_server.pages.public.tables import near_pages
 from capeval_server.pages.texts import example_name
 
 __all__ = ["kit", "send_images", "show_images"]
@@ -51,7 +52,7 @@ def show_images(request: HttpRequest, slug: str, split: str) -> HttpResponse:
         "named": any(image.file_name for image in images),
         "sized": any(image.width and image.height for image in images),
         "licensed": any(image.license for image in images),
-        "pages": [(number, f"{place}?{urlencode({'page': number})}") for number in _near(page, pages)],
+        "pages": [(number, f"{place}?{urlencode({'page': number})}") for number in near_pages(page, pages)],
         "page": page,
     }
     return render(request, "pages/public/images.html", context)
@@ -62,11 +63,6 @@ def _page(request: HttpRequest, pages: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= pages):
         raise NotFoundError
     return int(text)
-
-
-def _near(page: int, pages: int) -> list[int]:
-    """The first, the last and the nearest pages; none where there is one page alone."""
-    return sorted({1, pages, *range(max(1, page - 2), min(pages, page + 2) + 1)}) if pages > 1 else []
 
 
 def send_images(_: HttpRequest, slug: str, split: str) -> HttpResponse:

@@ -15,7 +15,7 @@ from capeval_server.challenges.models import Phase, ReferenceSet
 from capeval_server.leaderboards.questions import LAYOUTS, Column, Question, score_names
 from capeval_server.leaderboards.ranking import Leaderboard, Row
 
-__all__ = ["Table", "address", "table"]
+__all__ = ["Table", "address", "near_pages", "table"]
 
 _STRIP = 132
 _METHOD = 200
@@ -253,13 +253,17 @@ def _address(question: Question, split: str, references: str, subset: str) -> st
     return f"{reverse('leaderboard', args=(phase.challenge.slug, phase.name))}?{urlencode(names)}"
 
 
+def near_pages(page: int, pages: int) -> list[int]:
+    """The numbers of the first, the last and the nearest pages; none where there is one page alone."""
+    return sorted({1, pages, *range(max(1, page - 2), min(pages, page + 2) + 1)}) if pages > 1 else []
+
+
 def _pages(board: Leaderboard) -> list[Link]:
-    """Links to the first, the last, and the nearest pages."""
-    if board.pages == 1:
-        return []
     here = board.page or 1
-    near = {1, board.pages, *range(max(1, here - 2), min(board.pages, here + 2) + 1)}
-    return [_link(str(page), address(board.question, page=str(page)), page == here) for page in sorted(near)]
+    return [
+        _link(str(page), address(board.question, page=str(page)), page == here)
+        for page in near_pages(here, board.pages)
+    ]
 
 
 def _lines(board: Leaderboard) -> list[Line]:
