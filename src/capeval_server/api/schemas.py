@@ -20,11 +20,13 @@ __all__ = [
     "ImageAnswer",
     "ImageScoresAnswer",
     "ImagesAnswer",
+    "Invitation",
     "JobsAnswer",
     "LeaderboardAnswer",
     "LeaderboardQuestion",
     "LeaderboardRow",
     "LinkAnswer",
+    "Owner",
     "PhaseAnswer",
     "Problem",
     "QuotaAnswer",
@@ -125,6 +127,7 @@ class ChallengeAnswer(Schema):
     description: str
     rules: str
     fields: list[DeclaredField]
+    approval: bool
     splits: list[SplitAnswer]
     phases: list[PhaseAnswer]
 
@@ -150,11 +153,29 @@ class TeamChoice(Schema):
 
 
 class TeamAnswer(Schema):
-    """Your team. With its code others can join it, so `code` is null for tokens of scope `read`."""
+    """Your team. With its code others can join it, so `code` is null for tokens of scope `read`.
+
+    It is null, too, if there is none. `waiting` are the members whom no organiser has approved yet.
+    """
 
     name: str
     code: str | None
+    code_expires: datetime | None
     members: list[str]
+    owner: str | None
+    waiting: list[str]
+
+
+class Invitation(Schema):
+    """For how many days a new code is valid."""
+
+    days: int = 7
+
+
+class Owner(Schema):
+    """The member who is to own a team."""
+
+    name: str
 
 
 class QuotaAnswer(Schema):

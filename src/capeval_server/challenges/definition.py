@@ -42,6 +42,7 @@ class About(_Part):
     description: str = ""
     rules: str = ""
     fields: list[DeclaredField] = []
+    approval: bool = False
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -43,6 +43,8 @@ class Challenge(models.Model):
     rules = models.TextField(blank=True)
     # What a submitter must declare: a list of {"name", "required"}.
     fields = models.JSONField(default=list)
+    # Whether an organiser approves each participant before they can submit.
+    approval = models.BooleanField(default=False)
     # Who manages it; staff manage all.
     organisers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="challenges", blank=True)
 

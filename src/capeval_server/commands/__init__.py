@@ -28,6 +28,7 @@ _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("example", challenges.example),
     ("export", challenges.export),
     ("organiser", challenges.organiser),
+    ("participant", challenges.participant),
     ("rerun", challenges.rerun),
     ("user", accounts.user),
     ("token", accounts.token),

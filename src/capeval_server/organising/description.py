@@ -34,6 +34,7 @@ def describe(challenge: Challenge) -> dict[str, Any]:
             "description": challenge.description,
             "rules": challenge.rules,
             "fields": challenge.fields,
+            "approval": challenge.approval,
         },
         "splits": [_split(split, human) for split in splits],
         "phases": [describe_phase(phase) for phase in phases],

@@ -33,7 +33,8 @@ Everything of the challenge {slug}, as it was at {time}, written by capeval {ver
 
 challenge.toml            the definition; the references and people's captions that it names are not here
 references.csv, .json     each version of each reference set: its number, date and SHA-256
-teams.csv, .json          teams, members, and their extra quota
+teams.csv, .json          teams, members, who owns them or waits for approval, and their extra quota
+blocks.csv, .json         who can't take part, and why
 submissions.csv, .json    submissions: state, what was declared, mark and reason
 results.csv, .json        of each metric and version of references its signature, or its failure
 scores.csv, .json         the numbers, of all images where no subset is named, with 95% intervals
@@ -162,8 +163,15 @@ def _teams(challenge: Challenge) -> Iterator[Row]:
             "name": team.name,
             "created": _time(team.created),
             "members": sorted(membership.user.username for membership in team.memberships.all()),
+            "owner": next((one.user.username for one in team.memberships.all() if one.owner), None),
+            "waiting": sorted(one.user.username for one in team.memberships.all() if not one.approved),
             "raises": [_raise(found) for found in team.raises.all()],
         }
+
+
+def _blocks(challenge: Challenge) -> Iterator[Row]:
+    for block in challenge.blocks.order_by("pk"):
+        yield {"who": block.who, "reason": block.reason, "created": _time(block.created)}
 
 
 def _raise(found: Raise) -> Row:
@@ -249,7 +257,8 @@ def _actions(challenge: Challenge) -> Iterator[Row]:
 _RESULT = ["submission", "split", "references", "version", "stale", "metric"]
 _TABLES: dict[str, tuple[list[str], Callable[[Challenge], Iterator[Row]]]] = {
     "references": (["split", "references", "version", "stale", "public", "created", "sha256"], _references),
-    "teams": (["team", "name", "created", "members", "raises"], _teams),
+    "teams": (["team", "name", "created", "members", "owner", "waiting", "raises"], _teams),
+    "blocks": (["who", "reason", "created"], _blocks),
     "submissions": (
         [
             "submission",

@@ -35,6 +35,7 @@ from capeval_server.errors import ChallengeError, UploadError
 from capeval_server.submissions import lifecycle
 from capeval_server.submissions.models import ImageScores, Score, Submission, SubmissionFile
 from capeval_server.submissions.uploads import check_results
+from capeval_server.teams.joining import approve_all
 
 __all__ = ["Files", "change_challenge", "check_images", "publish", "read_files", "taking_back"]
 
@@ -211,9 +212,12 @@ def change_challenge(wanted: definition.Definition, files: dict[str, Files], sto
             "description": about.description,
             "rules": about.rules,
             "fields": [field.model_dump() for field in about.fields],
+            "approval": about.approval,
         },
         slug=about.slug,
     )
+    if not about.approval:
+        approve_all(challenge)
     _refuse_removal("splits", challenge.splits, {split.name for split in wanted.splits})
     _refuse_removal("phases", challenge.phases, {phase.name for phase in wanted.phases})
     for split in wanted.splits:

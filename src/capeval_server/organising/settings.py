@@ -24,6 +24,7 @@ from capeval_server.organising.importing import check_images, publish
 from capeval_server.organising.models import record
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.turns import unpacking
+from capeval_server.teams.joining import approve_all
 
 __all__ = [
     "FieldsError",
@@ -60,7 +61,7 @@ def edit_about(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
     Args:
         user: Who does it.
         challenge: The challenge.
-        wanted: Its `title`, `description`, `rules` and `fields`.
+        wanted: Its `title`, `description`, `rules`, `fields` and `approval`.
         seen: The fingerprint of what the user saw.
 
     Returns:
@@ -80,6 +81,8 @@ def edit_about(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
             for name in changed:
                 setattr(now, name, after[name])
             now.save(update_fields=changed)
+            if not now.approval:
+                approve_all(now)
             record(user, now, f"changed {_listed(changed)} of the challenge")
     return changed
 

@@ -42,6 +42,7 @@ urlpatterns = [
     _at("rerun/", submissions.rerun_many, "rerun"),
     _at("teams/", people.teams, "teams"),
     _at("teams/<int:pk>/", people.team, "team"),
+    _at("participants/", people.participants, "participants"),
     _at("organisers/", people.organisers, "organisers"),
     _at("organisers/<int:pk>/remove/", people.remove_organiser, "remove_organiser"),
     _at("export/", overview.export_page, "export"),

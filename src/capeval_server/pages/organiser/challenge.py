@@ -39,8 +39,9 @@ def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     fields = forms.FieldSet(request.POST or None, initial=about["fields"], prefix="fields")
     if request.method == "POST" and form.is_valid() and fields.is_valid():
         given = form.cleaned_data
-        wanted = {name: given[name].replace("\r\n", "\n") for name in ("title", "description", "rules")}
-        wanted["fields"] = forms.declared(fields)
+        texts = ("title", "description", "rules")
+        wanted: dict[str, Any] = {name: given[name].replace("\r\n", "\n") for name in texts}
+        wanted |= {"fields": forms.declared(fields), "approval": given["approval"]}
         try:
             changed = settings.edit_about(user_of(request), challenge, wanted, seen=given["seen"])
         except settings.FieldsError as error:

@@ -13,12 +13,14 @@ from capeval_server.submissions.models import LONGEST_REASON, Submission
 
 __all__ = [
     "AboutForm",
+    "BlockForm",
     "ConfirmForm",
     "FieldSet",
     "FilesForm",
     "FilterForm",
     "MarkForm",
     "OrganiserForm",
+    "ParticipantForm",
     "PhaseForm",
     "RaiseForm",
     "ReferencesForm",
@@ -65,6 +67,11 @@ class AboutForm(forms.Form):
     )
     rules = forms.CharField(
         required=False, widget=forms.Textarea({"rows": 12}), help_text="Markdown. What participants agree to."
+    )
+    approval = forms.BooleanField(
+        label="Participants must be approved",
+        required=False,
+        help_text="An organiser approves each of them before they can submit.",
     )
     seen = forms.CharField(max_length=64, widget=forms.HiddenInput)
 
@@ -160,6 +167,25 @@ class OrganiserForm(forms.Form):
 
     username = forms.CharField(
         label="Username", max_length=User._meta.get_field("username").max_length, strip=True
+    )
+
+
+class ParticipantForm(forms.Form):
+    """Says what is done with a participant."""
+
+    act = forms.ChoiceField(
+        choices=[(act, act) for act in ("approve", "approve_all", "remove", "block", "unblock")]
+    )
+    username = forms.CharField(max_length=150, required=False, strip=True)
+    reason = forms.CharField(max_length=LONGEST_REASON, required=False)
+
+
+class BlockForm(forms.Form):
+    """Names a user to block, and says why."""
+
+    username = forms.CharField(label="Username", max_length=150, strip=True)
+    reason = forms.CharField(
+        label="Reason", max_length=LONGEST_REASON, help_text="The user sees it when they try to join."
     )
 
 

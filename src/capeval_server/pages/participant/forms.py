@@ -15,7 +15,7 @@ from capeval_server.submissions.intake import LONGEST_FIELD
 from capeval_server.teams import joining
 from capeval_server.teams.models import Team
 
-__all__ = ["JoinForm", "SubmitForm"]
+__all__ = ["InvitationForm", "JoinForm", "SubmitForm"]
 
 _DECLARED = "declared-"
 _LONG = ("description", "training-data", "training_data", "abstract", "notes")
@@ -78,6 +78,14 @@ class JoinForm(forms.Form):
         """Shows why the user can't join, at the field that it is about."""
         field = {"team": "name", "code": "code"}.get(self.cleaned_data["how"])
         self.add_error(field, message)
+
+
+class InvitationForm(forms.Form):
+    """Says how long a new code is valid."""
+
+    days = forms.IntegerField(
+        label="Valid for (days)", min_value=1, max_value=joining.LONGEST_INVITATION, initial=7
+    )
 
 
 class SubmitForm(forms.Form):
