@@ -84,7 +84,7 @@ def _references(references: ReferenceSet) -> dict[str, Any]:
 
 
 def _phase(phase: Phase) -> dict[str, Any]:
-    shown = ("name", "opens", "closes", "quota_per_day", "quota_total", "leaderboard")
+    shown = ("name", "opens", "closes", "quota_per_day", "quota_total", "leaderboard", "final")
     splits = sorted(split.name for split in phase.splits.all())
     return {**{name: getattr(phase, name) for name in shown}, "splits": splits}
 

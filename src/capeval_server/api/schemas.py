@@ -33,6 +33,7 @@ __all__ = [
     "ReferenceSetAnswer",
     "ResultAnswer",
     "ScoreAnswer",
+    "ScoringAnswer",
     "SplitAnswer",
     "Standing",
     "SubmissionAnswer",
@@ -40,6 +41,7 @@ __all__ = [
     "SubmissionWithResults",
     "TeamAnswer",
     "TeamChoice",
+    "WaitAnswer",
     "WorkerAnswer",
 ]
 
@@ -110,13 +112,15 @@ class PhaseAnswer(Schema):
     quota_per_day: int
     quota_total: int
     leaderboard: str
+    final: datetime | None
 
 
 class DeclaredField(Schema):
-    """What a submitter declares."""
+    """What a submitter declares; leaderboards have it if it is shown."""
 
     name: str
     required: bool
+    shown: bool = True
 
 
 class ChallengeAnswer(Schema):
@@ -226,9 +230,29 @@ class SubmissionAnswer(Schema):
     mark_reason: str
 
 
-class SubmissionWithResults(SubmissionAnswer):
-    """A submission and its scores."""
+class WaitAnswer(Schema):
+    """How many submissions are scored before one, and its wait in seconds, null if that is not known."""
 
+    ahead: int
+    expected_wait: float | None
+
+
+class ScoringAnswer(Schema):
+    """What of a submission is being scored: metric `number` of `total`, since `elapsed` seconds in all."""
+
+    elapsed: float
+    split: str
+    references: str
+    metric: str
+    number: int
+    total: int
+
+
+class SubmissionWithResults(SubmissionAnswer):
+    """A submission and its scores; and how far it is: `wait` while it waits, `scoring` while it is scored."""
+
+    wait: WaitAnswer | None
+    scoring: ScoringAnswer | None
     results: list[ResultAnswer]
 
 
@@ -302,7 +326,8 @@ class LeaderboardRow(Schema):
     """A submission on the leaderboard, or a human baseline, which has no rank.
 
     `intervals` are 95% bootstrap intervals. `p_value` tests the difference to the next row in the score that
-    the rows are sorted by (paired bootstrap); below 0.05 it is significant.
+    the rows are sorted by (paired bootstrap); below 0.05 it is significant. `note` says what happened to the
+    submission after the results became final.
     """
 
     rank: int | None
@@ -319,10 +344,14 @@ class LeaderboardRow(Schema):
     intervals: dict[str, tuple[float, float] | None]
     p_value: float | None
     differs_from_next: bool | None
+    note: str
 
 
 class LeaderboardAnswer(Schema):
-    """A leaderboard, or a page of it; `current` says whether `version` is the current version."""
+    """A leaderboard, or a page of it; `current` says whether `version` is the current version.
+
+    `final` is when the results became final, and null while they are not.
+    """
 
     challenge: str
     phase: str
@@ -332,6 +361,7 @@ class LeaderboardAnswer(Schema):
     current: bool
     subset: str
     as_of: datetime | None
+    final: datetime | None
     sort_by: str
     order: str
     layout: str

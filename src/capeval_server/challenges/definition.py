@@ -32,6 +32,8 @@ class DeclaredField(_Part):
 
     name: Name
     required: bool = False
+    # Whether leaderboards and others than the team see it.
+    shown: bool = True
 
 
 class About(_Part):

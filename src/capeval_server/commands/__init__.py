@@ -29,6 +29,7 @@ _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("export", challenges.export),
     ("organiser", challenges.organiser),
     ("participant", challenges.participant),
+    ("final", challenges.final),
     ("rerun", challenges.rerun),
     ("user", accounts.user),
     ("token", accounts.token),

@@ -15,7 +15,7 @@ from capeval_server.commands.common import UserName, set_up, user_named
 if TYPE_CHECKING:
     from capeval_server.challenges.models import Challenge
 
-__all__ = ["example", "export", "import_files", "organiser", "participant", "rerun"]
+__all__ = ["example", "export", "final", "import_files", "organiser", "participant", "rerun"]
 
 Slug = Annotated[
     str,
@@ -127,6 +127,21 @@ def participant(
         participants.remove(None, challenge, user)
     done = {"approve": "approved", "remove": "removed", "block": "blocked", "unblock": "not blocked any more"}
     print(f"{user}: {done[act]} in {slug}")
+
+
+def final(
+    slug: Slug,
+    phase: Annotated[str, Argument(metavar="PHASE", help="The phase.", show_default=False)],
+) -> None:
+    """Makes the results of a closed phase final, which can't be undone."""
+    set_up()
+    from capeval_server.organising.finals import make_final
+
+    found = _challenge_named(slug).phases.select_related("challenge").filter(name=phase).first()
+    if found is None:
+        raise OptionError(f"'PHASE' must be a phase of {slug} (got {phase!r})")
+    make_final(None, found)
+    print(f"{phase}: the results are final")
 
 
 def rerun(

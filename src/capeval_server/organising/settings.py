@@ -121,6 +121,9 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
         _check(before, ("phases", index))
         changed = [field for field in new if old.get(field) != new[field]]
         if changed:
+            final = place is not None and now.phases.filter(name=name, final__isnull=False).exists()
+            if final and set(changed) - {"leaderboard"}:
+                raise FieldsError([("", "the results are final: only who sees the leaderboard can change")])
             _save_phase(now, new, changed)
             done = f"changed {_listed(changed)} of phase {name}" if seen else f"added phase {name}"
             record(user, now, done)

@@ -108,6 +108,8 @@ def _check_open(phase: Phase, arrived: datetime) -> None:
     if (when := phase.when(arrived)) != "open":
         state = f"opens at {phase.opens.isoformat()}" if when == "upcoming" else "is closed"
         raise PhaseError(f"phase {phase.name!r} {state}")
+    if phase.final is not None:
+        raise PhaseError(f"the results of phase {phase.name!r} are final")
 
 
 def entrant(user: User, phase: Phase, arrived: datetime) -> Team:

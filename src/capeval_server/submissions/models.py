@@ -15,6 +15,7 @@ from capeval_server.teams.models import Team
 __all__ = [
     "LONGEST_REASON",
     "UNFINISHED",
+    "FinalBoard",
     "FormerAddress",
     "FormerMember",
     "FormerUse",
@@ -177,6 +178,18 @@ class ImageScores(models.Model):
     names = models.JSONField()
     # Float64, a row for each image of the reference set in its order, a column for each name; deflated.
     values = models.BinaryField()
+
+
+class FinalBoard(models.Model):
+    """A leaderboard of a phase by one version of references, as it was when its results became final."""
+
+    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="final_boards")
+    version = models.ForeignKey(ReferenceVersion, on_delete=models.PROTECT, related_name="+")
+    # Rows, and p-values of pairs of neighbours, as `leaderboards/final.py` writes them, deflated.
+    content = models.BinaryField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["phase", "version"], name="final_board_once")]
 
 
 class RefusedUpload(models.Model):

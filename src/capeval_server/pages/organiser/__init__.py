@@ -24,6 +24,7 @@ urlpatterns = [
     _at("edit/", challenge.edit, "edit"),
     _at("phases/", challenge.phase, "add_phase"),
     _at("phases/<slug:phase>/", challenge.phase, "phase"),
+    _at("phases/<slug:phase>/final/", challenge.make_final, "final"),
     _at("references/", references.references, "references"),
     _at("references/<slug:split>/<slug:references>/", references.send_references, "send_references"),
     _at(

@@ -81,6 +81,7 @@ class _DeclaredField(forms.Form):
 
     name = forms.CharField(label="Name", max_length=50, required=False)
     required = forms.BooleanField(label="Required", required=False)
+    shown = forms.BooleanField(label="Shown", required=False, initial=True)
 
 
 FieldSet = forms.formset_factory(_DeclaredField, extra=2, max_num=50, absolute_max=60)
@@ -89,7 +90,7 @@ FieldSet = forms.formset_factory(_DeclaredField, extra=2, max_num=50, absolute_m
 def declared(fields: forms.BaseFormSet[_DeclaredField]) -> list[dict[str, Any]]:
     """The fields as a definition says them; those without a name are left out."""
     filled = [form.cleaned_data for form in fields.forms if form.cleaned_data.get("name")]
-    return [{"name": found["name"], "required": found["required"]} for found in filled]
+    return [{name: found[name] for name in ("name", "required", "shown")} for found in filled]
 
 
 class PhaseForm(forms.Form):

@@ -55,7 +55,10 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "challenge": found,
         "team": request.user.is_authenticated and team_of(request.user, found),
-        "declared": [(texts.label(field["name"]), field["required"]) for field in found.fields],
+        "declared": [
+            (texts.label(field["name"]), field["required"], field.get("shown", True))
+            for field in found.fields
+        ],
         "description": to_html(found.description),
         "rules": to_html(found.rules),
         "splits": [{"split": split, **_facts(split)} for split in splits],
