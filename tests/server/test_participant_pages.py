@@ -113,20 +113,23 @@ def test_what_nobody_can_join_by_is_told(ann: Participant, form: dict[str, str],
 
 def test_a_new_code_ends_the_old_one(ann: Participant) -> None:
     old = ann.team.code
-    assert ann.client.post("/small/team/code/").status_code == 302
+    assert ann.client.post("/small/team/code/", {"days": 3}).status_code == 302
     ann.team.refresh_from_db()
     assert ann.team.code != old
     carl = Someone("carl")
     assert carl.client.post("/small/join/", {"how": "code", "code": old, "accept": "on"}).status_code == 422
 
 
-def test_leaving_ends_with_the_first_submission(ann: Participant, bob: Participant) -> None:
+def test_a_team_ends_with_its_last_member_unless_it_has_submitted(ann: Participant, bob: Participant) -> None:
     assert bob.client.post("/small/team/leave/")["Location"] == "/small/join/"
     assert not Team.objects.filter(name="bob").exists()
-    ann.submitted()
-    assert "Leave this team" not in ann.see("/small/team/")
-    assert ann.client.post("/small/team/leave/")["Location"] == "/small/team/"
-    assert Membership.objects.filter(user=ann.user).exists()
+    submission = ann.submitted()
+    assert "What the team submitted stays with it" in ann.see("/small/team/")
+    assert ann.client.post("/small/team/leave/")["Location"] == "/small/join/"
+    assert not Membership.objects.filter(user=ann.user).exists()
+    submission.refresh_from_db()
+    assert submission.team == ann.team
+    assert ann.client.get(f"/submissions/{submission.pk}/").status_code == 404
 
 
 @pytest.mark.parametrize("path", ["/small/team/", SUBMIT, "/small/submissions/"])

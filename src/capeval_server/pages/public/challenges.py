@@ -98,7 +98,10 @@ def rules(request: HttpRequest, slug: str) -> HttpResponse:
         "challenge": found,
         "rules": to_html(found.rules),
         "phases": found.phases.order_by("opens", "pk"),
-        "declared": [(texts.label(field["name"]), field["required"]) for field in found.fields],
+        "declared": [
+            (texts.label(field["name"]), field["required"], field.get("shown", True))
+            for field in found.fields
+        ],
     }
     return render(request, "pages/public/rules.html", context)
 
