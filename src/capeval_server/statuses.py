@@ -23,6 +23,8 @@ STATUSES: dict[type[CapevalError], int] = {
     errors.RepeatedKeyError: 409,
     errors.StandingError: 409,
     errors.TeamError: 409,
+    errors.AnswerError: 422,
+    errors.CampaignError: 422,
     errors.ChallengeError: 422,
     errors.QuestionError: 422,
     errors.UploadError: 422,

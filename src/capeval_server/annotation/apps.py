@@ -1,0 +1,9 @@
+"""The application for Django."""
+
+from django.apps import AppConfig
+
+
+class Config(AppConfig):
+    """The application's name and place."""
+
+    name = "capeval_server.annotation"
