@@ -8,6 +8,7 @@ from capeval.errors import CapevalError
 
 __all__ = [
     "AnswerError",
+    "AssignmentError",
     "BusyError",
     "CampaignError",
     "ChallengeError",
@@ -26,6 +27,10 @@ __all__ = [
 
 class AnswerError(CapevalError, ValueError):
     """A worker's answer is not valid; the message is for the worker."""
+
+
+class AssignmentError(CapevalError, ValueError):
+    """A worker can't do that with what they were given, or not yet; the message is for the worker."""
 
 
 class BusyError(CapevalError, RuntimeError):

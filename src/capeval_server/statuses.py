@@ -19,6 +19,7 @@ _log = logging.getLogger(__name__)
 STATUSES: dict[type[CapevalError], int] = {
     errors.PhaseError: 403,
     errors.NotFoundError: 404,
+    errors.AssignmentError: 409,
     errors.ConflictError: 409,
     errors.RepeatedKeyError: 409,
     errors.StandingError: 409,
