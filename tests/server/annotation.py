@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from typing import Any
 from uuid import uuid4
@@ -16,12 +15,10 @@ from capeval_server.annotation.tasks import task_named
 
 __all__ = ["answer", "given", "hold", "join", "make", "raw_answer"]
 
-_NAMES = itertools.count()
-
 
 def new_items(kind: str, number: int, checks: int = 0) -> Iterable[NewItem]:
     """Items of a kind, in groups of four, and after them checks."""
-    payloads = {
+    payloads: dict[str, dict[str, Any]] = {
         "write": {"keywords": ["cart"]},
         "triplet": {"reference": "a dog", "first": "a hound", "second": "a cat"},
         "pairwise": {"first": "a hound", "second": "a cat"},
@@ -44,7 +41,7 @@ def make(
     chosen = {"review_first": 0, "review_every": 0, "check_every": 0, **options}
     settings = Options.of_kind(kind, **chosen)
     made = Campaign.objects.create(
-        slug=f"campaign-{next(_NAMES)}", title="A campaign", kind=kind, settings=settings.model_dump()
+        slug=f"campaign-{uuid4().hex[:12]}", title="A campaign", kind=kind, settings=settings.model_dump()
     )
     TextVersion.objects.create(campaign=made, number=1, instructions="# Work")
     add_items(made, new_items(kind, items, checks), settings.answers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -48,7 +49,7 @@ def test_the_database_has_all_triggers() -> None:
 def test_answers_are_never_changed_or_deleted_but_for_a_redaction() -> None:
     campaign = make(answers=1, items=1)
     response = answer(hold(join(campaign)[0])).response
-    changes = [
+    changes: list[dict[str, Any]] = [
         {"answer": {"choice": "second"}},
         {"revision": 7},
         {"redacted": "gone"},
@@ -89,9 +90,9 @@ def test_other_records_are_never_changed_or_deleted() -> None:
     other = hold(worker)
     report = assignment.report(other, "offensive")
     check = CheckResult.objects.create(response=response, passed=True, expected={})
-    exclusion = quality.block(None, worker, "spam")
+    exclusion, _ = quality.block(None, worker, "spam")
     quality.lift(None, exclusion, "a mistake")
-    rows = [
+    rows: list[tuple[Any, dict[str, Any]]] = [
         (review, {"verdict": "rejected"}),
         (report, {"reason": "other"}),
         (check, {"passed": False}),
@@ -338,7 +339,8 @@ def test_blocking_frees_slots_for_trusted_workers_and_lifting_restores_what_is_f
             answer(one)
     still_held = assignment.work(bad).assignments
     assert quality.effect_of_blocking(bad) == quality.Effect(answers=4, items=4)
-    exclusion = quality.block(None, bad, "spam")
+    exclusion, effect = quality.block(None, bad, "spam")
+    assert effect == quality.Effect(answers=4, items=4)
     assert counted(campaign) == 0
     assert Slot.objects.filter(trusted_only=True).count() == 4
     assert sorted(free(campaign)) == [0, 0, 0, 0, 1, 1]

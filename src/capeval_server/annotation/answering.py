@@ -23,7 +23,7 @@ from capeval_server.annotation.models import (
     Slot,
 )
 from capeval_server.annotation.options import Options, options_of
-from capeval_server.annotation.slots import countable, first_free, recount
+from capeval_server.annotation.slots import first_free, recount
 from capeval_server.annotation.tasks import task_named
 from capeval_server.annotation.trust import is_trusted, judge_again
 from capeval_server.errors import AssignmentError, RepeatedKeyError
@@ -40,6 +40,7 @@ _SURPLUS = (
 )
 _STORED = "Thank you. Your answer is stored."
 # States of a campaign in which an answer that comes late may still count.
+_EXCLUDED = (Participation.Stage.BLOCKED, Participation.Stage.WITHDREW)
 _COUNTING = (Campaign.State.OPEN, Campaign.State.PAUSED, Campaign.State.CLOSING)
 
 
@@ -162,7 +163,8 @@ def _fill(participation: Participation, assignment: Assignment, item: Item, resp
         slot = assignment.slot
     if slot is None:
         slot = _free_slot(participation, assignment, item, response)
-    if slot is None or slot.closed or not countable().filter(pk=response.pk).exists():
+    # A worker who is blocked or has left is so by an exclusion of all their answers.
+    if slot is None or slot.closed or participation.stage in _EXCLUDED:
         return
     slot.filled_by = response
     slot.save(update_fields=["filled_by"])

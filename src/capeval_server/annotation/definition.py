@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -64,8 +63,8 @@ class Definition:
     instructions: str
     consent: str
     options: Options
-    items: Path
-    images: Path | None
+    items: str
+    images: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,55 +88,59 @@ class NewItem:
     expected: dict[str, Any]
 
 
-def read_definition(path: Path) -> Definition:
+def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
     """Reads a campaign's file, and the texts that it names.
+
+    Args:
+        name: The file.
+        read: The content of a file, by its name.
 
     Raises:
         CampaignError: Something in it is not what it must be.
         OSError: A file can't be read.
     """
     try:
-        content = tomllib.loads(path.read_bytes().decode())
+        content = tomllib.loads(read(name).decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CampaignError(f"{path} must be TOML in UTF-8 ({error})") from None
+        raise CampaignError(f"{name} must be TOML in UTF-8 ({error})") from None
     unknown = sorted(set(content) - {"campaign", "settings"})
     if unknown:
-        raise CampaignError(f"{path}: must have the parts campaign and settings (got {unknown[0]!r})")
+        raise CampaignError(f"{name}: must have the parts campaign and settings (got {unknown[0]!r})")
     try:
         about = _About.model_validate(content.get("campaign", {}))
         task = task_named(about.kind)
         options = Options.of_kind(about.kind, **content.get("settings", {}))
-        instructions = _instructions(path.parent, about, task)
+        instructions = _instructions(read, about, task)
     except ValidationError as error:
         place = "campaign" if error.title == _About.__name__ else "settings"
         problems = [".".join((place, *map(str, one["loc"]))) + f": {one['msg']}" for one in error.errors()]
-        raise CampaignError(f"{path}: {'; '.join(problems)}") from None
+        raise CampaignError(f"{name}: {'; '.join(problems)}") from None
     except (OptionError, TypeError) as error:
-        raise CampaignError(f"{path}: {error}") from None
+        raise CampaignError(f"{name}: {error}") from None
     return Definition(
         slug=about.slug,
         title=about.title,
         kind=task,
         challenge=about.challenge,
         instructions=instructions,
-        consent=_text(path.parent, about.consent) if about.consent else "",
+        consent=_text(read, about.consent) if about.consent else "",
         options=options,
-        items=path.parent / about.items,
-        images=path.parent / about.images if about.images else None,
+        items=about.items,
+        images=about.images,
     )
 
 
-def _instructions(folder: Path, about: _About, task: TaskType) -> str:
+def _instructions(read: Callable[[str], bytes], about: _About, task: TaskType) -> str:
     if about.instructions is not None:
         if about.text is not None:
             raise CampaignError("campaign.text must not be given beside campaign.instructions")
-        return _text(folder, about.instructions)
+        return _text(read, about.instructions)
     return template_text(about.text or task.texts[0])
 
 
-def _text(folder: Path, name: str) -> str:
+def _text(read: Callable[[str], bytes], name: str) -> str:
     try:
-        text = (folder / name).read_bytes().decode()
+        text = read(name).decode()
     except UnicodeDecodeError:
         raise CampaignError(f"{name}: the file must be Markdown in UTF-8") from None
     if not text.strip() or len(text) > _LONGEST_TEXT or "\0" in text:

@@ -17,14 +17,26 @@ from capeval_server.jobs.leases import database_time
 from capeval_server.organising.models import record
 from capeval_server.teams.models import Membership
 
-__all__ = ["MOST_INVITES", "agree", "enter_as_user", "invite", "invited", "latest_texts", "revoke"]
+__all__ = [
+    "MOST_INVITES",
+    "PREFIX",
+    "agree",
+    "digest_of_token",
+    "enter_as_user",
+    "invite",
+    "invited",
+    "latest_texts",
+    "revoke",
+]
 
+# The first letters of each invite token.
 PREFIX = "work_"
 # The most invite links that are made at once.
 MOST_INVITES = 10_000
 
 
-def _digest(text: str) -> str:
+def digest_of_token(text: str) -> str:
+    """The hash of an invite token, which is all that is stored of it."""
     # The text is 256 random bits, which nobody can guess: a slow hash would gain nothing.
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -41,7 +53,7 @@ def invite(user: User | None, campaign: Campaign, number: int) -> list[str]:
     with transaction.atomic():
         # New workers come before or after what locks a whole campaign.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-        workers = Worker.objects.bulk_create(Worker(digest=_digest(token)) for token in tokens)
+        workers = Worker.objects.bulk_create(Worker(digest=digest_of_token(token)) for token in tokens)
         Participation.objects.bulk_create(
             Participation(worker=worker, campaign=campaign) for worker in workers
         )
@@ -55,7 +67,7 @@ def invited(campaign: Campaign, token: str) -> Participation:
     Raises:
         NotFoundError: No valid token of this campaign is that.
     """
-    rows = Participation.objects.filter(campaign=campaign, worker__digest=_digest(token))
+    rows = Participation.objects.filter(campaign=campaign, worker__digest=digest_of_token(token))
     found = rows.select_related("worker", "campaign").first()
     if found is None:
         raise NotFoundError

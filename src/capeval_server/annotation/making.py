@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 
@@ -12,11 +12,12 @@ from django.db import IntegrityError, connection, transaction
 
 from capeval_server.annotation.definition import Definition, NewItem, read_definition, read_items
 from capeval_server.annotation.models import Campaign, Item, TextVersion
+from capeval_server.challenges.access import makes_challenges, organised
 from capeval_server.challenges.models import Challenge
-from capeval_server.errors import CampaignError
+from capeval_server.errors import CampaignError, NotFoundError
 from capeval_server.organising.models import record
 
-__all__ = ["add_items", "make_campaign"]
+__all__ = ["add_items", "make_campaign", "make_from_texts"]
 
 # How many items are written at once.
 _AT_ONCE = 2000
@@ -33,12 +34,41 @@ def make_campaign(user: User | None, path: Path) -> Campaign:
         CampaignError: The file or its items are wrong, or there is a campaign of that name.
         OSError: A file can't be read.
     """
-    wanted = read_definition(path)
-    with transaction.atomic(), wanted.items.open("rb") as lines:
+    wanted = read_definition(path.name, lambda name: (path.parent / name).read_bytes())
+    with (path.parent / wanted.items).open("rb") as lines:
+        return _make(user, wanted, lines)
+
+
+def make_from_texts(user: User, texts: Mapping[str, str]) -> Campaign:
+    """Makes a campaign, as a draft, from the texts of its files, by their names.
+
+    Raises:
+        CampaignError: A file is missing or wrong, or there is a campaign of that name.
+        NotFoundError: It is of a challenge that the user does not organise.
+    """
+
+    def read(name: str) -> bytes:
+        if name not in texts:
+            raise CampaignError(f"there must be the file {name!r}")
+        return texts[name].encode()
+
+    wanted = read_definition("campaign.toml", read)
+    if wanted.images is not None:
+        raise CampaignError("campaign.images: images are added by the command line")
+    if wanted.challenge is None:
+        if not makes_challenges(user):
+            raise NotFoundError
+    else:
+        organised(user, wanted.challenge)
+    return _make(user, wanted, read(wanted.items).splitlines())
+
+
+def _make(user: User | None, wanted: Definition, lines: Iterable[bytes]) -> Campaign:
+    with transaction.atomic():
         made = _made(wanted)
         if user is not None:
             made.organisers.add(user)
-        number = add_items(made, read_items(str(wanted.items), lines, wanted.kind), wanted.options.answers)
+        number = add_items(made, read_items(wanted.items, lines, wanted.kind), wanted.options.answers)
         record(user, made.challenge, f"made the campaign {made.slug} with {number} items")
     return made
 

@@ -113,8 +113,11 @@ def effect_of_blocking(participation: Participation) -> Effect:
     return Effect(answers=slots.count(), items=slots.values("item").distinct().count())
 
 
-def block(user: User | None, participation: Participation, reason: str) -> Exclusion:
+def block(user: User | None, participation: Participation, reason: str) -> tuple[Exclusion, Effect]:
     """Blocks a worker: no answer of theirs counts, and their slots are free again, in one transaction.
+
+    Returns:
+        The record of it, and what it did.
 
     Raises:
         CampaignError: They are blocked already, or no reason is given.
@@ -137,7 +140,7 @@ def block(user: User | None, participation: Participation, reason: str) -> Exclu
         effect = _empty_all(now)
         what = f"blocked the worker {now.worker} in the campaign {now.campaign.slug}: {reason}"
         record(user, now.campaign.challenge, f"{what} ({effect.answers} answers no longer count)")
-    return made
+    return made, effect
 
 
 def _empty_all(participation: Participation) -> Effect:
