@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "ninja",
     "capeval_server.accounts",
+    "capeval_server.annotation",
     "capeval_server.challenges",
     "capeval_server.jobs",
     "capeval_server.organising",

@@ -9,7 +9,9 @@ NOT_CHALLENGES = frozenset(
     [
         "accounts",
         "admin",
+        "annotate",
         "api",
+        "campaigns",
         "healthz",
         "jobs",
         "metrics",
