@@ -213,7 +213,9 @@ class ArrowTable:
 class TokenizerOptions:
     """How captions become tokens."""
 
-    def __new__(cls, *, penn_treebank: bool, lowercase: bool, punctuation: str) -> TokenizerOptions: ...
+    def __new__(
+        cls, *, penn_treebank: bool, lowercase: bool, punctuation: str, alone: bool
+    ) -> TokenizerOptions: ...
     @property
     def penn_treebank(self) -> bool:
         """Whether captions are tokenised, rather than split on single spaces."""
@@ -225,6 +227,10 @@ class TokenizerOptions:
     @property
     def punctuation(self) -> str:
         """`reference`, `paper` or `keep`."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether each caption is tokenised as if it were alone."""
 
 @final
 class TokenizedReferences:
