@@ -17,7 +17,7 @@ from capeval_server.annotation.tasks.base import (
 __all__ = ["ABOUT", "SIDES", "Triplet", "about", "item_choice", "sides"]
 
 SIDES = ("left", "right")
-ABOUT = ("image_id", "first_by", "second_by")
+ABOUT = ("image_id", "first_by", "second_by", "on_the_left")
 """What an item can say of its pair, for the files of votes: no browser gets it."""
 _ITEMS = ("first", "second")
 
