@@ -20,6 +20,7 @@ __all__ = [
     "RateError",
     "RepeatedKeyError",
     "StandingError",
+    "SuccessorError",
     "TeamError",
     "UploadError",
 ]
@@ -57,6 +58,19 @@ class NotFoundError(CapevalError, LookupError):
 
     def __init__(self) -> None:
         super().__init__("not found")
+
+
+class SuccessorError(CapevalError, ValueError):
+    """The last organiser of a challenge can't go without a successor.
+
+    Attributes:
+        challenges: The challenges that would have no organiser.
+    """
+
+    def __init__(self, challenges: list[str]) -> None:
+        named = " and ".join(map(repr, challenges))
+        super().__init__(f"the last organiser of {named} can't go: make another user an organiser first")
+        self.challenges = challenges
 
 
 class UploadError(CapevalError, ValueError):

@@ -76,7 +76,8 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "capeval_server.accounts.context.version",
-            ]
+            ],
+            "libraries": {"challenge_tabs": "capeval_server.pages.tabs"},
         },
     }
 ]

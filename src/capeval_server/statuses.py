@@ -23,6 +23,7 @@ STATUSES: dict[type[CapevalError], int] = {
     errors.ConflictError: 409,
     errors.RepeatedKeyError: 409,
     errors.StandingError: 409,
+    errors.SuccessorError: 409,
     errors.TeamError: 409,
     errors.AnswerError: 422,
     errors.CampaignError: 422,

@@ -28,6 +28,8 @@ _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("example", challenges.example),
     ("export", challenges.export),
     ("organiser", challenges.organiser),
+    ("participant", challenges.participant),
+    ("final", challenges.final),
     ("rerun", challenges.rerun),
     ("user", accounts.user),
     ("token", accounts.token),
