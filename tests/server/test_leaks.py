@@ -53,6 +53,13 @@ _BOARD += [f"{_OF}&sort_by=x", f"{_OF}&as_of=2030-01-01T00:00:00Z&page=2"]
 # The server's own addresses, and the questions that they are asked; those of packages are all asked without.
 LISTED: dict[str, list[str]] = {
     "": [""],
+    "annotate/<slug:slug>/": [""],
+    "annotate/<slug:slug>/<uuid:lease>/answer/": [""],
+    "annotate/<slug:slug>/<uuid:lease>/aside/": [""],
+    "annotate/<slug:slug>/<uuid:lease>/draft/": [""],
+    "annotate/<slug:slug>/<uuid:lease>/image/<slug:size>/": [""],
+    "annotate/<slug:slug>/agree/": [""],
+    "annotate/<slug:slug>/enter/<str:token>/": [""],
     "api/": [""],
     "api/annotate/<slug>": [""],
     "api/annotate/<slug>/agree": [""],
@@ -187,6 +194,8 @@ def _values() -> dict[str, list[str]]:
         "uuid:pk": submissions,
         "submission_id": submissions,
         "other_id": submissions,
+        "token": ["work_invented"],
+        "size": ["small"],
         "lease": [str(lease) for lease in Assignment.objects.values_list("lease", flat=True)],
         "pseudonym": list(Worker.objects.values_list("pseudonym", flat=True)[:1]),
         "response_id": [str(pk) for pk in Response.objects.values_list("pk", flat=True)],
@@ -436,10 +445,22 @@ def test_what_a_worker_must_not_know_is_served_to_managers_alone(everybody: dict
     (token,) = entering.invite(None, campaign, 1)
     worker = entering.agree(entering.invited(campaign, token), 1)
     hold(worker)
-    everybody["a worker"] = Client(headers={"Authorization": f"Bearer {token}"})
-    for who in ("anybody", "a worker", "ann's program", "bob", "bob's program", "otto", "otto's program"):
+    everybody["a worker's program"] = Client(headers={"Authorization": f"Bearer {token}"})
+    everybody["a worker"] = Client()
+    assert everybody["a worker"].get(f"/annotate/small/enter/{token}/").status_code == 302
+    for who in (
+        "anybody",
+        "a worker",
+        "a worker's program",
+        "ann's program",
+        "bob",
+        "bob's program",
+        "otto",
+        "otto's program",
+    ):
         assert not _with([HIDDEN], list(_served(everybody[who]))), who
-    assert "cart" in _text(_ask(everybody["a worker"], "POST", "/api/annotate/small/next"))
+    assert "cart" in _text(_ask(everybody["a worker's program"], "POST", "/api/annotate/small/next"))
+    assert "Keywords: cart" in _text(_ask(everybody["a worker"], "GET", "/annotate/small/"))
     assert _with([HIDDEN], list(_served(everybody["olga's program"])))
 
 
