@@ -6,6 +6,7 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,6 @@ def campaign_of(kind: str, lines: list[dict[str, Any]], answers: int = 3) -> Cam
     TextVersion.objects.create(campaign=made, number=1, instructions="# Work")
     needed = {"image": "picture.jpg"} if task.needs_image else {}
     read = read_items("items.jsonl", [json.dumps({**line, **needed}).encode() for line in lines], task)
-    from dataclasses import replace
-
     add_items(made, [replace(item, image="") for item in read], answers)
     return campaigns.change_state(None, made, "open")
 
@@ -110,10 +109,7 @@ def test_a_plan_goes_through_a_campaign_and_comes_back(tmp_path: Path) -> None:
     order = {"human": 3, "good": 2, "poor": 1, "other": 0}
     expected = [1 if order[pair.first_by or ""] >= order[pair.second_by or ""] else -1 for pair in plan.pairs]
     assert counted.winners.tolist() == expected
-    assert "Winner" in (
-        study("votes", out, out / "votes.csv", "-o", tmp_path / "won")
-        and (tmp_path / "won" / "winners.csv").read_text()
-    )
+    assert "Agreement" in study("votes", out, out / "votes.csv")
 
 
 def test_each_candidate_is_left_in_half_of_the_votes_of_a_pair(tmp_path: Path) -> None:
@@ -237,7 +233,8 @@ def test_better_is_the_candidate_s_wherever_it_stands() -> None:
 
     campaign = judged("m1", choose)
     values = ratings_of(campaign)["M1"].values
-    assert values.tolist() == [[0] * 3] * 4 + [[1] * 3] * 4 + [[-1] * 3] * 4
+    # In the order of the items' keys: Human, Random, ours.
+    assert values.tolist() == [[0] * 3] * 4 + [[-1] * 3] * 4 + [[1] * 3] * 4
     assert {held.mirrored for held in Assignment.objects.all()} == {True, False}
     scores = {score.system: score.value for score in human_columns([campaign], samples=20)}
     assert scores == {"ours": 1.0, "Human": 1.0, "Random": 0.0}

@@ -117,9 +117,12 @@ def write_results(campaign: Campaign, folder: Path, *, release: str = "") -> lis
 def _items(campaign: Campaign) -> list[Item]:
     """The items that are no checks, by number where their keys are numbers."""
     items = list(campaign.items.filter(is_check=False).select_related("image"))
-    return sorted(
-        items, key=lambda item: (0, int(item.key), "") if item.key.isdecimal() else (1, 0, item.key)
-    )
+    return sorted(items, key=lambda item: _by_number(item.key))
+
+
+def _by_number(name: str) -> tuple[int, int, str]:
+    """Sorts numbers as numbers, and before other names."""
+    return (0, int(name), "") if name.isdecimal() else (1, 0, name)
 
 
 def _counted(campaign: Campaign) -> dict[int, list[Response]]:
@@ -141,7 +144,7 @@ def _write_votes(campaign: Campaign, folder: Path) -> list[Path]:
     items, counted = _items(campaign), _counted(campaign)
     answers = options_of(campaign).answers
     pairs: dict[str, Pair] = {}
-    for item in items:
+    for item in sorted(items, key=lambda item: _by_number(item.group or item.key)):
         pairs.setdefault(item.group or item.key, _pair(item))
     numbers = {group: number for number, group in enumerate(pairs)}
     triplets = []
