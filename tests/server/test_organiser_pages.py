@@ -10,12 +10,14 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion
+from capeval_server.challenges.models import Challenge, Phase, Picture, ReferenceSet, ReferenceVersion
 from capeval_server.jobs import leases, worker
+from capeval_server.notices.models import Announcement, Webhook
 from capeval_server.organising import importing, moderation
 from capeval_server.organising.models import COMMAND_LINE, Action
 from capeval_server.pages.organiser import urlpatterns
@@ -37,6 +39,14 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "edit": (f"{ROOT}edit/", None),
     "add_phase": (f"{ROOT}phases/", None),
     "phase": (f"{ROOT}phases/open/", None),
+    "final": (f"{ROOT}phases/open/final/", {"confirm": "on"}),
+    "notices": (f"{ROOT}notices/", None),
+    "take_back": (f"{ROOT}notices/ANNOUNCEMENT/remove/", {}),
+    "add_webhook": (f"{ROOT}webhooks/", {"url": "https://hooks.example.org/"}),
+    "remove_webhook": (f"{ROOT}webhooks/WEBHOOK/remove/", {}),
+    "pictures": (f"{ROOT}pictures/", None),
+    "remove_picture": (f"{ROOT}pictures/PICTURE/remove/", {}),
+    "participants": (f"{ROOT}participants/", None),
     "references": (f"{ROOT}references/", None),
     "send_references": (f"{ROOT}references/val/c2/", {}),
     "publish_references": (f"{ROOT}references/val/c2/publish/", {}),
@@ -96,7 +106,20 @@ def hidden_fields(page: str) -> dict[str, Any]:
 def _addresses(submission: Submission, organiser: User) -> dict[str, tuple[str, dict[str, str] | None]]:
     named = {pattern.name.removeprefix("organiser_") for pattern in urlpatterns}
     assert named == set(ADDRESSES), "say here what each address of organisers is"
-    known = {"SUBMISSION": submission.pk, "TEAM": submission.team_id, "ORGANISER": organiser.pk}
+    challenge = submission.challenge
+    announcement, _ = Announcement.objects.get_or_create(challenge=challenge, title="New", text="News")
+    webhook, _ = Webhook.objects.get_or_create(challenge=challenge, url="https://hooks.example.org/there")
+    picture, new = Picture.objects.get_or_create(challenge=challenge, name="a.png", media_type="image/png")
+    if new:
+        picture.file.save("a", ContentFile(b""))
+    known = {
+        "SUBMISSION": submission.pk,
+        "TEAM": submission.team_id,
+        "ORGANISER": organiser.pk,
+        "ANNOUNCEMENT": announcement.pk,
+        "WEBHOOK": webhook.pk,
+        "PICTURE": picture.pk,
+    }
     found = {}
     for name, (place, form) in ADDRESSES.items():
         for word, value in known.items():
@@ -220,7 +243,9 @@ def _about(**changes: Any) -> dict[str, Any]:
         "fields-INITIAL_FORMS": 2,
         "fields-0-name": "method",
         "fields-0-required": "on",
+        "fields-0-shown": "on",
         "fields-1-name": "url",
+        "fields-1-shown": "on",
         **changes,
     }
 
@@ -237,8 +262,8 @@ def test_editing_texts_and_fields(olga: Someone, challenge: Challenge) -> None:
     challenge.refresh_from_db()
     assert (challenge.title, challenge.rules) == ("Another", "*Be* fair.\nAnd kind.")
     assert challenge.fields == [
-        {"name": "method", "required": True},
-        {"name": "training-data", "required": False},
+        {"name": "method", "required": True, "shown": True},
+        {"name": "training-data", "required": False, "shown": False},
     ]
     assert actions() == ["changed title, rules and fields of the challenge"]
     olga.do(f"{ROOT}edit/", **{**form, "seen": _seen(olga.see(f"{ROOT}edit/"))})
@@ -327,7 +352,7 @@ def test_adding_a_phase(olga: Someone) -> None:
         ({"splits": "test"}, "test is not one of the available choices"),
         ({"leaderboard": "open"}, "open is not one of the available choices"),
         ({"name": "a b"}, "String should match pattern"),
-        ({"name": "organise"}, "must not be any of images, join, organise"),
+        ({"name": "organise"}, "must not be any of announcements, images, join, organise"),
     ],
 )
 def test_what_is_wrong_in_a_phase_is_named(olga: Someone, changes: dict[str, str], message: str) -> None:

@@ -14,6 +14,7 @@ NOT_CHALLENGES = frozenset(
         "jobs",
         "metrics",
         "new",
+        "notices",
         "reached",
         "readyz",
         "static",
@@ -21,4 +22,6 @@ NOT_CHALLENGES = frozenset(
         "tokens",
     ]
 )
-NOT_PHASES = frozenset({"images", "join", "organise", "submissions", "team"})
+NOT_PHASES = frozenset(
+    {"announcements", "images", "join", "organise", "pages", "pictures", "submissions", "team"}
+)

@@ -4,7 +4,7 @@ from django.urls import path, register_converter
 from django.urls.converters import SlugConverter
 
 from capeval_server.challenges.names import NOT_CHALLENGES
-from capeval_server.pages.public import challenges, images, jobs, leaderboards
+from capeval_server.pages.public import about, challenges, images, jobs, leaderboards
 
 __all__ = ["urlpatterns"]
 
@@ -21,7 +21,10 @@ urlpatterns = [
     path("", challenges.home, name="home"),
     path("jobs/", jobs.show_jobs, name="jobs"),
     path("<challenge:slug>/", challenges.challenge, name="challenge"),
+    path("<challenge:slug>/announcements/", about.announcements, name="announcements"),
     path("<challenge:slug>/kit.zip", images.kit, name="kit"),
+    path("<challenge:slug>/pages/<slug:text>/", about.show_text, name="text"),
+    path("<challenge:slug>/pictures/<str:name>", about.show_picture, name="picture"),
     path("<challenge:slug>/images/<slug:split>/", images.show_images, name="images"),
     path("<challenge:slug>/images/<slug:split>.json", images.send_images, name="images_file"),
     path("<challenge:slug>/<slug:name>/", leaderboards.show_leaderboard, name="leaderboard"),

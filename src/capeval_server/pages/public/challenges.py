@@ -15,6 +15,7 @@ from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.leaderboards.questions import may_see
 from capeval_server.pages import texts
 from capeval_server.pages.markdown import excerpt, to_html
+from capeval_server.pages.public import about
 from capeval_server.teams.joining import team_of
 
 __all__ = ["challenge", "home"]
@@ -52,6 +53,7 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
         phase.challenge = found
     # Open phases come first, and closed ones last.
     phases.sort(key=lambda phase: ("open", "upcoming", "closed").index(phase.when(now)))
+    pictures = about.pictures_of(found)
     context = {
         "challenge": found,
         "team": request.user.is_authenticated and team_of(request.user, found),
@@ -59,8 +61,10 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
             (texts.label(field["name"]), field["required"], field.get("shown", True))
             for field in found.fields
         ],
-        "description": to_html(found.description),
-        "rules": to_html(found.rules),
+        "description": to_html(found.description, pictures),
+        "rules": to_html(found.rules, pictures),
+        "texts": [one for one in about.texts_of(found) if one[0] != "about"],
+        "announcement": found.announcements.order_by("-created", "-pk").first(),
         "splits": [{"split": split, **_facts(split)} for split in splits],
         "phases": [
             {"phase": phase, "state": phase.when(now), "shown": may_see(request.user, phase)}
