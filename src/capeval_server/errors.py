@@ -7,7 +7,10 @@ from datetime import datetime
 from capeval.errors import CapevalError
 
 __all__ = [
+    "AnswerError",
+    "AssignmentError",
     "BusyError",
+    "CampaignError",
     "ChallengeError",
     "ConflictError",
     "NotFoundError",
@@ -23,11 +26,23 @@ __all__ = [
 ]
 
 
+class AnswerError(CapevalError, ValueError):
+    """A worker's answer is not valid; the message is for the worker."""
+
+
+class AssignmentError(CapevalError, ValueError):
+    """A worker can't do that with what they were given, or not yet; the message is for the worker."""
+
+
 class BusyError(CapevalError, RuntimeError):
     """The server does too much else at the moment."""
 
     def __init__(self) -> None:
         super().__init__("too many uploads are being checked")
+
+
+class CampaignError(CapevalError, ValueError):
+    """A campaign's file is not valid, or the campaign can't do that in its state."""
 
 
 class ChallengeError(CapevalError, ValueError):

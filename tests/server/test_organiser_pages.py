@@ -352,7 +352,7 @@ def test_adding_a_phase(olga: Someone) -> None:
         ({"splits": "test"}, "test is not one of the available choices"),
         ({"leaderboard": "open"}, "open is not one of the available choices"),
         ({"name": "a b"}, "String should match pattern"),
-        ({"name": "organise"}, "must not be any of announcements, images, join, organise"),
+        ({"name": "organise"}, "must not be any of announcements, contact, data, faq"),
     ],
 )
 def test_what_is_wrong_in_a_phase_is_named(olga: Someone, changes: dict[str, str], message: str) -> None:

@@ -9,7 +9,9 @@ NOT_CHALLENGES = frozenset(
     [
         "accounts",
         "admin",
+        "annotate",
         "api",
+        "campaigns",
         "healthz",
         "jobs",
         "metrics",
@@ -23,5 +25,17 @@ NOT_CHALLENGES = frozenset(
     ]
 )
 NOT_PHASES = frozenset(
-    {"announcements", "images", "join", "organise", "pages", "pictures", "submissions", "team"}
+    [
+        "announcements",
+        "contact",
+        "data",
+        "faq",
+        "images",
+        "join",
+        "organise",
+        "pictures",
+        "rules",
+        "submissions",
+        "team",
+    ]
 )

@@ -21,6 +21,7 @@ from capeval_server.jobs.leases import database_time
 from capeval_server.pages import texts
 from capeval_server.pages.participant.common import TEMPLATES, member, no_such_submission
 from capeval_server.pages.participant.placings import placings
+from capeval_server.pages.participant.results import joined
 from capeval_server.submissions import access, image_browser, scores
 from capeval_server.submissions.lifecycle import withdraw
 from capeval_server.submissions.models import UNFINISHED, Submission
@@ -99,8 +100,9 @@ def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
         "challenge": submission.challenge,
         "phase": phase,
         "own": own,
-        "tables": list(zip(current, placings(submission, current, timezone.now()), strict=True)),
-        "stale_tables": [table for table in tables if table.stale],
+        "results": joined(current),
+        "placings": placings(submission, current, timezone.now()),
+        "stale_results": joined([table for table in tables if table.stale]),
         "declared": [
             (texts.label(name), value)
             for name, value in (

@@ -13,21 +13,9 @@ from capeval_server.challenges.models import Challenge, Picture
 from capeval_server.errors import NotFoundError
 from capeval_server.pages.markdown import to_html
 
-__all__ = ["TEXTS", "announcements", "pictures_of", "show_picture", "show_text", "texts_of"]
+__all__ = ["announcements", "contact", "faq", "pictures_of", "show_picture"]
 
-# The texts of a challenge by the last word of their address, with their headings.
-TEXTS = {"about": "About", "data": "Data", "rules": "Rules", "faq": "FAQ", "contact": "Contact"}
 _PAGE = 20
-
-
-def texts_of(challenge: Challenge) -> list[tuple[str, str]]:
-    """The texts that a challenge has: their names and headings."""
-    return [(name, heading) for name, heading in TEXTS.items() if _text(challenge, name).strip()]
-
-
-def _text(challenge: Challenge, name: str) -> str:
-    text: str = getattr(challenge, "description" if name == "about" else name)
-    return text
 
 
 def pictures_of(challenge: Challenge) -> dict[str, str]:
@@ -37,14 +25,26 @@ def pictures_of(challenge: Challenge) -> dict[str, str]:
 
 
 @require_safe
-def show_text(request: HttpRequest, slug: str, text: str) -> HttpResponse:
-    """One of the texts of a challenge."""
+def faq(request: HttpRequest, slug: str) -> HttpResponse:
+    """Questions that are often asked about a challenge."""
     challenge = get_object_or_404(Challenge, slug=slug)
-    texts = texts_of(challenge)
-    if text not in dict(texts):
+    return _show_text(request, challenge, "faq", "FAQ", challenge.faq)
+
+
+@require_safe
+def contact(request: HttpRequest, slug: str) -> HttpResponse:
+    """How to reach the organisers of a challenge."""
+    challenge = get_object_or_404(Challenge, slug=slug)
+    return _show_text(request, challenge, "contact", "Contact", challenge.contact)
+
+
+def _show_text(
+    request: HttpRequest, challenge: Challenge, name: str, heading: str, text: str
+) -> HttpResponse:
+    if not text.strip():
         raise NotFoundError
-    html = to_html(_text(challenge, text), pictures_of(challenge))
-    context = {"challenge": challenge, "text": html, "texts": texts, "name": text, "heading": TEXTS[text]}
+    html = to_html(text, pictures_of(challenge))
+    context = {"challenge": challenge, "text": html, "name": name, "heading": heading}
     return render(request, "pages/public/text.html", context)
 
 
@@ -56,7 +56,7 @@ def announcements(request: HttpRequest, slug: str) -> HttpResponse:
     page = found.get_page(request.GET.get("page"))
     pictures = pictures_of(challenge)
     shown = [(one, to_html(one.text, pictures)) for one in page.object_list]
-    context = {"challenge": challenge, "announcements": shown, "page": page, "texts": texts_of(challenge)}
+    context = {"challenge": challenge, "announcements": shown, "page": page}
     return render(request, "pages/public/announcements.html", context)
 
 
