@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "ArrowTable",
     "Captions",
     "CiderReferences",
     "DocumentFrequencies",
@@ -178,6 +179,41 @@ def read_json_lines(data: bytes) -> list[tuple[int, Any]]:
 
 def read_error_kinds() -> list[str]:
     """The kinds of `FormatError` that the readers raise."""
+
+@final
+class ArrowTable:
+    """A table of another library, which can be read once."""
+
+    def __new__(cls, stream: object) -> ArrowTable:
+        """Takes the capsule of a stream, as `__arrow_c_stream__` gives it.
+
+        Raises:
+            CaptionError: It has no columns.
+        """
+
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    def captions(
+        self,
+        image: str,
+        caption: str,
+        *,
+        is_single: bool,
+        split: tuple[str, list[str]] | None = None,
+    ) -> Captions:
+        """The captions of all rows, or of those whose column `split[0]` is one of `split[1]`.
+
+        Args:
+            image: The column of image ids.
+            caption: The column of captions.
+            is_single: Whether an image has one caption, in one row.
+            split: The column of splits, and those that are read.
+
+        Raises:
+            CaptionError: The stream breaks off.
+            FormatError: A row has something else; its entry is the row, from 0.
+        """
 
 @final
 class TokenizerOptions:
