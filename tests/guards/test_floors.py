@@ -16,10 +16,10 @@ BASELINES = PROJECT / "src" / "capeval_baselines"
 # each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("checks", "columns", "errors", "files", "frames", "messages", "notebooks", "progress", "spreadsheets"),
-    ("_native", "scene_graphs", "types"),
+    ("_native", "scene_graphs", "threads", "types"),
     ("tokenization", "formats", "resources", "sampling"),
     ("metrics",),
-    ("evaluation", "significance"),
+    ("evaluation", "significance", "distributed"),
     ("studies", "benchmarks"),
     ("report", "compat", "integrations"),
     ("cli",),
