@@ -280,17 +280,25 @@ class Evaluator:
             (prepared.metric, make_scores(prepared, prepared.statistics(tokens), tokens.image_ids))
             for prepared in self._prepared
         )
-        return Report(
-            image_ids=self.references.image_ids,
-            corpus={name: score for _, part in scores for name, score in part.corpus.items()},
-            per_image={name: values for _, part in scores for name, values in part.per_image.items()},
-            subsets={name: _subset(scores, part) for name, part in rows.items()},
-            signatures={
-                key: part.signature
-                for key, (_, part) in zip(metric_keys([metric for metric, _ in scores]), scores, strict=True)
-            },
-            scores=scores,
-        )
+        subset_scores = {name: _subset(scores, part) for name, part in rows.items()}
+        return report_from(self.references.image_ids, scores, subset_scores)
+
+
+def report_from(
+    image_ids: tuple[ImageId, ...],
+    scores: tuple[tuple[Metric, Scores], ...],
+    subsets: Mapping[str, Mapping[str, float]] | None = None,
+) -> Report:
+    """The report of the scores of each metric."""
+    keys = metric_keys([metric for metric, _ in scores])
+    return Report(
+        image_ids=image_ids,
+        corpus={name: score for _, part in scores for name, score in part.corpus.items()},
+        per_image={name: values for _, part in scores for name, values in part.per_image.items()},
+        subsets=subsets or {},
+        signatures={key: part.signature for key, (_, part) in zip(keys, scores, strict=True)},
+        scores=scores,
+    )
 
 
 def evaluate(

@@ -18,7 +18,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_native", "scene_graphs", "types"),
     ("tokenization", "formats", "resources", "sampling"),
     ("metrics",),
-    ("evaluation", "significance"),
+    ("evaluation", "significance", "distributed"),
     ("studies", "benchmarks"),
     ("report", "compat", "integrations"),
     ("cli",),
