@@ -64,8 +64,9 @@ SERVER_FLOOR = {name: floor for floor, names in enumerate(SERVER_FLOORS) for nam
 BASELINES_FLOORS: tuple[tuple[str, ...], ...] = (
     ("__init__", "boxes", "vocabulary"),
     ("machines",),
-    ("search", "word_forms"),
+    ("ngrams", "search", "word_forms"),
     ("filtering",),
+    ("demonstration",),
     ("commands",),
 )
 BASELINES_FLOOR = {name: floor for floor, names in enumerate(BASELINES_FLOORS) for name in names}
