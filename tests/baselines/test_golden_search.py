@@ -1,4 +1,4 @@
-"""The search and the published machine with the published model's weights, against what that code computed."""
+"""The search and the published machine, with the published weights, against what that code computed."""
 
 from __future__ import annotations
 

@@ -62,9 +62,10 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
 SERVER_FLOOR = {name: floor for floor, names in enumerate(SERVER_FLOORS) for name in names}
 # The same of the baselines.
 BASELINES_FLOORS: tuple[tuple[str, ...], ...] = (
-    ("__init__", "vocabulary"),
+    ("__init__", "boxes", "vocabulary"),
     ("machines",),
-    ("search",),
+    ("search", "word_forms"),
+    ("filtering",),
     ("commands",),
 )
 BASELINES_FLOOR = {name: floor for floor, names in enumerate(BASELINES_FLOORS) for name in names}
