@@ -52,6 +52,7 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
     ("submissions",),
     ("leaderboards", "monitoring"),
     ("organising",),
+    ("annotation",),
     ("api",),
     ("pages",),
     ("settings", "urls", "wsgi"),

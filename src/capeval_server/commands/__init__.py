@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from capeval.cli.commands import Command, Group
-from capeval_server.commands import accounts, challenges, checking, running
+from capeval_server.commands import accounts, annotation, challenges, checking, running
 
 __all__ = ["app"]
 
@@ -28,6 +28,8 @@ _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("example", challenges.example),
     ("export", challenges.export),
     ("organiser", challenges.organiser),
+    ("participant", challenges.participant),
+    ("final", challenges.final),
     ("rerun", challenges.rerun),
     ("user", accounts.user),
     ("token", accounts.token),
@@ -38,5 +40,5 @@ app = Group(
     callback=private,
     help="Runs an evaluation server: challenges, submissions, leaderboards.",
     no_args_is_help=True,
-    commands=[Command(run, name) for name, run in _COMMANDS],
+    commands=[*(Command(run, name) for name, run in _COMMANDS), annotation.group()],
 )

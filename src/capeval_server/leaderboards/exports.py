@@ -11,19 +11,29 @@ from capeval_server.leaderboards.ranking import Leaderboard, Row
 __all__ = ["to_csv"]
 
 _ABOUT = ["rank", "team", "algorithm", "submitted", "submission", "human baseline", "flagged because"]
+_NOTE = "changed since the results became final"
 
 
 def to_csv(board: Leaderboard) -> str:
     """A leaderboard as CSV: numbers in full, and no text that a spreadsheet would run as a formula."""
-    declared = [field["name"] for field in board.question.phase.challenge.fields]
+    fields = board.question.phase.challenge.fields
+    declared = [field["name"] for field in fields if field.get("shown", True)]
     out = io.StringIO()
     writer = csv.writer(out)
     scores = [text for name in board.columns for text in (name, f"{name} low", f"{name} high")]
-    writer.writerow([*_ABOUT, *declared, *scores, "p of no difference to the next row"])
+    writer.writerow(
+        [*_ABOUT, *([_NOTE] if board.final else []), *declared, *scores, "p of no difference to the next row"]
+    )
     for row in board.rows:
-        fields = [plain(str(row.declared.get(name, ""))) for name in declared]
-        writer.writerow([*_about(row), *fields, *_numbers(row, board.columns), _number(row.p_value)])
+        texts = [plain(str(row.declared.get(name, ""))) for name in declared]
+        writer.writerow(
+            [*_about(row), *_noted(board, row), *texts, *_numbers(row, board.columns), _number(row.p_value)]
+        )
     return out.getvalue()
+
+
+def _noted(board: Leaderboard, row: Row) -> list[str]:
+    return [plain(row.note)] if board.final else []
 
 
 def _about(row: Row) -> list[str]:

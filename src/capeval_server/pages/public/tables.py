@@ -14,6 +14,7 @@ from capeval_server.challenges.links import safe_link
 from capeval_server.challenges.models import Phase, ReferenceSet
 from capeval_server.leaderboards.questions import LAYOUTS, Column, Question, score_names
 from capeval_server.leaderboards.ranking import Leaderboard, Row
+from capeval_server.pages.texts import label
 
 __all__ = ["Table", "address", "near_pages", "table"]
 
@@ -71,6 +72,8 @@ class Line:
     method: str
     link: str
     host: str
+    # What else was declared: labels, texts, and addresses that can be linked to.
+    about: list[tuple[str, str, str]]
     cells: list[Cell]
     strip: Strip | None
 
@@ -90,6 +93,8 @@ class Table:
     json: str
     current: str
     tests: bool
+    # What asks for scores by the current references, where these are others.
+    newer: str
 
 
 def query(question: Question, *, pinned: bool = False, **more: str) -> str:
@@ -142,6 +147,17 @@ def table(board: Leaderboard) -> Table:
         json=f"{api}?{asked}",
         current=_address(question, question.split.name, question.reference_set.name, question.subset),
         tests=any(row.p_value is not None for row in board.rows),
+        newer=_newer(question),
+    )
+
+
+def _newer(question: Question) -> str:
+    return urlencode(
+        {
+            "split": question.split.name,
+            "references": question.reference_set.name,
+            "version": str(question.reference_set.version),
+        }
     )
 
 
@@ -282,7 +298,13 @@ def _line(row: Row, board: Leaderboard, low: float, high: float) -> Line:
     texts = [str(text) for text in row.declared.values() if str(text).strip()]
     link = next(filter(None, map(safe_link, texts)), "")
     method = next((text for text in texts if not safe_link(text)), row.algorithm)
+    about = [
+        (label(name), text, safe_link(text))
+        for name, text in row.declared.items()
+        if text not in (method, link)
+    ]
     return Line(
+        about=[(name, text, address) for name, text, address in about if text.strip()],
         row=row,
         method=method if len(method) <= _METHOD else f"{method[: _METHOD - 1]}…",
         link=link,
