@@ -37,6 +37,7 @@ def main() -> None:
         "start": start,
         "minibatch": minibatch,
         "growth": growth,
+        "arrow": arrow,
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[*parts, []], help="which parts to run")
@@ -221,6 +222,17 @@ def growth(_: Path, __: int) -> str:
         for row in rows
     ]
     return table(["images of train2014, microseconds per image", *names], cells)
+
+
+def arrow(_: Path, __: int) -> str:
+    """From an Arrow table to native captions."""
+    found = json.loads(run(python("-m", "benchmarks.arrow")).output)
+    slow = found["milliseconds"]["lists"]["median"]
+    rows = [
+        [name, f"{times['median']:.1f}", f"{times['least']:.1f}", f"{slow / times['median']:.1f}"]
+        for name, times in found["milliseconds"].items()
+    ]
+    return table([f"{found['images']:,} images of Arrow", "milliseconds", "least", "times as fast"], rows)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ HELD = (
     "capeval/report/*.css",
     "capeval/report/*.html",
     "capeval/report/*.js",
+    "capeval_baselines/*.tsv",
     "capeval_server/templates/*.html",
     "capeval_server/templates/*.txt",
     "capeval_server/templates/*.md",

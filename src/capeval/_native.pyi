@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "ArrowTable",
     "Captions",
     "CiderReferences",
     "DocumentFrequencies",
@@ -174,10 +175,47 @@ def read_error_kinds() -> list[str]:
     """The kinds of `FormatError` that the readers raise."""
 
 @final
+class ArrowTable:
+    """A table of another library, which can be read once."""
+
+    def __new__(cls, stream: object) -> ArrowTable:
+        """Takes the capsule of a stream, as `__arrow_c_stream__` gives it.
+
+        Raises:
+            CaptionError: It has no columns.
+        """
+
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    def captions(
+        self,
+        image: str,
+        caption: str,
+        *,
+        is_single: bool,
+        split: tuple[str, list[str]] | None = None,
+    ) -> Captions:
+        """The captions of all rows, or of those whose column `split[0]` is one of `split[1]`.
+
+        Args:
+            image: The column of image ids.
+            caption: The column of captions.
+            is_single: Whether an image has one caption, in one row.
+            split: The column of splits, and those that are read.
+
+        Raises:
+            CaptionError: The stream breaks off.
+            FormatError: A row has something else; its entry is the row, from 0.
+        """
+
+@final
 class TokenizerOptions:
     """How captions become tokens."""
 
-    def __new__(cls, *, penn_treebank: bool, lowercase: bool, punctuation: str) -> TokenizerOptions: ...
+    def __new__(
+        cls, *, penn_treebank: bool, lowercase: bool, punctuation: str, alone: bool
+    ) -> TokenizerOptions: ...
     @property
     def penn_treebank(self) -> bool:
         """Whether captions are tokenised, rather than split on single spaces."""
@@ -189,6 +227,10 @@ class TokenizerOptions:
     @property
     def punctuation(self) -> str:
         """`reference`, `paper` or `keep`."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether each caption is tokenised as if it were alone."""
 
 @final
 class TokenizedReferences:

@@ -8,34 +8,72 @@ from typing import Any
 from capeval.columns import Columns, find_columns
 from capeval.errors import CaptionError, DependencyError, FormatError
 
-__all__ = ["columns_of", "is_table"]
+__all__ = ["arrow_stream", "found_columns", "is_table", "values_of"]
 
 
 def is_table(value: object) -> bool:
     """Whether a value has named columns: a data frame, an Arrow table, or a list of objects."""
     if isinstance(value, Sequence):
         return bool(value) and isinstance(value[0], Mapping)
-    return not isinstance(value, Mapping) and (_is_frame(value) or _is_arrow(value) or _can_be_arrow(value))
+    is_arrow = hasattr(value, "__arrow_c_stream__") or hasattr(value, "__dataframe__")
+    return not isinstance(value, Mapping) and (is_arrow or _is_pandas(value))
 
 
-def columns_of(table: Any, columns: Columns) -> tuple[list[Any], list[Any]]:
-    """The image ids and the captions of a table, a row each.
+def arrow_stream(table: Any, columns: Columns) -> object | None:
+    """A capsule with the table as an Arrow stream; None where its rows are Python's objects.
 
     Raises:
-        CaptionError: The table has no such columns, or several that could be meant.
+        CaptionError: The table can't be read.
         DependencyError: The table needs pyarrow, which is not installed.
     """
     if isinstance(table, Sequence):
+        return None
+    if _is_pandas(table):
+        return _stream_of_pandas(table, columns)
+    if not hasattr(table, "__arrow_c_stream__"):
+        table = _interchanged(table)
+    return table.__arrow_c_stream__()  # type: ignore[no-any-return]
+
+
+def _interchanged(table: Any) -> Any:
+    """A table of the older protocol, as Arrow."""
+    name = type(table).__name__
+    try:
+        from pyarrow import interchange
+
+        return interchange.from_dataframe(table)
+    except ImportError:
+        raise DependencyError(f"a table of type {name} needs pyarrow: pip install pyarrow") from None
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise CaptionError(f"a table of type {name} can't be read ({error})") from None
+
+
+def found_columns(names: Sequence[Any], columns: Columns) -> tuple[str, str]:
+    """The columns of image ids and of captions.
+
+    Raises:
+        CaptionError: There is no such column, or several could be it.
+    """
+    try:
+        return find_columns([name for name in names if isinstance(name, str)], columns)
+    except FormatError as error:
+        raise CaptionError(error.message) from None
+
+
+def values_of(table: Any, columns: Columns) -> tuple[list[Any], list[Any]]:
+    """The image ids and the captions of a table whose rows are Python's objects, a row each.
+
+    Raises:
+        CaptionError: The table has no such columns, or several that could be meant.
+    """
+    if isinstance(table, Sequence):
         return _of_objects(table, columns)
-    if not (_is_frame(table) or _is_arrow(table)):
-        table = _arrow(table)
-    names = _names(table)
-    image, caption = _found(names, columns)
+    image, caption = found_columns(_names(table), columns)
     return _values(table, image), _values(table, caption)
 
 
 def _of_objects(rows: Sequence[Any], columns: Columns) -> tuple[list[Any], list[Any]]:
-    fields = _found(list(rows[0]), columns)
+    fields = found_columns(list(rows[0]), columns)
     for number, row in enumerate(rows):
         for field in fields:
             if not isinstance(row, Mapping) or field not in row:
@@ -44,63 +82,31 @@ def _of_objects(rows: Sequence[Any], columns: Columns) -> tuple[list[Any], list[
     return [row[image] for row in rows], [row[caption] for row in rows]
 
 
-def _found(names: Sequence[Any], columns: Columns) -> tuple[str, str]:
-    try:
-        return find_columns([name for name in names if isinstance(name, str)], columns)
-    except FormatError as error:
-        raise CaptionError(error.message) from None
+def _is_pandas(table: Any) -> bool:
+    return hasattr(table, "iloc") and hasattr(table, "columns")
 
 
-def _is_frame(table: Any) -> bool:
-    """Whether a value is like a data frame of pandas, or of polars."""
-    # In this order: to say its columns, a lazy frame has to work, and warns of it.
-    return (hasattr(table, "iloc") or hasattr(table, "get_column")) and hasattr(table, "columns")
-
-
-def _is_arrow(table: Any) -> bool:
-    return hasattr(table, "column_names") and hasattr(table, "column")
-
-
-def _can_be_arrow(table: Any) -> bool:
-    return hasattr(table, "__arrow_c_stream__") or hasattr(table, "__dataframe__")
-
-
-def _arrow(table: Any) -> Any:
-    """A table of another library, as Arrow."""
+def _stream_of_pandas(frame: Any, columns: Columns) -> object | None:
+    """A frame of pandas as Arrow; None where a column has objects of several types, or without pyarrow."""
+    image, caption = found_columns(_names(frame), columns)
     try:
         import pyarrow as pa
-        from pyarrow import interchange
-    except ImportError:
-        message = f"a {type(table).__name__} needs pyarrow: pip install pyarrow"
-        raise DependencyError(message) from None
-    try:
-        if hasattr(table, "__arrow_c_stream__"):
-            return pa.table(table)
-        return interchange.from_dataframe(table)
-    except (pa.ArrowException, TypeError) as error:
-        # Such as a series, which is one column.
-        message = f"a {type(table).__name__} can't be read as a table with columns ({error})"
-        raise CaptionError(message) from None
+
+        table = pa.table({name: pa.array(_column(frame, name)) for name in (image, caption)})
+        return table.__arrow_c_stream__()  # type: ignore[no-any-return]
+    except (ImportError, ValueError, TypeError, NotImplementedError):
+        return None
 
 
-def _names(table: Any) -> list[Any]:
-    if _is_arrow(table):
-        return list(table.column_names)
+def _names(frame: Any) -> list[Any]:
     # The rows of pandas have names too, which may be the ids.
-    return [*table.columns, *(name for name in _index_names(table) if name not in table.columns)]
+    return [*frame.columns, *(name for name in frame.index.names if name not in frame.columns)]
 
 
-def _index_names(frame: Any) -> list[Any]:
-    return list(frame.index.names) if hasattr(frame, "iloc") else []
+def _column(frame: Any, name: str) -> Any:
+    return frame[name] if name in frame.columns else frame.index.get_level_values(name)
 
 
-def _values(table: Any, name: str) -> list[Any]:
-    if _is_arrow(table):
-        values: list[Any] = table.column(name).to_pylist()
-    elif hasattr(table, "get_column"):
-        values = table.get_column(name).to_list()
-    elif name in table.columns:
-        values = table[name].tolist()
-    else:
-        values = table.index.get_level_values(name).tolist()
+def _values(frame: Any, name: str) -> list[Any]:
+    values: list[Any] = _column(frame, name).tolist()
     return values

@@ -20,6 +20,7 @@ __all__ = ["TokenizedCandidates", "TokenizedReferences", "Tokenizer", "tokenize"
 
 Kind = Literal["ptb", "none", "function"]
 Punctuation = Literal["reference", "paper", "keep"]
+Context = Literal["file", "caption"]
 
 # In signatures, names stand between the marks `|`.
 _NAME = re.compile(r"[^\s|]+")
@@ -37,6 +38,9 @@ class Tokenizer:
         punctuation: What happens to punctuation (`ptb` only). `reference` removes what the reference
             removes after lower-casing, which leaves brackets such as `-lrb-` in; `paper` removes the
             brackets too, as the paper's list says; `keep` removes nothing.
+        context: What a caption is tokenised in (`ptb` only). In a `file`, captions are lines that follow each
+            other, as in the reference: rarely, the next caption changes a token. As a `caption`, each is
+            tokenised as if it were alone, so its tokens are the same in any order and part of the captions.
         function: One's own tokenizer, for other languages: takes a caption as it was written, and returns
             its tokens as a list of strings without white space.
         name: What signatures call the function; name its version too, such as `jieba-0.42.1`.
@@ -50,6 +54,7 @@ class Tokenizer:
     kind: Kind = "ptb"
     lowercase: bool = True
     punctuation: Punctuation = "reference"
+    context: Context = "file"
     function: Callable[[str], Sequence[str]] | Callable[[list[str]], Sequence[Sequence[str]]] | None = None
     name: str = ""
     batched: bool = False
@@ -57,6 +62,7 @@ class Tokenizer:
     def __post_init__(self) -> None:
         checked_choice("kind", self.kind, get_args(Kind))
         checked_choice("punctuation", self.punctuation, get_args(Punctuation))
+        checked_choice("context", self.context, get_args(Context))
         checked_flag("lowercase", self.lowercase)
         checked_flag("batched", self.batched)
         if self.function is not None or self.kind == "function":
@@ -79,18 +85,21 @@ class Tokenizer:
                 "'name' must be a string without white space and '|', which says in signatures what the"
                 f" function is, such as 'jieba-0.42.1' (got {self.name!r})"
             )
-        if not self.lowercase or self.punctuation != "reference":
-            option = "punctuation" if self.lowercase else "lowercase"
-            raise OptionError(
-                f"{option!r} is an option of 'ptb', and a 'function' does that itself"
-                f" (got {getattr(self, option)!r})"
-            )
+        for option, default in (("lowercase", True), ("punctuation", "reference"), ("context", "file")):
+            if getattr(self, option) != default:
+                raise OptionError(
+                    f"{option!r} is an option of 'ptb', and a 'function' does that itself"
+                    f" (got {getattr(self, option)!r})"
+                )
 
     @property
     def native(self) -> _native.TokenizerOptions:
         """The options as the kernels take them."""
         return _native.TokenizerOptions(
-            penn_treebank=self.kind == "ptb", lowercase=self.lowercase, punctuation=self.punctuation
+            penn_treebank=self.kind == "ptb",
+            lowercase=self.lowercase,
+            punctuation=self.punctuation,
+            alone=self.context == "caption",
         )
 
     def __str__(self) -> str:
@@ -99,7 +108,8 @@ class Tokenizer:
         if self.kind == "function":
             return f"function:{self.name}"
         case = "lower" if self.lowercase else "cased"
-        return f"ptb-3.4.1-{case}-punctuation:{self.punctuation}"
+        context = "" if self.context == "file" else f"-context:{self.context}"
+        return f"ptb-3.4.1-{case}-punctuation:{self.punctuation}{context}"
 
 
 def tokenize(captions: Sequence[str], tokenizer: Tokenizer | None = None) -> list[list[str]]:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from capeval import _native
 from capeval.columns import Columns, Role
-from capeval.errors import CaptionError
-from capeval.frames import columns_of, is_table
+from capeval.errors import CaptionError, FormatError
+from capeval.frames import arrow_stream, found_columns, is_table, values_of
 from capeval.messages import shortened
 
 __all__ = [
@@ -77,16 +77,17 @@ class _Captions(Mapping[ImageId, list[str]]):
             self._native = captions.native
             return
         if is_table(captions):
-            captions = self._rows(captions, Columns(role=self._role))
-        elif isinstance(captions, list | tuple):
+            self._native = self._of_table(captions, Columns(role=self._role))
+            self._require_some()
+            return
+        if isinstance(captions, list | tuple):
             captions = self._aligned(captions)
         if not isinstance(captions, Mapping):
             raise CaptionError(
                 f"{self._kind} must be a mapping of image ids to captions, a list with an element for each "
                 f"image, or a table (got {type(captions).__name__})"
             )
-        groups = [self._group(image, value) for image, value in captions.items()]
-        self._native = _native.Captions.from_groups(list(captions), groups)
+        self._native = self._of_groups(captions)
         self._require_some()
 
     @classmethod
@@ -110,12 +111,29 @@ class _Captions(Mapping[ImageId, list[str]]):
         if not is_table(table):
             raise CaptionError(f"'table' must be a data frame or a table (got {type(table).__name__})")
         columns = Columns(role=cls._role, id_column=id_column, caption_column=caption_column)
-        return cls(cls._rows(table, columns))
+        return cls.from_native(cls._of_table(table, columns))
+
+    @classmethod
+    def _of_groups(cls, captions: Mapping[Any, Any]) -> _native.Captions:
+        groups = [cls._group(image, value) for image, value in captions.items()]
+        return _native.Captions.from_groups(list(captions), groups)
+
+    @classmethod
+    def _of_table(cls, table: object, columns: Columns) -> _native.Captions:
+        stream = arrow_stream(table, columns)
+        if stream is None:
+            return cls._of_groups(cls._rows(table, columns))
+        arrow = _native.ArrowTable(stream)
+        try:
+            # Several rows of an image are samples of it.
+            return arrow.captions(*found_columns(arrow.names(), columns), is_single=False)
+        except FormatError as error:
+            raise CaptionError(error.message) from None
 
     @classmethod
     def _rows(cls, table: object, columns: Columns) -> dict[ImageId, list[str]]:
         groups: dict[ImageId, list[str]] = {}
-        for row, (image, value) in enumerate(zip(*columns_of(table, columns), strict=True)):
+        for row, (image, value) in enumerate(zip(*values_of(table, columns), strict=True)):
             if not is_image_id(image):
                 raise CaptionError(
                     f"row {row}: an image id must be an integer or a string (got {image!r:.60}, "

@@ -7,7 +7,10 @@ from datetime import datetime
 from capeval.errors import CapevalError
 
 __all__ = [
+    "AnswerError",
+    "AssignmentError",
     "BusyError",
+    "CampaignError",
     "ChallengeError",
     "ConflictError",
     "NotFoundError",
@@ -17,9 +20,18 @@ __all__ = [
     "RateError",
     "RepeatedKeyError",
     "StandingError",
+    "SuccessorError",
     "TeamError",
     "UploadError",
 ]
+
+
+class AnswerError(CapevalError, ValueError):
+    """A worker's answer is not valid; the message is for the worker."""
+
+
+class AssignmentError(CapevalError, ValueError):
+    """A worker can't do that with what they were given, or not yet; the message is for the worker."""
 
 
 class BusyError(CapevalError, RuntimeError):
@@ -27,6 +39,10 @@ class BusyError(CapevalError, RuntimeError):
 
     def __init__(self) -> None:
         super().__init__("too many uploads are being checked")
+
+
+class CampaignError(CapevalError, ValueError):
+    """A campaign's file is not valid, or the campaign can't do that in its state."""
 
 
 class ChallengeError(CapevalError, ValueError):
@@ -42,6 +58,19 @@ class NotFoundError(CapevalError, LookupError):
 
     def __init__(self) -> None:
         super().__init__("not found")
+
+
+class SuccessorError(CapevalError, ValueError):
+    """The last organiser of a challenge can't go without a successor.
+
+    Attributes:
+        challenges: The challenges that would have no organiser.
+    """
+
+    def __init__(self, challenges: list[str]) -> None:
+        named = " and ".join(map(repr, challenges))
+        super().__init__(f"the last organiser of {named} can't go: make another user an organiser first")
+        self.challenges = challenges
 
 
 class UploadError(CapevalError, ValueError):

@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "ninja",
     "capeval_server.accounts",
+    "capeval_server.annotation",
     "capeval_server.challenges",
     "capeval_server.jobs",
     "capeval_server.organising",
@@ -75,7 +76,8 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "capeval_server.accounts.context.version",
-            ]
+            ],
+            "libraries": {"challenge_tabs": "capeval_server.pages.tabs"},
         },
     }
 ]

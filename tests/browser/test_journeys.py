@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
-from tests.browser.conftest import PASSWORD, Visitor
+from tests.browser.conftest import DESKTOP, PASSWORD, PHONE, Visitor
 from tests.server.kit import RESULTS, results
+from tests.server.processes import Server
 
 
 @pytest.fixture
@@ -111,9 +112,70 @@ def test_every_page_for_organisers(visitor: Visitor, name: str) -> None:
 
 
 def test_every_page_for_everybody(visitor: Visitor, name: str) -> None:
-    for address in ("/", "/small/", "/small/open/", "/jobs/", "/accounts/password/reset/"):
+    for address in (
+        "/",
+        "/small/",
+        "/small/data/",
+        "/small/rules/",
+        "/small/open/",
+        "/jobs/",
+        "/accounts/password/reset/",
+    ):
         visitor.go(address)
     visitor.enter(name)
     _join(visitor)
     for address in ("/small/team/", "/small/submissions/", "/tokens/", "/accounts/email/", "/accounts/2fa/"):
         visitor.go(address)
+
+
+@pytest.mark.parametrize(
+    ("zone", "here"), [("America/New_York", "(2035-12-31 19:00 EST)"), ("Asia/Kolkata", "(05:30 GMT+5:30)")]
+)
+def test_times_are_shown_where_the_reader_is_too(
+    browser: Browser, site: Server, zone: str, here: str
+) -> None:
+    with browser.new_context(viewport=DESKTOP, timezone_id=zone, locale="en-US") as context:
+        visitor = Visitor(site, context)
+        visitor.go("/small/")
+        expect(visitor.page.get_by_text(f"2036-01-01 00:00 UTC {here}")).to_be_visible()
+
+
+def test_a_reader_in_utc_sees_each_time_once(browser: Browser, site: Server) -> None:
+    with browser.new_context(viewport=DESKTOP, timezone_id="UTC") as context:
+        visitor = Visitor(site, context)
+        visitor.go("/small/")
+        expect(visitor.page.get_by_text("2036-01-01 00:00 UTC")).to_be_visible()
+        expect(visitor.page.locator(".here")).to_have_count(0)
+
+
+def test_heads_stay_over_their_columns_on_a_phone(browser: Browser, site: Server, name: str) -> None:
+    with browser.new_context(viewport=PHONE) as context:
+        visitor = Visitor(site, context)
+        visitor.enter(name)
+        _join(visitor)
+        _submit(visitor)
+        expect(visitor.page.get_by_text("scored", exact=True).first).to_be_visible()
+        visitor.press("Put on the leaderboard")
+        visitor.go("/small/open/")
+        board = visitor.page.locator(".scroll:has(> .board)")
+        # More rows than the screen has room for, and scrolled both ways.
+        board.locator("tbody tr").first.evaluate(
+            "row => { for (let i = 0; i < 30; i++) row.after(row.cloneNode(true)); }"
+        )
+        board.evaluate("box => box.scrollTo(60, 600)")
+        tops = board.evaluate(
+            """box => [box.scrollTop, box.getBoundingClientRect().top,
+                ...[...box.querySelectorAll("thead tr:last-child th")].map(
+                    head => head.getBoundingClientRect().top)]"""
+        )
+        scrolled, top, *heads = tops
+        assert scrolled > 0
+        assert heads
+        assert all(abs(head - top) <= 1 for head in heads)
+        # Each head is over the cells of its column.
+        lefts = board.evaluate(
+            """box => ["thead tr:last-child", "tbody tr:last-child"].map(row =>
+                [...box.querySelectorAll(`${row} > *`)].slice(2).map(
+                    cell => Math.round(cell.getBoundingClientRect().left)))"""
+        )
+        assert lefts[0] == lefts[1]

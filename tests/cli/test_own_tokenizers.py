@@ -143,3 +143,17 @@ def test_options_that_exclude_each_other(folder: Path) -> None:
     assert "--tokenized and --tokenizer can't be given together" in refusal(*score, *own, cwd=folder)
     lines = ("tokenize", "lines.txt", "--keep-case")
     assert "--tokenizer can't be given with" in refusal(*lines, *own, cwd=folder)
+
+
+def test_captions_by_themselves(folder: Path) -> None:
+    (folder / "lines.txt").write_text("vitamin B.\nA dog\n")
+    assert output("tokenize", "lines.txt", cwd=folder) == "vitamin b\na dog\n"
+    assert output("tokenize", "lines.txt", "--context", "caption", cwd=folder) == "vitamin b.\na dog\n"
+    arguments = ("references.json", "a.json", "-m", "ROUGE-L", "--format", "json", "--context", "caption")
+    for command in (("score", *arguments), ("compare", *arguments[:2], "b.json", *arguments[2:])):
+        found = json.loads(output(*command, cwd=folder))
+        assert found["signatures"]["ROUGE-L"]["tokenizer"].endswith("-context:caption")
+    refused = refusal(
+        "tokenize", "lines.txt", "--context", "caption", "--tokenizer", "chinese:cut", cwd=folder
+    )
+    assert "--context is of the reference's tokenizer, and can't be given with --tokenizer" in refused

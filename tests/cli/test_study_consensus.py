@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -219,8 +220,11 @@ def test_answers_make_winners(tmp_path: Path) -> None:
     assert agreement["all"]["Tied triplets"] == "1"
     assert (agreement["HC"]["Answers"], agreement["HM"]["Alpha"]) == ("5", "")
     for text, message in (
-        ("triplet,choice\n0,left\n1,left\n", "every question must have a judgement .got none for question 2"),
-        ("triplet,choice\n", "every question must have a judgement"),
+        (
+            "triplet,choice\n0,left\n1,left\n",
+            "every triplet must have an answer .got none for triplet 2.; 'complete_only'",
+        ),
+        ("triplet,choice\n", "every triplet must have an answer .got none for triplets 0, 1, 2."),
         ("triplet,choice\n3,left\n", "line 2: 'triplet' must be a number of the plan .got '3'"),
         ("triplet,choice\n0,both\n", "line 2 must say left or right .got 'both'"),
         ("triplet\n0\n", "must name the column 'choice'"),
@@ -231,6 +235,115 @@ def test_answers_make_winners(tmp_path: Path) -> None:
     plan.write_text(f"{header}0,2,dogs,a dog,the dog,first,3\n")
     with pytest.raises(FormatError, match=r"triplets\.csv: line 2: 'pair' must be a number of the plan"):
         study("votes", tmp_path, votes)
+
+
+def test_incomplete_triplets_are_named_and_left_out(tmp_path: Path) -> None:
+    write_own_plan(tmp_path)
+    votes = tmp_path / "votes.csv"
+    # Triplet 0 has all three answers, 1 and 2 have fewer, so that pair 1 has no complete one.
+    votes.write_text("triplet,choice\n0,left\n0,left\n0,right\n1,left\n2,left\n2,left\n")
+    shown = study("votes", tmp_path, votes)
+    assert "Incomplete" in shown
+    assert [line.split() for line in shown.splitlines() if line.split()[:2] in (["1", "1"], ["2", "0"])] == [
+        ["1", "1", "1", "3"],
+        ["2", "0", "2", "3"],
+    ]
+    out = tmp_path / "out"
+    study("votes", tmp_path, votes, "--complete-only", "-o", out)
+    assert rows_of(out / "winners.csv") == [("0", "HC", "human", "human", "1", "0", "first")]
+    assert [row[:1] for row in rows_of(out / "all-incomplete.csv")] == [("1",), ("2",)]
+    votes.write_text("triplet,choice\n0,left\n")
+    with pytest.raises(MismatchError, match="at least one triplet must have all of its answers"):
+        study("votes", tmp_path, votes, "--complete-only")
+
+
+def test_pairwise_votes_make_winners(tmp_path: Path) -> None:
+    write_own_plan(tmp_path)
+    votes = tmp_path / "pair_votes.csv"
+    votes.write_text(
+        "pair,choice,worker\n0,first,a\n0,equal,b\n0,second,c\n0,first,d\n1,second,a\n1,second,b\n"
+    )
+    out = tmp_path / "out"
+    study("votes", tmp_path, votes, "--pairwise", "-o", out)
+    assert rows_of(out / "winners.csv") == [
+        ("0", "HC", "human", "human", "2", "1", "first"),
+        ("1", "HM", "human", "a", "0", "2", "second"),
+    ]
+    # The questions are the pairs, so the table has no triplets.
+    header, *rows = (out / "agreement.csv").read_text(encoding="utf-8").splitlines()
+    assert header == '"Class","Pairs","Tied pairs","Answers","Alpha"'
+    assert [row.split(",")[:4] for row in rows] == [
+        ['"HC"', "1", "0", "4"],
+        ['"HM"', "1", "0", "2"],
+        ['"all"', "2", "0", "6"],
+    ]
+    # Two of three votes for the second decide pair 1; pair 0 of five is open, and is named or left out.
+    assert "Incomplete" in study("votes", tmp_path, votes, "--pairwise", "--judgements", 5)
+    study("votes", tmp_path, votes, "--pairwise", "--judgements", 3, "--complete-only", "-o", out)
+    assert [row[0] for row in rows_of(out / "winners.csv")] == ["0", "1"]
+    study("votes", tmp_path, votes, "--pairwise", "--judgements", 4, "--complete-only", "-o", out)
+    assert [row[0] for row in rows_of(out / "winners.csv")] == ["0"]
+    for text, message in (
+        ("pair,choice\n0,first\n", "every pair must have an answer .got none for pair 1."),
+        ("pair,choice\n2,first\n", "line 2: 'pair' must be a number of the plan .got '2'"),
+        ("pair,choice\n0,left\n", "line 2 must say first, second or equal .got 'left'"),
+        ("triplet,choice\n0,left\n", "must name the column 'pair'"),
+    ):
+        votes.write_text(text)
+        with pytest.raises(CapevalError, match=message):
+            study("votes", tmp_path, votes, "--pairwise")
+    with pytest.raises(OptionError, match="'--judgements' must go with '--pairwise'"):
+        study("votes", tmp_path, votes, "--judgements", 3)
+
+
+def test_one_s_own_votes_are_studied(tmp_path: Path) -> None:
+    write_own_plan(tmp_path)
+    votes, pair_votes, captions = (tmp_path / name for name in ("votes.csv", "pairs_of.csv", "captions.json"))
+    votes.write_text("triplet,choice\n0,left\n1,left\n2,left\n")
+    pair_votes.write_text("pair,choice\n0,first\n1,first\n")
+    # The captions that pair 0 compares are no references of image x.
+    write_captions(captions, {"x": ["a dog", "the dog", "dogs run"], "y": ["two cats"]})
+    with pytest.raises(MismatchError, match=r"at least two to halve \(got 1\)"):
+        study("consensus", tmp_path, "--votes", votes)
+    shown = study("consensus", tmp_path, "--pair-votes", pair_votes, "--references", captions)
+    assert "Accuracy" in shown
+    assert "Human performance" not in shown
+    write_captions(captions, {"x": ["a dog", "the dog"], "y": ["two cats"]})
+    for arguments, message in (
+        (("--pair-votes", pair_votes, "--references", captions), "image 'x' is without a reference"),
+        (("--pair-votes", pair_votes), "'--pair-votes' must go with '--references' or '--votes'"),
+        (("--references", captions), "'--references' and '--complete-only' must go with"),
+        ((), "needs '--votes' or '--pair-votes'"),
+    ):
+        with pytest.raises(CapevalError, match=message):
+            study("consensus", tmp_path, *arguments)
+
+
+def write_own_plan(folder: Path) -> None:
+    (folder / "pairs.csv").write_text(
+        "pair,image_id,class,first,second,first_by,second_by\n"
+        "0,x,HC,a dog,the dog,human,human\n1,y,HM,cats,a cat,human,a\n"
+    )
+    (folder / "triplets.csv").write_text(
+        "triplet,pair,reference,left,right,on_the_left,judgements\n"
+        "0,0,dogs,a dog,the dog,first,3\n1,1,two cats,a cat,cats,second,3\n"
+        "2,0,my dog,the dog,a dog,second,3\n"
+    )
+
+
+def write_captions(path: Path, captions: Mapping[str, list[str]]) -> None:
+    annotations = [
+        {"id": f"{image}{n}", "image_id": image, "caption": text}
+        for image, texts in captions.items()
+        for n, text in enumerate(texts)
+    ]
+    content = {"images": [{"id": image} for image in captions], "annotations": annotations}
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def rows_of(path: Path) -> list[tuple[str, ...]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [tuple(row.values()) for row in csv.DictReader(file)]
 
 
 @pytest.mark.parametrize("name", ["gaming", "consensus"])

@@ -207,6 +207,30 @@ def test_waiting_bears_a_server_that_is_away(pretend: Callable[..., Pretender], 
     assert "val by c5: METEOR took longer than 600 s" in done.stderr
 
 
+def test_waiting_says_how_far_it_is(pretend: Callable[..., Pretender], results: Path) -> None:
+    far = {"elapsed": 12.7, "split": "val", "references": "c5", "metric": "METEOR", "number": 2, "total": 8}
+    waiting = {"id": ID, "state": "waiting"}
+    answers: list[Answer | None] = [
+        (201, {}, waiting),
+        (200, {}, {**waiting, "wait": {"ahead": 3, "expected_wait": 41.8}, "scoring": None}),
+        (200, {}, {**waiting, "wait": {"ahead": 1, "expected_wait": None}, "scoring": None}),
+        (200, {}, {**waiting, "wait": {"ahead": 0, "expected_wait": 0.0}, "scoring": None}),
+        (200, {}, {**SCORED, "state": "running", "wait": None, "scoring": far}),
+        # No news.
+        (200, {}, {**SCORED, "state": "running", "wait": None, "scoring": {**far, "elapsed": 14.0}}),
+        (200, {}, SCORED),
+    ]
+    server = pretend(lambda _: answers.pop(0))
+    done = submit(server.address, results, "--wait")
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if line.startswith(("waiting", "running"))] == [
+        "waiting: 3 before it, about 42 s",
+        "waiting: 1 before it",
+        "waiting",
+        "running: val by c5: METEOR, metric 2 of 8, after 12 s",
+    ]
+
+
 def test_waiting_for_what_fails_is_a_failure(pretend: Callable[..., Pretender], results: Path) -> None:
     failed = {**SCORED, "state": "failed", "reason": "no metric gave a score"}
     server = pretend(lambda asked: (200, {}, failed) if asked.method == "GET" else taken(asked))

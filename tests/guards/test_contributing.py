@@ -29,7 +29,7 @@ def paths(body: str) -> list[str]:
 
 
 def test_the_sections_are_found() -> None:
-    assert set(SECTIONS) == {"metric", "study", "format", "column", "page", "job"}
+    assert set(SECTIONS) == {"metric", "study", "format", "column", "page", "task", "job"}
 
 
 @pytest.mark.parametrize("title", SECTIONS)

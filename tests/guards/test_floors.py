@@ -10,6 +10,7 @@ import pytest
 PROJECT = Path(__file__).parents[2]
 PACKAGE = PROJECT / "src" / "capeval"
 SERVER = PROJECT / "src" / "capeval_server"
+BASELINES = PROJECT / "src" / "capeval_baselines"
 
 # The floor of each module or folder of the package, from the ground up. Modules of one floor may import
 # each other.
@@ -54,6 +55,7 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
     ("submissions",),
     ("leaderboards", "monitoring"),
     ("organising",),
+    ("annotation",),
     ("api",),
     ("pages",),
     ("settings", "urls", "wsgi"),
@@ -62,6 +64,14 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
 )
 SERVER_FLOOR = {name: floor for floor, names in enumerate(SERVER_FLOORS) for name in names}
+# The same of the baselines.
+BASELINES_FLOORS: tuple[tuple[str, ...], ...] = (
+    ("__init__", "vocabulary"),
+    ("machines",),
+    ("search",),
+    ("commands",),
+)
+BASELINES_FLOOR = {name: floor for floor, names in enumerate(BASELINES_FLOORS) for name in names}
 # Neither shows what the other does.
 APART = {"api", "pages"}
 
@@ -98,6 +108,7 @@ def floor_of(part: str) -> int:
 
 MODULES = list(modules(PACKAGE))
 SERVER_MODULES = list(modules(SERVER))
+BASELINES_MODULES = list(modules(BASELINES))
 
 
 def test_the_scan_finds_the_package() -> None:
@@ -156,9 +167,33 @@ def test_imports_of_the_server_go_down_only(parts: tuple[str, ...], path: Path) 
         assert {imported[0], parts[0]} != APART, f"{'.'.join(parts)} imports {name}"
 
 
-def test_the_server_is_never_imported() -> None:
-    for _, path in MODULES:
-        assert not any(name.split(".")[0] == "capeval_server" for name in imports(path)), path
+def test_the_scan_finds_the_baselines() -> None:
+    found = {parts[0] for parts, _ in BASELINES_MODULES}
+    assert found == set(BASELINES_FLOOR), "each module of the baselines has a floor in BASELINES_FLOORS"
+
+
+@pytest.mark.parametrize(
+    ("parts", "path"),
+    BASELINES_MODULES,
+    ids=["baselines." + ".".join(parts) for parts, _ in BASELINES_MODULES],
+)
+def test_imports_of_the_baselines_go_down_only(parts: tuple[str, ...], path: Path) -> None:
+    for imported in imports_of("capeval_baselines", path):
+        name = ".".join(imported)
+        assert BASELINES_FLOOR[imported[0]] <= BASELINES_FLOOR[parts[0]], (
+            f"{'.'.join(parts)} imports {name} from above"
+        )
+
+
+def test_what_stands_on_the_package_is_never_imported() -> None:
+    above = {
+        "capeval": {"capeval_baselines", "capeval_server"},
+        "capeval_baselines": {"capeval_server"},
+        "capeval_server": {"capeval_baselines"},
+    }
+    for _, path in (*MODULES, *BASELINES_MODULES, *SERVER_MODULES):
+        package = path.relative_to(PROJECT / "src").parts[0]
+        assert not above[package] & {name.split(".")[0] for name in imports(path)}, path
 
 
 # Which crates of the workspace each may name.

@@ -11,28 +11,32 @@ import pytest
 import capeval
 
 PROJECT = Path(__file__).parents[2]
-PACKAGE = PROJECT / "src" / "capeval"
+SOURCES = PROJECT / "src"
+PACKAGES = ("capeval", "capeval_baselines")
 
 # What these import is in the environment of tests/training, whose tests ask the same of them.
-NEED_MORE = (("integrations", "torchmetrics"), ("integrations", "capeval_scores"))
+NEED_MORE = (
+    ("capeval", "integrations", "torchmetrics"),
+    ("capeval", "integrations", "capeval_scores"),
+)
 
 
 def _public() -> list[str]:
     """The modules with no underscore in their path, but for packages' own."""
     names = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        parts = path.relative_to(PACKAGE).with_suffix("").parts
+    for path in sorted(path for package in PACKAGES for path in (SOURCES / package).rglob("*.py")):
+        parts = path.relative_to(SOURCES).with_suffix("").parts
         parts = parts[:-1] if parts[-1] == "__init__" else parts
-        if parts[:2] in NEED_MORE:
+        if parts[:3] in NEED_MORE:
             continue
         if not any(part.startswith("_") for part in parts):
-            names.append(".".join(("capeval", *parts)))
+            names.append(".".join(parts))
     return names
 
 
 def _body(name: str) -> list[ast.stmt]:
     """The statements of a module, after its docstring."""
-    path = PACKAGE.joinpath(*name.split(".")[1:])
+    path = SOURCES.joinpath(*name.split("."))
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     return ast.parse(path.read_text(encoding="utf-8")).body[1:]
 
@@ -52,6 +56,7 @@ def _defined(name: str) -> list[str]:
 
 def test_the_scan_finds_the_package() -> None:
     assert {"capeval", "capeval.errors", "capeval.metrics.bleu", "capeval.compat"} <= set(PUBLIC)
+    assert {"capeval_baselines.machines", "capeval_baselines.search"} <= set(PUBLIC)
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -79,7 +84,10 @@ SHARED = {
 
 
 # Nobody imports the command line's parts.
-@pytest.mark.parametrize("name", [name for name in PUBLIC if not name.startswith("capeval.cli.")])
+COMMANDS = ("capeval.cli.", "capeval_baselines.commands.")
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if not name.startswith(COMMANDS)])
 def test_what_is_public_is_exported(name: str) -> None:
     module = importlib.import_module(name)
     missing = set(_defined(name)) - set(module.__all__)

@@ -139,6 +139,9 @@ def test_commands_are_in_the_history(fresh: Server) -> None:
     fresh.run("import", str(path))
     fresh.run("organiser", "small", "user1")
     assert "is an organiser already" in refused(fresh, "organiser", "small", "user1")
+    error = refused(fresh, "organiser", "small", "user1", "--remove")
+    assert "the last organiser of 'small' can't go: make another user an organiser first" in error
+    fresh.run("organiser", "small", "user2")
     fresh.run("organiser", "small", "user1", "--remove")
     assert "is no organiser of 'small'" in refused(fresh, "organiser", "small", "user1", "--remove")
     assert "must be the name of a user (got 'nobody')" in refused(fresh, "organiser", "small", "nobody")
@@ -149,6 +152,7 @@ def test_commands_are_in_the_history(fresh: Server) -> None:
             "made the challenge from files",
             "changed the challenge from files: phases.open.quota_total",
             "made user1 an organiser",
+            "made user2 an organiser",
             "removed user1 from the organisers",
         )
     ]

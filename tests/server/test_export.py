@@ -17,7 +17,7 @@ from django.test import Client
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.jobs import worker
-from capeval_server.organising import export, moderation
+from capeval_server.organising import export, moderation, participants
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.models import Team
 from tests.server.kit import MARKER, Participant, Someone, results, write_challenge
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 FORMULA = '=HYPERLINK("http://x","y")'
 NUMBERS = ["value", "low", "high"]
-TABLES = ["actions", "references", "results", "scores", "submissions", "teams"]
+TABLES = ["actions", "blocks", "references", "results", "scores", "submissions", "teams"]
 
 
 @pytest.fixture
@@ -61,6 +61,7 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
         pass
     moderation.raise_quota(olga.user, Team.objects.get(), Phase.objects.get(), per_day=1, total=2)
     moderation.mark(olga.user, challenge, submission, "flagged", "Why")
+    participants.block(olga.user, challenge, Someone("eve").user.username, "Spam")
     archive = exported(olga)
     assert archive.testzip() is None
     names = {f"{name}.{form}" for name in TABLES for form in ("csv", "json")}
@@ -73,7 +74,9 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
         assert len(wide) == len(narrow) > 0, name
         assert list(narrow[0]) == list(wide[0]), name
     (team,) = table(archive, "teams")
-    assert team["members"] == ["ann"]
+    assert (team["members"], team["owner"], team["waiting"]) == (["ann"], "ann", [])
+    (block,) = table(archive, "blocks")
+    assert (block["who"], block["reason"]) == ("eve", "Spam")
     assert team["raises"] == [{"phase": "open", "per_day": 1, "total": 2}]
     of_ann, baseline = sorted(table(archive, "submissions"), key=lambda row: str(row["team"]))
     assert of_ann["declared"] == {"method": "Mine"}
@@ -97,7 +100,7 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
     definition = tomllib.loads(archive.read("challenge.toml").decode())
     assert definition["challenge"]["slug"] == "small"
     assert definition["splits"][0]["references"][1]["human"] == "human_val_c2.json"
-    assert [row["who"] for row in table(archive, "actions")] == ["the command line", "olga", "olga"]
+    assert [row["who"] for row in table(archive, "actions")] == ["the command line", *["olga"] * 3]
 
 
 def test_stale_scores_are_told_apart(olga: Someone) -> None:

@@ -22,7 +22,7 @@ from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.organising import moderation
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.standing import set_standing
-from capeval_server.teams import joining
+from capeval_server.teams import joining, members
 from capeval_server.teams.models import Team
 
 path, numbers = Path(sys.argv[1]), itertools.count()
@@ -74,7 +74,7 @@ def bring_files():
 def move():
     user = random.choice(movers)
     if joining.team_of(user, challenge):
-        joining.leave(user, challenge)
+        members.leave(user, challenge)
         return
     other = Team.objects.filter(memberships__user__in=movers).first()
     if other and random.random() < 0.8:

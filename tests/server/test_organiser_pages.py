@@ -755,10 +755,15 @@ def test_organisers_of_organisers(olga: Someone, ann: Participant) -> None:
     olga.do(f"{ROOT}organisers/{ann.user.pk}/remove/")
     assert ann.client.get(ROOT).status_code == 404
     answer = olga.client.post(f"{ROOT}organisers/{olga.user.pk}/remove/", follow=True)
-    assert "must have an organiser" in answer.content.decode()
+    assert "make another user an organiser first" in answer.content.decode()
     olga.do(f"{ROOT}organisers/{ann.user.pk}/remove/", 404)
     assert actions() == ["made ann an organiser", "removed ann from the organisers"]
-    Someone("staff", is_staff=True).do(f"{ROOT}organisers/{olga.user.pk}/remove/")
+    # Staff can't either, without a successor.
+    staff = Someone("staff", is_staff=True)
+    staff.do(f"{ROOT}organisers/{olga.user.pk}/remove/")
+    olga.see(ROOT)
+    staff.do(f"{ROOT}organisers/", username="ann")
+    staff.do(f"{ROOT}organisers/{olga.user.pk}/remove/")
     olga.see(ROOT, 404)
 
 

@@ -23,6 +23,7 @@ from capeval_server.pages.markdown import excerpt, to_html
 from capeval_server.submissions import queue
 from capeval_server.submissions.models import Score, Submission
 from tests.server.boards import around, baseline, stand
+from tests.server.kit import Participant, Someone
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
@@ -79,16 +80,79 @@ def test_home(phase: Phase) -> None:
 
 def test_a_challenge(phase: Phase) -> None:
     html = page("/small/")
-    read = texts(html)
-    assert "Images 6" in read
-    assert "c2 private c1 public" in read
-    assert "5 a day, 20 in all" in read
-    assert '"image_id": 1, "caption":' in read
-    assert "captions_val_<alg>_results.json" in read
+    assert "5 a day, 20 in all" in texts(html)
     for link in ("/small/join/", "/small/open/", "/small/open/submit/"):
         assert f'href="{link}"' in html
+    data = texts(page("/small/data/"))
+    assert "Images 6" in data
+    assert "c2 private c1 public" in data
+    assert '"image_id": 1, "caption":' in data
+    assert "captions_val_<alg>_results.json" in data
+    rules = texts(page("/small/rules/"))
+    assert "Be fair." in rules
+    assert "5 submissions a day, 20 in all" in rules
+    assert "What you declare with a submission" in rules
     for path in ("/nothing/", "/small/nothing/", "/small/nothing/cite/", "/small/nothing/plot.svg"):
         assert Client().get(path).status_code == 404
+
+
+def _tabs(html: str) -> list[tuple[str, str]]:
+    """The tabs of a page: their texts and addresses."""
+    row = re.search(r'<nav aria-label="Challenge">.*?</nav>', html, re.DOTALL)
+    assert row
+    return [(text, address) for address, text in re.findall(r'<a href="([^"]*)"[^>]*>([^<]*)', row[0])]
+
+
+def test_tabs_lead_to_what_there_is(phase: Phase, olga: Someone, ann: Participant) -> None:
+    everybody = [
+        ("About", "/small/"),
+        ("Data", "/small/data/"),
+        ("Rules", "/small/rules/"),
+        ("Leaderboard", "/small/open/"),
+        ("Submit", "/small/open/submit/"),
+    ]
+    assert _tabs(page("/small/")) == everybody
+    for path in ("/small/data/", "/small/rules/", "/small/open/"):
+        assert _tabs(page(path)) == everybody
+        assert page(path).count('aria-current="page"') == 1
+    team = [("Your submissions", "/small/submissions/"), ("Your team", "/small/team/")]
+    assert _tabs(ann.see("/small/team/")) == everybody + team
+    assert _tabs(olga.see("/small/")) == [*everybody, ("Organise", "/small/organise/")]
+    Phase.objects.update(leaderboard="hidden")
+    assert ("Leaderboard", "/small/open/") not in _tabs(page("/small/"))
+    assert ("Leaderboard", "/small/open/") in _tabs(olga.see("/small/"))
+    Phase.objects.update(closes=timezone.now())
+    assert ("Submit", "/small/open/submit/") not in _tabs(page("/small/"))
+
+
+def test_tabs_lead_to_the_phase_that_matters_now(phase: Phase) -> None:
+    now = timezone.now()
+    for name, opens in (("past", -20), ("older", -30), ("next", 20)):
+        times = {"opens": now + timedelta(days=opens), "closes": now + timedelta(days=opens + 10)}
+        other = Phase.objects.create(
+            challenge=phase.challenge,
+            name=name,
+            leaderboard="public",
+            quota_per_day=1,
+            quota_total=1,
+            **times,
+        )
+        other.splits.set(phase.splits.all())
+    assert ("Leaderboard", "/small/open/") in _tabs(page("/small/rules/"))
+    # The page of a phase has links to those of the others that have one.
+    assert "Phase open past older" in texts(page("/small/past/"))
+    phase.delete()
+    assert ("Leaderboard", "/small/past/") in _tabs(page("/small/rules/"))
+
+
+def test_the_best_are_on_the_first_page(phase: Phase) -> None:
+    for number in range(7):
+        stand(f"team {number}", number / 10)
+    read = texts(page("/"))
+    assert "The best of open by CIDEr-D team 6 0.600 team 5 0.500" in read
+    assert "team 1 " not in read
+    Phase.objects.update(leaderboard="hidden")
+    assert "The best of" not in texts(page("/"))
 
 
 DANGEROUS = (
@@ -218,7 +282,7 @@ def test_columns_sort_both_ways(phase: Phase) -> None:
 def test_links_between_leaderboards(phase: Phase) -> None:
     stand("a", 1.0)
     html = page(f"{BOARD}&sort_by=METEOR")
-    links = [unescape(link) for link in re.findall(r'<li><a href="(/small/open/[^"]*)"', html)]
+    links = [unescape(link) for link in re.findall(r'<li><a href="(/small/open/\?[^"]*)"', html)]
     assert len(links) == 2 + 3 + 3
     for link in links:
         assert "sorted by METEOR" in page(link)

@@ -57,14 +57,17 @@ def test_lists_of_captions_and_text_ids(tmp_path: Path, name: str) -> None:
     ("columns", "words"),
     [
         ({"image_id": [1], "words": ["a"]}, "one with a usual name (got 'image_id', 'words')"),
-        ({"image_id": [1.0], "caption": ["a"]}, "column image_id must hold integers or text (got double)"),
-        ({"image_id": [True], "caption": ["a"]}, "column image_id must hold integers or text (got bool)"),
+        ({"image_id": [1.0], "caption": ["a"]}, "column image_id must hold integers or text (got Float64)"),
+        ({"image_id": [True], "caption": ["a"]}, "column image_id must hold integers or text (got Boolean)"),
         (
             {"image_id": [1], "caption": [2]},
-            "column caption must hold text, or lists of one text (got int64)",
+            "column caption must hold text, or lists of one text (got Int64)",
         ),
-        ({"image_id": [1, None], "caption": ["a", "b"]}, "row 1: image_id must be a value (got null)"),
-        ({"image_id": [1, 2], "caption": ["a", None]}, "row 1: caption must be a value (got null)"),
+        (
+            {"image_id": [1, None], "caption": ["a", "b"]},
+            "row 1: image_id must be an integer or a string (got null)",
+        ),
+        ({"image_id": [1, 2], "caption": ["a", None]}, "row 1: caption must be text (got null)"),
         (
             {"image_id": pa.array([], pa.int64()), "caption": pa.array([], pa.string())},
             "at least one caption",
@@ -78,6 +81,20 @@ def test_refused(tmp_path: Path, columns: dict[str, Any], words: str) -> None:
         load_candidates(path)
     assert words in str(caught.value)
     assert str(caught.value).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_rows_of_a_split(tmp_path: Path, name: str) -> None:
+    columns = {
+        "split": ["val", None, "test", "val"],
+        "caption": ["a", None, "b", "c"],
+        "image_id": [5, 3, 5, 7],
+    }
+    path = save(columns, tmp_path / name)
+    assert dict(load_references(path, split="val")) == {5: ["a"], 7: ["c"]}
+    assert dict(load_references(path, split=["val", "test"])) == {5: ["a", "b"], 7: ["c"]}
+    with pytest.raises(FormatError, match="no row is of split 'train'"):
+        load_references(path, split="train")
 
 
 @pytest.mark.parametrize("name", KINDS[:2])

@@ -110,6 +110,8 @@ def test_the_studies_take_it() -> None:
         ({"function": list, "name": "a", "kind": "none"}, r"'kind' must be left out .* \(got 'none'\)"),
         ({"function": list, "name": "a", "lowercase": False}, r"'lowercase' is an option of 'ptb'"),
         ({"function": list, "name": "a", "punctuation": "keep"}, r"'punctuation' is an option of 'ptb'"),
+        ({"function": list, "name": "a", "context": "caption"}, r"'context' is an option of 'ptb'"),
+        ({"context": "line"}, r"'context' must be one of .*file.*caption.* \(got 'line'\)"),
         ({"kind": "function"}, r"'function' must be a function .* \(got None\)"),
         ({"name": "a"}, r"'name' is that of a 'function' \(got 'a', and no function\)"),
         ({"batched": True}, r"'batched' is an option of a 'function' \(got True, and no function\)"),

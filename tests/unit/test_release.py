@@ -44,7 +44,7 @@ def test_a_wheel_holds_what_it_should(more: tuple[str, int], message: str) -> No
 
 
 def test_all_that_is_in_the_packages_may_be_in_a_wheel() -> None:
-    listed = ["git", "ls-files", "capeval", "capeval_server"]
+    listed = ["git", "ls-files", "capeval", "capeval_baselines", "capeval_server"]
     files = release_check.run(listed, cwd=third_party.PROJECT / "src").split()
     assert "capeval/py.typed" in files
     licences = [f"capeval-1.2.0.dist-info/licenses/{name}" for name in release_check.LICENCES]

@@ -111,29 +111,46 @@ def test_several_rows_of_an_image_are_samples_of_it() -> None:
         evaluate({1: ["a"]}, table, ["BLEU"])
 
 
-@pytest.mark.parametrize(
-    ("columns", "words"),
-    [
-        (
-            {"image_id": [1.0, 2.0], "caption": ["a", "b"]},
-            r"row 0: an image id must be .* \(got 1.0, float\)",
-        ),
-        (
-            {"image_id": [1, None], "caption": ["a", "b"]},
-            "row [01]: an image id must be an integer or a string",
-        ),
-        (
-            {"image_id": [True, False], "caption": ["a", "b"]},
-            r"row 0: an image id must be .* \(got True, bool\)",
-        ),
-        ({"image_id": [1, 2], "caption": ["a", None]}, "row 1: candidates of image 2 must be text or a list"),
-        ({"image_id": [1, 2], "caption": [3, 4]}, r"row 0: candidates of image 1 must be text .* \(got 3\)"),
-    ],
-)
+NO_ID = {"mappings": r"row [01]: an image id must be an integer or a string \(got"}
+NO_CAPTION = {"mappings": r"row 1: candidates of image 2 must be text or a list of texts \(got"}
+
+
 @pytest.mark.parametrize("maker", ["pandas", "polars", "Arrow", "mappings"])
-def test_wrong_rows_are_named(maker: str, columns: dict[str, list[Any]], words: str) -> None:
-    with pytest.raises(CaptionError, match=words):
-        Candidates(MAKERS[maker](columns))
+def test_wrong_rows_are_named(maker: str) -> None:
+    make = MAKERS[maker]
+    texts = ["a", "b"]
+    for ids, kind in (([1.0, 2.0], "Float64"), ([True, False], "Boolean")):
+        words = {"mappings": rf"row 0: an image id must be .* \(got {ids[0]}"}
+        with pytest.raises(
+            CaptionError, match=words.get(maker, rf"image_id must hold integers or.*got {kind}")
+        ):
+            Candidates(make({"image_id": ids, "caption": texts}))
+    # Integers with a null are floats to pandas.
+    words = {**NO_ID, "pandas": "column image_id must hold integers or text .got Float64"}
+    with pytest.raises(
+        CaptionError, match=words.get(maker, "row 1: image_id must be an integer or a string")
+    ):
+        Candidates(make({"image_id": [1, None], "caption": texts}))
+    with pytest.raises(
+        CaptionError, match=NO_CAPTION.get(maker, r"row 1: caption must be text \(got null\)")
+    ):
+        Candidates(make({"image_id": [1, 2], "caption": ["a", None]}))
+    words = {"mappings": r"row 0: candidates of image 1 must be text .* \(got 3\)"}
+    with pytest.raises(
+        CaptionError, match=words.get(maker, r"column caption must hold text .* \(got Int64\)")
+    ):
+        Candidates(make({"image_id": [1, 2], "caption": [3, 4]}))
+
+
+def test_objects_of_pandas_that_no_column_of_arrow_holds() -> None:
+    frame = pd.DataFrame({"image_id": [1, 2], "caption": ["a", ["b", "c"]]})
+    assert dict(Candidates(frame)) == {1: ["a"], 2: ["b", "c"]}
+    with pytest.raises(
+        CaptionError, match=r"row 1: candidates of image 2 must be text or a list .* \(got 3\)"
+    ):
+        Candidates(pd.DataFrame({"image_id": [1, 2], "caption": pd.Series(["a", 3], dtype=object)}))
+    with pytest.raises(CaptionError, match="image id 1 must be an integer, as the first id is"):
+        Candidates(pd.DataFrame({"image_id": pd.Series([1, "x"], dtype=object), "caption": ["a", "b"]}))
 
 
 def test_aligned_lists() -> None:
@@ -161,7 +178,7 @@ def test_what_is_no_table_is_refused() -> None:
     ):
         with pytest.raises(CaptionError, match="must be a mapping of image ids to captions, a list"):
             Candidates(value)  # type: ignore[arg-type]
-    with pytest.raises(CaptionError, match="a Series can't be read as a table with columns"):
+    with pytest.raises(CaptionError, match=r"the table can't be read \(it is one column of"):
         Candidates(pd.Series(["a"]))
     with pytest.raises(CaptionError, match=r"'table' must be a data frame or a table \(got dict\)"):
         Candidates.from_table({1: "a"})  # type: ignore[arg-type]
@@ -169,10 +186,14 @@ def test_what_is_no_table_is_refused() -> None:
         Candidates([{"image_id": 1, "caption": "a"}, {"image_id": 2}])  # type: ignore[arg-type]
 
 
-def test_without_pyarrow_pandas_and_polars_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Stream(pa.table(ROWS))
+def test_only_the_older_protocol_needs_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table(ROWS)
+    frame = pd.DataFrame(ROWS)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert dict(References(pl.DataFrame(ROWS))) == REFERENCES
-    assert dict(References(pd.DataFrame(ROWS))) == REFERENCES
-    with pytest.raises(DependencyError, match="a Stream needs pyarrow: pip install pyarrow"):
-        References(table)
+    assert dict(References(Stream(table))) == REFERENCES
+    assert dict(References(frame)) == REFERENCES
+    with pytest.raises(
+        DependencyError, match="a table of type Interchange needs pyarrow: pip install pyarrow"
+    ):
+        References(Interchange(table))  # type: ignore[arg-type]

@@ -1,4 +1,5 @@
-//! Caption files: bytes in, captions out, or one error that says what is wrong and where.
+//! Caption files and tables: bytes or record batches in, captions out, or one error that says what is wrong
+//! and where.
 //!
 //! The readers are strict. Files that Python's `json` takes silently are refused where a score
 //! would come from something else than the file seems to say: a key that stands twice in one object
@@ -23,6 +24,7 @@
 //! # Ok::<(), capeval_formats::ReadError>(())
 //! ```
 
+mod batches;
 mod captions;
 mod error;
 mod ids;
@@ -36,6 +38,7 @@ mod shapes;
 mod source;
 mod tree;
 
+pub use batches::{Columns, read_batches};
 pub use captions::{Captions, CaptionsError};
 pub use error::{Place, Position, ReadError, ReadErrorKind};
 pub use ids::{ImageId, ImageIds};

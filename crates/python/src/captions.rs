@@ -23,7 +23,7 @@ enum Positions {
 }
 
 impl Captions {
-    fn made(captions: formats::Captions) -> Self {
+    pub fn made(captions: formats::Captions) -> Self {
         Self(captions, OnceLock::new())
     }
 

@@ -3,6 +3,7 @@
 //! Everything here converts arguments, releases the interpreter while the pure crates work, and turns
 //! their errors into those of `capeval.errors`. `src/capeval/_native.pyi` documents the surface.
 
+mod arrow;
 mod captions;
 mod errors;
 mod frequencies;
@@ -21,6 +22,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     threads::start();
     captions::add(module)?;
+    arrow::add(module)?;
     json::add(module)?;
     tokens::add(module)?;
     frequencies::add(module)?;

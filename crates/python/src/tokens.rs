@@ -18,14 +18,15 @@ pub struct TokenizerOptions {
     penn_treebank: bool,
     lowercase: bool,
     punctuation: String,
+    alone: bool,
 }
 
 #[pymethods]
 impl TokenizerOptions {
     #[new]
-    #[pyo3(signature = (*, penn_treebank, lowercase, punctuation))]
-    fn new(penn_treebank: bool, lowercase: bool, punctuation: String) -> Self {
-        Self { penn_treebank, lowercase, punctuation }
+    #[pyo3(signature = (*, penn_treebank, lowercase, punctuation, alone))]
+    fn new(penn_treebank: bool, lowercase: bool, punctuation: String, alone: bool) -> Self {
+        Self { penn_treebank, lowercase, punctuation, alone }
     }
 }
 
@@ -40,7 +41,8 @@ impl TokenizerOptions {
             "keep" => Punctuation::Keep,
             other => return Err(internal(other)),
         };
-        Ok(Tokenization::PennTreebank(Options { lowercase: self.lowercase, punctuation }))
+        let options = Options { lowercase: self.lowercase, punctuation };
+        Ok(Tokenization::PennTreebank { options, alone: self.alone })
     }
 }
 

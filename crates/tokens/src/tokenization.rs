@@ -8,7 +8,12 @@ use rayon::prelude::*;
 #[derive(Clone, Copy)]
 pub enum Tokenization {
     /// By the Penn Treebank tokenizer.
-    PennTreebank(capeval_ptb::Options),
+    PennTreebank {
+        /// What it does to tokens.
+        options: capeval_ptb::Options,
+        /// Whether each caption is tokenised as if it were alone, rather than as a line of a file.
+        alone: bool,
+    },
     /// Not at all: captions already are tokens joined by single spaces.
     None,
 }
@@ -17,7 +22,9 @@ impl Tokenization {
     /// What splits captions into tokens in one parallel task.
     pub(crate) fn splitter(self) -> Splitter {
         match self {
-            Self::PennTreebank(options) => Splitter::PennTreebank(ThreadTokenizer::take(), options),
+            Self::PennTreebank { options, alone } => {
+                Splitter::PennTreebank { tokenizer: ThreadTokenizer::take(), options, alone }
+            }
             Self::None => Splitter::None,
         }
     }
@@ -49,7 +56,7 @@ impl Drop for ThreadTokenizer {
 
 /// Splits captions into tokens.
 pub(crate) enum Splitter {
-    PennTreebank(ThreadTokenizer, capeval_ptb::Options),
+    PennTreebank { tokenizer: ThreadTokenizer, options: capeval_ptb::Options, alone: bool },
     None,
 }
 
@@ -60,7 +67,8 @@ impl Splitter {
         match self {
             // The reference tokenises all captions as the lines of one file and looks past the end of a
             // line, so the captions that follow can change the last token.
-            Self::PennTreebank(tokenizer, options) => {
+            Self::PennTreebank { tokenizer, options, alone } => {
+                let following = if *alone { &[] } else { following };
                 tokenizer.tokenizer().tokenize_in_batch(caption, following, options, sink);
             }
             Self::None => caption.split(' ').for_each(sink),

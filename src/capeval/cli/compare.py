@@ -10,6 +10,8 @@ from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, check_outputs, deliver, examples, render, system_names
 from capeval.cli.options import (
     CaptionColumn,
+    Context,
+    ContextOption,
     Format,
     FormatOption,
     Frequencies,
@@ -61,6 +63,7 @@ def run(
     level: Level = 0.95,
     seed: Seed = 0,
     tokenizer_spec: TokenizerSpec = None,
+    context: ContextOption = Context.FILE,
     form: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
@@ -71,7 +74,7 @@ def run(
     from capeval.report.texts import comparison_to_json
     from capeval.significance import compare
 
-    tokenizer = tokenizer_of(tokenizer_spec)
+    tokenizer = tokenizer_of(tokenizer_spec, context=context)
     names = system_names([a, b])
     chosen = metric_names(metrics)
     counts = scoring.Counts.of_options(frequencies, frequencies_images)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CaptionColumn",
+    "Context",
+    "ContextOption",
     "Format",
     "FormatOption",
     "Frequencies",
@@ -53,6 +55,13 @@ def _inside(level: float) -> float:
     if not 0 < level < 1:
         raise click.BadParameter(f"{level} is not between 0 and 1.")
     return level
+
+
+class Context(StrEnum):
+    """What a caption is tokenised in."""
+
+    FILE = "file"
+    CAPTION = "caption"
 
 
 ReferencesFile = Annotated[
@@ -121,21 +130,31 @@ TokenizerSpec = Annotated[
         show_default="the reference's",
     ),
 ]
+ContextOption = Annotated[
+    Context,
+    Option(
+        "--context",
+        help="What a caption is tokenised in: the lines of one file, as by the reference; or alone.",
+    ),
+]
 Tokenized = Annotated[
     bool, Option("--tokenized", help="Captions are tokens already, joined by single spaces.")
 ]
 
 
-def tokenizer_of(spec: str | None, *, tokenized: bool = False) -> Tokenizer:
-    """The tokenizer that `--tokenizer` and `--tokenized` ask for; the reference's by default.
+def tokenizer_of(spec: str | None, *, tokenized: bool = False, context: Context = Context.FILE) -> Tokenizer:
+    """The tokenizer that `--tokenizer`, `--tokenized` and `--context` ask for; the reference's by default.
 
     Raises:
-        OptionError: Both are given, or there is no such tokenizer.
+        OptionError: Options are given that can't be given together, or there is no such tokenizer.
     """
     from capeval.tokenization import Tokenizer
 
+    if context is not Context.FILE and (tokenized or spec is not None):
+        other = "--tokenized" if tokenized else "--tokenizer"
+        raise OptionError(f"--context is of the reference's tokenizer, and can't be given with {other}")
     if spec is None:
-        return Tokenizer(kind="none") if tokenized else Tokenizer()
+        return Tokenizer(kind="none") if tokenized else Tokenizer(context=context.value)
     if tokenized:
         raise OptionError("--tokenized and --tokenizer can't be given together")
     from capeval.cli.own_tokenizers import load_tokenizer

@@ -9,6 +9,8 @@ from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, check_outputs, deliver, examples, render, system_names
 from capeval.cli.options import (
     CaptionColumn,
+    Context,
+    ContextOption,
     Format,
     FormatOption,
     Frequencies,
@@ -89,13 +91,14 @@ def run(
     ] = None,
     tokenized: Tokenized = False,
     tokenizer_spec: TokenizerSpec = None,
+    context: ContextOption = Context.FILE,
 ) -> None:
     """Scores results against references, for one system or several."""
     from capeval.cli import scoring
     from capeval.cli.captions import Reading
     from capeval.report import System, per_image, scores, to_json
 
-    tokenizer = tokenizer_of(tokenizer_spec, tokenized=tokenized)
+    tokenizer = tokenizer_of(tokenizer_spec, tokenized=tokenized, context=context)
     names = system_names(results)
     if each and (bootstrap or subset is not None) and form is not Format.JSON and report is None:
         raise OptionError(

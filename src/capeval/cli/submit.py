@@ -301,6 +301,7 @@ def _finished(remote: Remote, submission: dict[str, Any]) -> dict[str, Any]:
     from capeval.cli.remote import RefusedError, UnreachableError
 
     failures, requests, state = 0, 0, ""
+    told: tuple[Any, ...] = ()
     while True:
         try:
             current: dict[str, Any] = remote.get(f"/submissions/{submission['id']}")
@@ -313,11 +314,28 @@ def _finished(remote: Remote, submission: dict[str, Any]) -> dict[str, Any]:
             current = {"state": state}
         if current["state"] not in ("waiting", "running", ""):
             return current
-        if current["state"] != state:
-            state = current["state"]
-            print(state, file=sys.stderr)
+        state = current["state"]
+        # The time alone is no news.
+        news = (state, (current.get("wait") or {}).get("ahead"), (current.get("scoring") or {}).get("number"))
+        if failures == 0 and news != told:
+            told = news
+            print(_far(current), file=sys.stderr)
         time.sleep(_PAUSES[min(requests, len(_PAUSES) - 1)])
         requests += 1
+
+
+def _far(submission: dict[str, Any]) -> str:
+    """A submission's state, and how far it is, as far as the server says so."""
+    wait, scoring = submission.get("wait"), submission.get("scoring")
+    if wait and wait["ahead"]:
+        seconds = wait["expected_wait"]
+        about = "" if seconds is None else f", about {max(round(seconds), 1):,} s"
+        return f"{submission['state']}: {wait['ahead']:,} before it{about}"
+    if scoring and scoring["total"]:
+        what = f"{scoring['split']} by {scoring['references']}: {scoring['metric']}"
+        count = f"metric {scoring['number']} of {scoring['total']}"
+        return f"{submission['state']}: {what}, {count}, after {int(scoring['elapsed'])} s"
+    return str(submission["state"])
 
 
 def _show(submission: dict[str, Any], form: Format, output: Path | None) -> None:

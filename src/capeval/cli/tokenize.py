@@ -8,7 +8,7 @@ from typing import Annotated
 from capeval.cli.commands import Argument, Option
 from capeval.cli.console import check_outputs, deliver, examples
 from capeval.cli.lines import read_text, split_lines
-from capeval.cli.options import Output, TokenizerSpec, tokenizer_of
+from capeval.cli.options import Context, ContextOption, Output, TokenizerSpec, tokenizer_of
 from capeval.errors import OptionError
 
 __all__ = ["EXAMPLES", "run"]
@@ -30,6 +30,7 @@ def run(
     ] = False,
     keep_case: Annotated[bool, Option("--keep-case", help="Do not turn tokens to lower case.")] = False,
     tokenizer_spec: TokenizerSpec = None,
+    context: ContextOption = Context.FILE,
     output: Output = None,
 ) -> None:
     """Writes the tokens of each caption: one caption on each line, its tokens on the same line of the output.
@@ -43,9 +44,13 @@ def run(
     if tokenizer_spec is not None:
         if keep_punctuation or keep_case:
             raise OptionError("--tokenizer can't be given with --keep-punctuation or --keep-case")
-        tokens_of = tokenize(split_lines(read_text(file)), tokenizer_of(tokenizer_spec))
+        tokens_of = tokenize(split_lines(read_text(file)), tokenizer_of(tokenizer_spec, context=context))
         lines = [" ".join(tokens) for tokens in tokens_of]
         deliver("".join(f"{line}\n" for line in lines), output)
         return
-    tokenizer = Tokenizer(lowercase=not keep_case, punctuation="keep" if keep_punctuation else "reference")
+    tokenizer = Tokenizer(
+        lowercase=not keep_case,
+        punctuation="keep" if keep_punctuation else "reference",
+        context=context.value,
+    )
     deliver(_native.tokenize_lines(read_text(file), tokenizer.native), output)

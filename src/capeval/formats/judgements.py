@@ -17,12 +17,24 @@ from capeval.formats.sources import LIMIT, File, naming
 from capeval.spreadsheets import original, plain
 from capeval.types import ImageId
 
-__all__ = ["CLASSES", "Pair", "Plan", "Triplet", "load_plan", "load_votes", "plan_files", "write_plan"]
+__all__ = [
+    "CLASSES",
+    "Pair",
+    "Plan",
+    "Triplet",
+    "load_pair_votes",
+    "load_pairs",
+    "load_plan",
+    "load_votes",
+    "plan_files",
+    "write_plan",
+]
 
 CLASSES = ("HC", "HI", "HM", "MM")
 """Human and human, both correct; human and human, one of another image; human and machine; two machines."""
 
 _PAIR_COLUMNS = ("pair", "image_id", "class", "first", "second", "first_by", "second_by")
+_PAIR_CHOICES = {"first": 1, "second": -1, "equal": 0}
 _TRIPLET_COLUMNS = ("triplet", "pair", "reference", "left", "right", "on_the_left", "judgements")
 
 
@@ -39,8 +51,8 @@ class Pair:
             described another image).
         second_by: What wrote the second.
         references: The reference sentences, A in the CIDEr paper.
-        votes: 1 or -1 each. In the triplet protocol there is one for each reference, in its order; else
-            one for each person.
+        votes: 1, -1, or 0 for neither. In the triplet protocol there is one for each reference, in its order;
+            else one for each person.
     """
 
     image: ImageId
@@ -130,8 +142,6 @@ def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -
 def load_plan(pairs: File, triplets: File, *, limit: int = LIMIT) -> Plan:
     """Reads a plan from the two files that `write_plan` wrote.
 
-    Image ids are integers where all are integers written plainly.
-
     Args:
         pairs: The path of `pairs.csv`, or its bytes.
         triplets: The path of `triplets.csv`, or its bytes.
@@ -142,12 +152,34 @@ def load_plan(pairs: File, triplets: File, *, limit: int = LIMIT) -> Plan:
             says which line.
         OSError: A file can't be read.
     """
+    planned = load_pairs(pairs, limit=limit)
+    with naming(triplets, "triplets.csv"):
+        questions = tuple(
+            _triplet(row, place, len(planned), line)
+            for place, (line, row) in enumerate(columns(triplets, _TRIPLET_COLUMNS, limit))
+        )
+    return Plan(pairs=planned, triplets=questions)
+
+
+def load_pairs(file: File, *, limit: int = LIMIT) -> tuple[Pair, ...]:
+    """Reads the pairs of a plan from the file that `write_plan` wrote.
+
+    Image ids are integers where all are integers written plainly.
+
+    Args:
+        file: The path of `pairs.csv`, or its bytes.
+        limit: The most bytes that the file may have, also unpacked.
+
+    Raises:
+        FormatError: The file is something else; the error says which line.
+        OSError: The file can't be read.
+    """
     rows: list[list[str]] = []
-    with naming(pairs, "pairs.csv"):
-        for line, (number, *texts) in columns(pairs, _PAIR_COLUMNS, limit):
+    with naming(file, "pairs.csv"):
+        for line, (number, *texts) in columns(file, _PAIR_COLUMNS, limit):
             _number(number, "pair", range(len(rows), len(rows) + 1), line)
             rows.append([original(text) for text in texts])
-    planned = tuple(
+    return tuple(
         Pair(
             image=image,
             kind=kind,
@@ -160,12 +192,6 @@ def load_plan(pairs: File, triplets: File, *, limit: int = LIMIT) -> Plan:
             image_ids([row[0] for row in rows]), rows, strict=True
         )
     )
-    with naming(triplets, "triplets.csv"):
-        questions = tuple(
-            _triplet(row, place, len(planned), line)
-            for place, (line, row) in enumerate(columns(triplets, _TRIPLET_COLUMNS, limit))
-        )
-    return Plan(pairs=planned, triplets=questions)
 
 
 def _triplet(row: Sequence[str], place: int, pairs: int, line: int) -> Triplet:
@@ -205,6 +231,38 @@ def load_votes(file: File, plan: Plan, *, name: str = "", limit: int = LIMIT) ->
             triplet = _number(number, "triplet", range(len(answers)), line)
             left = _is_first(choice, ("left", "right"), line)
             answers[triplet].append(1 if left == (plan.triplets[triplet].on_the_left == "first") else -1)
+    return tuple(map(tuple, answers))
+
+
+def load_pair_votes(
+    file: File, pairs: Sequence[Pair], *, name: str = "", limit: int = LIMIT
+) -> tuple[tuple[int, ...], ...]:
+    """The answers of people who saw an image and both captions of a pair.
+
+    Args:
+        file: The path of a CSV file with one answer in each row, or its bytes. Its columns are `pair` (its
+            number) and `choice` (`first`, `second` or `equal`); others, such as who answered, are not read.
+        pairs: The pairs of the plan.
+        name: A name for bytes, for errors.
+        limit: The most bytes that the file may have, also unpacked.
+
+    Returns:
+        The answers to each pair in the file's order: 1 for the first candidate, -1 for the second, 0 for
+        neither.
+
+    Raises:
+        FormatError: The file is something else, or names a pair that is not in the plan; the error says
+            which line.
+        OSError: The file can't be read.
+    """
+    answers: list[list[int]] = [[] for _ in pairs]
+    with naming(file, name):
+        for line, (number, choice) in columns(file, ("pair", "choice"), limit):
+            pair = _number(number, "pair", range(len(answers)), line)
+            if choice not in _PAIR_CHOICES:
+                message = f"line {line} must say first, second or equal (got {choice!r})"
+                raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, line=line)
+            answers[pair].append(_PAIR_CHOICES[choice])
     return tuple(map(tuple, answers))
 
 

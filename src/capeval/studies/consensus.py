@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval.checks import checked_choice, checked_integer
-from capeval.errors import MismatchError
+from capeval.errors import MismatchError, OptionError
 from capeval.formats.judgements import Pair
+from capeval.messages import first_few
 from capeval.sampling import halves
 from capeval.studies.abstract50s import classified
 from capeval.studies.accuracy import Accuracy, Drawn, Ties, accuracy, by_class, drawn
@@ -22,6 +23,7 @@ from capeval.studies.checkpoints import Checkpoint
 from capeval.studies.coefficients import pearson_of_table
 from capeval.studies.pair_scores import PAPER_CONTENDERS, PAPER_TOKENIZER, PairScorer
 from capeval.studies.protocol import krippendorff_alpha, winners
+from capeval.studies.votes import PlanVotes
 from capeval.tokenization import Tokenizer
 from capeval.types import ImageId
 
@@ -39,6 +41,8 @@ __all__ = [
     "split_halves",
     "study_abstract50s",
     "study_pascal50s",
+    "study_plan",
+    "with_references",
 ]
 
 Words = Literal["paper", "default"]
@@ -106,7 +110,8 @@ class SystemWins:
 
     Attributes:
         fractions: The fraction of wins, by system.
-        correlation: Pearson's correlation with the fractions by consensus; None where it is not defined.
+        correlation: Pearson's correlation with the fractions by the first kind of judgement, the consensus
+            where there is one; None where it is not defined.
     """
 
     fractions: Mapping[str, float]
@@ -118,7 +123,7 @@ class ConsensusStudy:
     """How metrics compare with human judgements of pairs.
 
     Attributes:
-        dataset: The judgements.
+        dataset: The judgements; None for those of one's own plan.
         options: The options of the study.
         accuracy: Each metric's accuracy, by judgement, metric and class (and `all`).
         human: How well people's votes, and each metric, with half of the references predict the votes of the
@@ -128,7 +133,7 @@ class ConsensusStudy:
         by_references: The accuracy for each of `options.counts`, by class and metric; empty without counts.
     """
 
-    dataset: Literal["ABSTRACT-50S", "PASCAL-50S"]
+    dataset: Literal["ABSTRACT-50S", "PASCAL-50S"] | None
     options: ConsensusOptions
     accuracy: Mapping[str, Mapping[str, Mapping[str, Accuracy]]]
     human: Mapping[str, Drawn]
@@ -216,6 +221,96 @@ def study_pascal50s(
     )
 
 
+def study_plan(
+    votes: PlanVotes | None,
+    pair_votes: PlanVotes | None,
+    options: ConsensusOptions,
+    *,
+    references: Mapping[ImageId, Sequence[str]] | None = None,
+    checkpoint: Path | None = None,
+    progress: _Progress = lambda _: None,
+) -> ConsensusStudy:
+    """Compares metrics with what people answered to one's own plan: its triplets, its pairs, or both.
+
+    Args:
+        votes: The votes on triplets, the consensus.
+        pair_votes: The votes of people who saw the image and both captions. Where there are votes on triplets
+            too, pairs that lack one of the two are left out.
+        options: The options.
+        references: The references that metrics get, by image. Captions that the image's pairs compare are no
+            references, and are left out. By default they are those of the triplets.
+        checkpoint: The file where finished draws are kept and read from.
+        progress: Called with a description of the next step: once for each draw of halves, and of each count.
+
+    Raises:
+        OptionError: There are no votes, or only those on pairs and no references.
+        MismatchError: A pair has no references, or too few.
+        FormatError: The checkpoint is of other data or options.
+        DependencyError: Stems are wanted and snowballstemmer is not installed.
+        OSError: The checkpoint can't be read or written.
+    """
+    if votes is None and (pair_votes is None or references is None):
+        raise OptionError("a study needs votes on triplets, or votes on pairs and references (got neither)")
+    judged = {"consensus": _by_number(votes), "pairwise": _by_number(pair_votes)}
+    judged = {name: pairs for name, pairs in judged.items() if pairs}
+    numbers = [
+        number for number in next(iter(judged.values())) if all(number in one for one in judged.values())
+    ]
+    if not numbers:
+        raise MismatchError("at least one pair must have both kinds of judgement (got none)")
+    of_judgement = {name: [pairs[number] for number in numbers] for name, pairs in judged.items()}
+    pairs = next(iter(of_judgement.values()))
+    chosen = {name: winners([pair.votes for pair in each]) for name, each in of_judgement.items()}
+    kinds = [pair.kind for pair in pairs]
+    shown = pairs if references is None else with_references(pairs, references)
+    scorer, done = options.scorer(shown), options.checkpoint(checkpoint, [*shown, *pairs])
+    differences = scorer.differences()
+    human: dict[str, Drawn] = {}
+    if votes is not None:
+        halved = scorer if references is None else options.scorer(pairs)
+        human = split_halves(halved, options, checkpoint=done, progress=progress)
+    both = len(chosen) == 2
+    truth = next(iter(chosen.values()))
+    return ConsensusStudy(
+        dataset=None,
+        options=options,
+        accuracy={
+            name: _accuracies(differences, winner, kinds, options.ties) for name, winner in chosen.items()
+        },
+        human=human,
+        agreement=_agreement(
+            of_judgement["pairwise"], kinds, chosen["consensus"], chosen["pairwise"], options.ties
+        )
+        if both
+        else {},
+        wins=_wins(pairs, {**chosen, **differences}) if "MM" in kinds else {},
+        by_references=accuracy_by_references(scorer, truth, options, checkpoint=done, progress=progress),
+    )
+
+
+def _by_number(votes: PlanVotes | None) -> dict[int, Pair]:
+    return {} if votes is None else dict(zip(votes.numbers, votes.pairs, strict=True))
+
+
+def with_references(pairs: Sequence[Pair], references: Mapping[ImageId, Sequence[str]]) -> tuple[Pair, ...]:
+    """Pairs with the references of their images, without the captions that pairs of the image compare.
+
+    Raises:
+        MismatchError: An image has no reference.
+    """
+    compared: dict[ImageId, set[str]] = {}
+    for pair in pairs:
+        compared.setdefault(pair.image, set()).update((pair.first, pair.second))
+    found = {
+        image: tuple(text for text in references.get(image, ()) if text not in captions)
+        for image, captions in compared.items()
+    }
+    missing = [image for image, texts in found.items() if not texts]
+    if missing:
+        raise MismatchError(f"{first_few(missing)} without a reference")
+    return tuple(replace(pair, references=found[pair.image]) for pair in pairs)
+
+
 def _accuracies(
     differences: Mapping[str, NDArray[np.generic]],
     truth: NDArray[np.generic],
@@ -246,8 +341,9 @@ def _wins(pairs: Sequence[Pair], chosen: Mapping[str, NDArray[np.generic]]) -> d
     machines = np.array([pair.kind == "MM" for pair in pairs])
     systems = [(pair.first_by or "", pair.second_by or "") for pair in pairs if pair.kind == "MM"]
     fractions = {name: fraction_of_wins(systems, values[machines]) for name, values in chosen.items()}
+    first = next(iter(fractions.values()))
     return {
-        name: SystemWins(fractions=each, correlation=_if_defined(pearson, each, fractions["consensus"]))
+        name: SystemWins(fractions=each, correlation=_if_defined(pearson, each, first))
         for name, each in fractions.items()
     }
 

@@ -1,41 +1,74 @@
-"""People's answers to the triplets of a plan: votes, winners, and agreement."""
+"""People's answers to a plan, to its triplets or its pairs: votes, winners, and agreement."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from capeval.checks import checked_integer
 from capeval.errors import MismatchError
 from capeval.formats.judgements import Pair, Plan
 from capeval.studies.protocol import krippendorff_alpha, majority, winners
 
-__all__ = ["PlanVotes", "TripletAgreement", "WriterWins", "count_votes"]
+__all__ = [
+    "Incomplete",
+    "PlanVotes",
+    "VoteAgreement",
+    "WriterWins",
+    "count_pair_votes",
+    "count_votes",
+    "is_decided",
+    "votes_until_decided",
+]
+
+# How many questions without an answer a message names.
+_NAMED = 10
+
+Protocol = Literal["triplets", "pairwise"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TripletAgreement:
-    """How far people agree on the triplets of a class.
+class VoteAgreement:
+    """How far people agree on the questions of a class: triplets, or pairs with their image.
 
     Attributes:
         pairs: How many pairs there are.
         tied_pairs: How many of them have no winner.
-        triplets: How many triplets there are.
-        tied_triplets: How many of them have no majority.
+        questions: How many questions there are; in the pairwise protocol, as many as pairs.
+        tied_questions: How many of them have no majority.
         answers: How many answers there are.
-        alpha: Krippendorff's alpha; None where it is not defined: all answers are the same, or no triplet has
-            two.
+        alpha: Krippendorff's alpha; None where it is not defined: all answers are the same, or no question
+            has two.
     """
 
     pairs: int
     tied_pairs: int
-    triplets: int
-    tied_triplets: int
+    questions: int
+    tied_questions: int
     answers: int
     alpha: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Incomplete:
+    """A question with fewer answers than were planned.
+
+    Attributes:
+        question: The number of the triplet, or of the pair in the pairwise protocol.
+        pair: The number of the pair.
+        answers: How many answers it has.
+        planned: How many it was to have.
+    """
+
+    question: int
+    pair: int
+    answers: int
+    planned: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,72 +88,191 @@ class PlanVotes:
     """The votes on a plan.
 
     Attributes:
-        pairs: The pairs of the plan, each with the votes of its triplets; a tied triplet has no vote.
-        winners: For each pair 1 (first), -1 (second) or 0 (a tie).
+        protocol: What people were asked.
+        numbers: The number in the plan of each pair that was counted.
+        pairs: These pairs with their votes: in the triplet protocol those of their triplets, 0 for a tie,
+            beside the triplets' references.
+        winners: For each of these pairs 1 (first), -1 (second) or 0 (a tie).
         agreement: How far people agree, by class and on `all`.
         wins: Who wins against whom.
+        incomplete: The questions with fewer answers than were planned.
     """
 
+    protocol: Protocol
+    numbers: tuple[int, ...]
     pairs: tuple[Pair, ...]
     winners: NDArray[np.int64]
-    agreement: Mapping[str, TripletAgreement]
+    agreement: Mapping[str, VoteAgreement]
     wins: tuple[WriterWins, ...]
+    incomplete: tuple[Incomplete, ...]
 
 
-def count_votes(plan: Plan, answers: Sequence[Sequence[int]]) -> PlanVotes:
+def is_decided(votes: Sequence[int], planned: int) -> bool:
+    """Whether further votes of so many planned can't change the winner of a question.
+
+    Args:
+        votes: The votes so far: 1, -1, or 0 for neither.
+        planned: How many votes were planned.
+    """
+    return abs(sum(votes)) > planned - len(votes) or len(votes) >= planned
+
+
+def votes_until_decided(votes: Sequence[int], planned: int) -> int:
+    """How many of the votes, in their order, decide a question; all of them where they leave it open.
+
+    Args:
+        votes: The votes: 1, -1, or 0 for neither.
+        planned: How many votes were planned.
+
+    Raises:
+        OptionError: `planned` is below 1.
+    """
+    checked_integer("planned", planned, 1)
+    decided = (count for count in range(1, len(votes)) if is_decided(votes[:count], planned))
+    return next(decided, len(votes))
+
+
+def count_votes(plan: Plan, answers: Sequence[Sequence[int]], *, complete_only: bool = False) -> PlanVotes:
     """Counts answers: the majority of a triplet is its vote, and the votes of a pair make its winner.
 
     Args:
         plan: What people were asked.
         answers: The answers to each triplet, 1 for the pair's first candidate and -1 for the second.
+        complete_only: Leaves out triplets with fewer answers than were planned, and pairs without a triplet
+            that is complete.
 
     Raises:
-        MismatchError: A triplet has no answer, or a pair has no triplet.
+        MismatchError: There are not answers to each triplet, a triplet has no answer, or a pair has no
+            triplet; with `complete_only`, no triplet is complete.
     """
-    most = max(map(len, answers), default=0)
-    table = np.array([[*each, *[0] * (most - len(each))] for each in answers]).reshape(len(answers), most)
-    decided = majority(table)
-    pair_of = np.array([triplet.pair for triplet in plan.triplets], dtype=np.int64)
-    of_pair = [decided[pair_of == number] for number in range(len(plan.pairs))]
-    won = winners(of_pair)
-    return PlanVotes(
-        pairs=tuple(
-            replace(pair, votes=tuple(votes[votes != 0].tolist()))
-            for pair, votes in zip(plan.pairs, of_pair, strict=True)
-        ),
-        winners=won,
-        agreement=_agreement(plan.pairs, pair_of, table, decided, won),
-        wins=_wins(plan.pairs, won),
+    if len(answers) != len(plan.triplets):
+        raise MismatchError(
+            f"there must be answers to each of {len(plan.triplets)} triplets (got {len(answers)})"
+        )
+    incomplete = tuple(
+        Incomplete(question=number, pair=triplet.pair, answers=len(given), planned=triplet.judgements)
+        for number, (triplet, given) in enumerate(zip(plan.triplets, answers, strict=True))
+        if len(given) < triplet.judgements or not given
     )
+    left_out = _left_out(incomplete, "triplet", complete_only=complete_only)
+    asked = [number for number in range(len(answers)) if number not in left_out]
+    table = _table([answers[number] for number in asked], "triplet")
+    decided = majority(np.nan_to_num(table))
+    pair_of = np.array([plan.triplets[number].pair for number in asked], dtype=np.int64)
+    numbers = tuple(np.unique(pair_of).tolist()) if complete_only else tuple(range(len(plan.pairs)))
+    questions = [np.flatnonzero(pair_of == number) for number in numbers]
+    pairs = tuple(
+        replace(
+            plan.pairs[number],
+            references=tuple(plan.triplets[asked[place]].reference for place in places),
+            votes=tuple(decided[places].tolist()),
+        )
+        for number, places in zip(numbers, questions, strict=True)
+    )
+    won = winners([pair.votes for pair in pairs])
+    return PlanVotes(
+        protocol="triplets",
+        numbers=numbers,
+        pairs=pairs,
+        winners=won,
+        agreement=_agreement(pairs, np.searchsorted(numbers, pair_of), table, decided, won),
+        wins=_wins(pairs, won),
+        incomplete=incomplete,
+    )
+
+
+def count_pair_votes(
+    pairs: Sequence[Pair],
+    answers: Sequence[Sequence[int]],
+    *,
+    judgements: int = 1,
+    complete_only: bool = False,
+) -> PlanVotes:
+    """Counts the answers of people who saw an image and both captions (CIDEr paper, appendix I).
+
+    Args:
+        pairs: The pairs of the plan.
+        answers: The answers to each pair: 1 for its first candidate, -1 for the second, 0 for neither.
+        judgements: How many people were to be asked for each pair. A pair with fewer answers is complete
+            where further ones couldn't change its winner.
+        complete_only: Leaves out pairs that are not complete.
+
+    Raises:
+        OptionError: `judgements` is below 1.
+        MismatchError: There are not answers to each pair, or a pair has none; with `complete_only`, no pair
+            is complete.
+    """
+    checked_integer("judgements", judgements, 1)
+    if len(answers) != len(pairs):
+        raise MismatchError(f"there must be answers to each of {len(pairs)} pairs (got {len(answers)})")
+    incomplete = tuple(
+        Incomplete(question=number, pair=number, answers=len(given), planned=judgements)
+        for number, given in enumerate(answers)
+        if not is_decided(given, judgements)
+    )
+    left_out = _left_out(incomplete, "pair", complete_only=complete_only)
+    numbers = tuple(number for number in range(len(pairs)) if number not in left_out)
+    table = _table([answers[number] for number in numbers], "pair")
+    counted = tuple(replace(pairs[number], votes=tuple(answers[number])) for number in numbers)
+    won = winners([pair.votes for pair in counted])
+    return PlanVotes(
+        protocol="pairwise",
+        numbers=numbers,
+        pairs=counted,
+        winners=won,
+        agreement=_agreement(counted, np.arange(len(counted)), table, won, won),
+        wins=_wins(counted, won),
+        incomplete=incomplete,
+    )
+
+
+def _left_out(incomplete: Sequence[Incomplete], what: str, *, complete_only: bool) -> set[int]:
+    if complete_only:
+        return {each.question for each in incomplete}
+    silent = [str(each.question) for each in incomplete if not each.answers]
+    if silent:
+        more = f" and {len(silent) - _NAMED:,} more" if len(silent) > _NAMED else ""
+        raise MismatchError(
+            f"every {what} must have an answer (got none for {what}{'s' * (len(silent) > 1)}"
+            f" {', '.join(silent[:_NAMED])}{more}); 'complete_only' leaves out what has too few"
+        )
+    return set()
+
+
+def _table(answers: Sequence[Sequence[int]], what: str) -> NDArray[np.float64]:
+    """The answers as rows of equal length, with NaN for no answer."""
+    if not answers:
+        raise MismatchError(f"at least one {what} must have all of its answers (got none)")
+    most = max(map(len, answers))
+    return np.array([[*each, *[np.nan] * (most - len(each))] for each in answers])
 
 
 def _agreement(
     pairs: Sequence[Pair],
     pair_of: NDArray[np.int64],
-    answers: NDArray[np.int64],
+    answers: NDArray[np.float64],
     decided: NDArray[np.int64],
     won: NDArray[np.int64],
-) -> dict[str, TripletAgreement]:
+) -> dict[str, VoteAgreement]:
     kinds = [pair.kind or "" for pair in pairs]
     agreement = {}
     for kind in (*dict.fromkeys(kinds), "all"):
         chosen = np.array([kind in (each, "all") for each in kinds])
         asked = chosen[pair_of]
-        agreement[kind] = TripletAgreement(
+        agreement[kind] = VoteAgreement(
             pairs=int(chosen.sum()),
             tied_pairs=int((won[chosen] == 0).sum()),
-            triplets=int(asked.sum()),
-            tied_triplets=int((decided[asked] == 0).sum()),
-            answers=int((answers[asked] != 0).sum()),
+            questions=int(asked.sum()),
+            tied_questions=int((decided[asked] == 0).sum()),
+            answers=int((~np.isnan(answers[asked])).sum()),
             alpha=_alpha(answers[asked]),
         )
     return agreement
 
 
-def _alpha(answers: NDArray[np.int64]) -> float | None:
+def _alpha(answers: NDArray[np.float64]) -> float | None:
     try:
-        # 0 stands for no answer.
-        return krippendorff_alpha(np.where(answers == 0, np.nan, answers))
+        return krippendorff_alpha(answers)
     except MismatchError:
         return None
 

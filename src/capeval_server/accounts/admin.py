@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 from allauth.account.admin import EmailAddressAdmin
@@ -11,12 +12,15 @@ from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group, User
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from capeval_server.accounts.models import Token
 from capeval_server.accounts.users import check_name
+from capeval_server.challenges.organisers import alone_in
+from capeval_server.errors import SuccessorError
 from capeval_server.staff import ReadOnly, Told
 
 __all__ = ["AccountAdmin", "AddressAdmin", "FactorAdmin", "RightsAdmin", "TokenAdmin"]
@@ -39,6 +43,12 @@ class _UserForm(UserChangeForm):  # type: ignore[type-arg]
             check_name(name, self.instance)
         return name
 
+    def clean_is_active(self) -> bool:
+        active: bool = self.cleaned_data["is_active"]
+        if not active and self.instance.is_active and (alone := alone_in(self.instance)):
+            raise ValidationError(str(SuccessorError([challenge.slug for challenge in alone])))
+        return active
+
 
 admin.site.unregister(User)
 
@@ -49,6 +59,15 @@ class AccountAdmin(Told, UserAdmin):  # type: ignore[type-arg]
 
     add_form, form = _NewUserForm, _UserForm
     told = ("username", "is_active", "is_staff", "is_superuser", "groups")
+
+    def get_deleted_objects(
+        self, objs: Iterable[User], request: HttpRequest
+    ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
+        """What would be deleted; accounts of the last organisers of challenges can't be."""
+        found, count, lacking, protected = super().get_deleted_objects(list(objs), request)
+        for user in objs:
+            protected += [f"{user}, the last organiser of challenge {one.slug}" for one in alone_in(user)]
+        return found, count, lacking, protected
 
 
 admin.site.unregister(Group)

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST
 from capeval_server.accounts.forms import DeletionForm, TokenForm
 from capeval_server.accounts.models import Token
 from capeval_server.accounts.users import user_of
+from capeval_server.errors import SuccessorError
 
 __all__ = ["urlpatterns"]
 
@@ -68,11 +69,16 @@ def delete(request: HttpRequest) -> HttpResponse:
     """Deletes the user's account; what belongs to teams stays."""
     user = user_of(request)
     form = DeletionForm(user, request.POST or None)
+    if form.is_valid():
+        pk = user.pk
+        try:
+            with transaction.atomic():
+                User.objects.get(pk=pk).delete()
+        except SuccessorError as error:
+            form.add_error(None, f"{str(error)[:1].upper()}{str(error)[1:]}.")
     if not form.is_valid():
-        return render(request, "account/delete.html", {"form": form})
-    pk = user.pk
+        return render(request, "account/delete.html", {"form": form}, status=422 if form.errors else 200)
     logout(request)
-    User.objects.get(pk=pk).delete()
     messages.success(request, "Your account is deleted.")
     return redirect("home")
 

@@ -6,8 +6,9 @@ from typing import Annotated
 
 from ninja import Path
 
-__all__ = ["Number", "Slug"]
+__all__ = ["Number", "Slug", "UserName"]
 
 Slug = Annotated[str, Path(max_length=50, pattern="^[A-Za-z0-9_-]+$")]
 # What every database can hold as the number of a row.
 Number = Annotated[int, Path(ge=1, le=2**63 - 1)]
+UserName = Annotated[str, Path(max_length=150, pattern=r"^[\w.@+-]+$")]

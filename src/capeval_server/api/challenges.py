@@ -11,14 +11,14 @@ from ninja import Query, Router, Status
 
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
-from capeval_server.api.addresses import Slug
+from capeval_server.api.addresses import Slug, UserName
 from capeval_server.api.tokens import READ, SUBMIT, token_of
 from capeval_server.challenges.access import phase_named
 from capeval_server.challenges.image_lists import images_of
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
 from capeval_server.errors import NotFoundError
 from capeval_server.submissions import quotas
-from capeval_server.teams import joining
+from capeval_server.teams import joining, members
 from capeval_server.teams.models import Team
 
 __all__ = ["router"]
@@ -43,6 +43,7 @@ def challenge(request: HttpRequest, slug: Slug) -> Any:
         "description": found.description,
         "rules": found.rules,
         "fields": found.fields,
+        "approval": found.approval,
         "splits": [_split(split) for split in splits],
         "phases": [_phase(phase) for phase in found.phases.prefetch_related("splits").order_by("opens")],
     }
@@ -83,7 +84,7 @@ def _references(references: ReferenceSet) -> dict[str, Any]:
 
 
 def _phase(phase: Phase) -> dict[str, Any]:
-    shown = ("name", "opens", "closes", "quota_per_day", "quota_total", "leaderboard")
+    shown = ("name", "opens", "closes", "quota_per_day", "quota_total", "leaderboard", "final")
     splits = sorted(split.name for split in phase.splits.all())
     return {**{name: getattr(phase, name) for name in shown}, "splits": splits}
 
@@ -123,9 +124,59 @@ def join(request: HttpRequest, slug: Slug, choice: schemas.TeamChoice) -> Any:
 
 @router.delete("/challenges/{slug}/team", response={204: None, (403, 404, 409): schemas.Problem}, auth=SUBMIT)
 def leave(request: HttpRequest, slug: Slug) -> Any:
-    """Leaves a team that has not submitted."""
-    joining.leave(token_of(request).user, get_object_or_404(Challenge, slug=slug))
+    """Leaves your team, which keeps what it submitted."""
+    members.leave(token_of(request).user, get_object_or_404(Challenge, slug=slug))
     return Status(204, None)
+
+
+@router.post(
+    "/challenges/{slug}/team/invitation",
+    response={200: schemas.TeamAnswer, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def invite(request: HttpRequest, slug: Slug, invitation: schemas.Invitation) -> Any:
+    """Gives the team that you own a new code, valid for some days; the old one stops working."""
+    found = _owned(request, slug)
+    joining.invite(found, invitation.days)
+    return _shown_team(found)
+
+
+@router.delete(
+    "/challenges/{slug}/team/invitation",
+    response={204: None, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def revoke_invitation(request: HttpRequest, slug: Slug) -> Any:
+    """Ends the code of the team that you own."""
+    joining.revoke_invitation(_owned(request, slug))
+    return Status(204, None)
+
+
+@router.delete(
+    "/challenges/{slug}/team/members/{user}",
+    response={204: None, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def remove_member(request: HttpRequest, slug: Slug, user: UserName) -> Any:
+    """Removes a member from the team that you own, and ends its code."""
+    members.remove(token_of(request).user, get_object_or_404(Challenge, slug=slug), user)
+    return Status(204, None)
+
+
+@router.put(
+    "/challenges/{slug}/team/owner",
+    response={200: schemas.TeamAnswer, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def pass_on(request: HttpRequest, slug: Slug, owner: schemas.Owner) -> Any:
+    """Makes another member the owner of your team."""
+    challenge = get_object_or_404(Challenge, slug=slug)
+    members.pass_on(token_of(request).user, challenge, owner.name.replace("\0", ""))
+    return _shown_team(_team(request, challenge))
+
+
+def _owned(request: HttpRequest, slug: str) -> Team:
+    return members.owned(token_of(request).user, get_object_or_404(Challenge, slug=slug))
 
 
 def _team(request: HttpRequest, challenge: Challenge) -> Team:
@@ -136,5 +187,15 @@ def _team(request: HttpRequest, challenge: Challenge) -> Team:
 
 
 def _shown_team(team: Team) -> dict[str, Any]:
-    members = team.memberships.order_by("joined").values_list("user__username", flat=True)
-    return {"name": team.name, "code": team.code, "members": list(members)}
+    shown = [
+        {"name": member.user.username, "owner": member.owner, "approved": member.approved}
+        for member in team.memberships.select_related("user").order_by("joined", "pk")
+    ]
+    return {
+        "name": team.name,
+        "code": team.code,
+        "code_expires": team.code_expires,
+        "members": [member["name"] for member in shown],
+        "owner": next((member["name"] for member in shown if member["owner"]), None),
+        "waiting": [member["name"] for member in shown if not member["approved"]],
+    }

@@ -90,6 +90,7 @@ def _answer(board: Leaderboard) -> dict[str, Any]:
         "current": question.current,
         "subset": question.subset,
         "as_of": question.as_of,
+        "final": board.final,
         "sort_by": question.sort_by,
         "order": "best" if question.best_first else "worst",
         "layout": question.layout,

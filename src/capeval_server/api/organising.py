@@ -16,7 +16,7 @@ from capeval_server.api.schemas import Problem
 from capeval_server.api.tokens import ORGANISE, token_of
 from capeval_server.challenges.access import organised
 from capeval_server.challenges.models import Challenge
-from capeval_server.organising import moderation, overview, reported
+from capeval_server.organising import finals, moderation, overview, reported
 from capeval_server.organising.export import exported
 from capeval_server.submissions.models import Submission
 
@@ -234,6 +234,15 @@ def raise_quota(request: HttpRequest, slug: Slug, team_id: Number, phase: Slug, 
     chosen = get_object_or_404(challenge.phases, name=phase)
     moderation.raise_quota(_user(request), team, chosen, per_day=more.per_day, total=more.total)
     return _shown_team(overview.use_of(challenge, [team])[0])
+
+
+@router.put("/phases/{phase}/final", response={204: None, (403, 404, 409): Problem})
+def make_final(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
+    """Makes the results of a closed phase final; this can't be undone."""
+    challenge = organised(_user(request), slug)
+    found = get_object_or_404(challenge.phases.select_related("challenge"), name=phase)
+    finals.make_final(_user(request), found)
+    return Status(204, None)
 
 
 @router.get("/export", response={200: None, (403, 404): Problem})

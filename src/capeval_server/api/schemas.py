@@ -20,11 +20,13 @@ __all__ = [
     "ImageAnswer",
     "ImageScoresAnswer",
     "ImagesAnswer",
+    "Invitation",
     "JobsAnswer",
     "LeaderboardAnswer",
     "LeaderboardQuestion",
     "LeaderboardRow",
     "LinkAnswer",
+    "Owner",
     "PhaseAnswer",
     "Problem",
     "QuotaAnswer",
@@ -32,6 +34,7 @@ __all__ = [
     "ReportedAnswer",
     "ResultAnswer",
     "ScoreAnswer",
+    "ScoringAnswer",
     "SplitAnswer",
     "Standing",
     "SubmissionAnswer",
@@ -39,6 +42,7 @@ __all__ = [
     "SubmissionWithResults",
     "TeamAnswer",
     "TeamChoice",
+    "WaitAnswer",
     "WorkerAnswer",
 ]
 
@@ -109,13 +113,15 @@ class PhaseAnswer(Schema):
     quota_per_day: int
     quota_total: int
     leaderboard: str
+    final: datetime | None
 
 
 class DeclaredField(Schema):
-    """What a submitter declares."""
+    """What a submitter declares; leaderboards have it if it is shown."""
 
     name: str
     required: bool
+    shown: bool = True
 
 
 class ChallengeAnswer(Schema):
@@ -126,6 +132,7 @@ class ChallengeAnswer(Schema):
     description: str
     rules: str
     fields: list[DeclaredField]
+    approval: bool
     splits: list[SplitAnswer]
     phases: list[PhaseAnswer]
 
@@ -151,11 +158,29 @@ class TeamChoice(Schema):
 
 
 class TeamAnswer(Schema):
-    """Your team. With its code others can join it, so `code` is null for tokens of scope `read`."""
+    """Your team. With its code others can join it, so `code` is null for tokens of scope `read`.
+
+    It is null, too, if there is none. `waiting` are the members whom no organiser has approved yet.
+    """
 
     name: str
     code: str | None
+    code_expires: datetime | None
     members: list[str]
+    owner: str | None
+    waiting: list[str]
+
+
+class Invitation(Schema):
+    """For how many days a new code is valid."""
+
+    days: int = 7
+
+
+class Owner(Schema):
+    """The member who is to own a team."""
+
+    name: str
 
 
 class QuotaAnswer(Schema):
@@ -206,9 +231,29 @@ class SubmissionAnswer(Schema):
     mark_reason: str
 
 
-class SubmissionWithResults(SubmissionAnswer):
-    """A submission and its scores."""
+class WaitAnswer(Schema):
+    """How many submissions are scored before one, and its wait in seconds, null if that is not known."""
 
+    ahead: int
+    expected_wait: float | None
+
+
+class ScoringAnswer(Schema):
+    """What of a submission is being scored: metric `number` of `total`, since `elapsed` seconds in all."""
+
+    elapsed: float
+    split: str
+    references: str
+    metric: str
+    number: int
+    total: int
+
+
+class SubmissionWithResults(SubmissionAnswer):
+    """A submission and its scores; and how far it is: `wait` while it waits, `scoring` while it is scored."""
+
+    wait: WaitAnswer | None
+    scoring: ScoringAnswer | None
     results: list[ResultAnswer]
 
 
@@ -282,7 +327,8 @@ class LeaderboardRow(Schema):
     """A submission on the leaderboard, or a human baseline, which has no rank.
 
     `intervals` are 95% bootstrap intervals. `p_value` tests the difference to the next row in the score that
-    the rows are sorted by (paired bootstrap); below 0.05 it is significant.
+    the rows are sorted by (paired bootstrap); below 0.05 it is significant. `note` says what happened to the
+    submission after the results became final.
     """
 
     rank: int | None
@@ -299,6 +345,7 @@ class LeaderboardRow(Schema):
     intervals: dict[str, tuple[float, float] | None]
     p_value: float | None
     differs_from_next: bool | None
+    note: str
 
 
 class ReportedAnswer(Schema):
@@ -322,6 +369,7 @@ class LeaderboardAnswer(Schema):
     """A leaderboard, or a page of it; `current` says whether `version` is the current version.
 
     `reported` is what was reported elsewhere; it is none of the rows, and on no later page than the first.
+    `final` is when the results became final, and null while they are not.
     """
 
     challenge: str
@@ -332,6 +380,7 @@ class LeaderboardAnswer(Schema):
     current: bool
     subset: str
     as_of: datetime | None
+    final: datetime | None
     sort_by: str
     order: str
     layout: str

@@ -16,11 +16,13 @@ from capeval_server.api.addresses import Slug
 from capeval_server.api.tokens import READ, SUBMIT, token_of
 from capeval_server.challenges.access import organises, phase_named
 from capeval_server.errors import NotFoundError, UploadError
+from capeval_server.jobs.leases import database_time
 from capeval_server.leaderboards.comparing import compared
 from capeval_server.submissions import access, admission, image_browser
 from capeval_server.submissions.lifecycle import withdraw
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.precision import shown
+from capeval_server.submissions.queue import ahead_of, expected_wait, scoring_of
 from capeval_server.submissions.standing import set_standing
 
 __all__ = ["router"]
@@ -89,7 +91,19 @@ def submission(request: HttpRequest, submission_id: UUID) -> Any:
     results = results.defer("log", "reference_version__reference_set__split__image_ids")
     scores = Prefetch("scores", Score.objects.defer("samples").order_by("pk"))
     results = results.prefetch_related(scores).order_by("pk")
-    return {**_submission(found), "results": [_result(result) for result in results]}
+    return {**_submission(found), **_far(found), "results": [_result(result) for result in results]}
+
+
+def _far(submission: Submission) -> dict[str, Any]:
+    """How far a submission is while it waits or is being scored."""
+    now, wait, scoring = database_time(), None, None
+    if submission.state == Submission.State.WAITING:
+        ahead = ahead_of(submission)
+        wait = {"ahead": ahead, "expected_wait": expected_wait(ahead, now)}
+    elif submission.state == Submission.State.RUNNING:
+        found = scoring_of(submission, now)
+        scoring = found and found.__dict__
+    return {"wait": wait, "scoring": scoring}
 
 
 @router.get(

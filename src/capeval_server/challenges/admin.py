@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -21,6 +24,16 @@ class _Phases(ReadOnlyInline):
     fields = ("name", "opens", "closes", "quota_per_day", "quota_total", "leaderboard")
 
 
+class _OrganisersForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Refuses to remove the last organiser."""
+
+    def clean_organisers(self) -> QuerySet[User]:
+        chosen: QuerySet[User] = self.cleaned_data["organisers"]
+        if not chosen.filter(is_active=True).exists() and self.instance.organisers.exists():
+            raise forms.ValidationError("The last organiser can't go: choose another user too.")
+        return chosen
+
+
 @admin.register(Challenge)
 class ChallengeAdmin(Told):
     """A challenge, its phases, and its organisers, who can be changed."""
@@ -32,6 +45,13 @@ class ChallengeAdmin(Told):
     autocomplete_fields = ("organisers",)
     inlines = (_Phases,)
     told = ("organisers",)
+
+    form = _OrganisersForm
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Adds organisers before it removes others: there is one at any time."""
+        form.instance.organisers.add(*form.cleaned_data.get("organisers", ()))
+        super().save_related(request, form, formsets, change)
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """Challenges with their organisers."""

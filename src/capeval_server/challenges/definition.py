@@ -32,6 +32,8 @@ class DeclaredField(_Part):
 
     name: Name
     required: bool = False
+    # Whether leaderboards and others than the team see it.
+    shown: bool = True
 
 
 class About(_Part):
@@ -42,6 +44,7 @@ class About(_Part):
     description: str = ""
     rules: str = ""
     fields: list[DeclaredField] = []
+    approval: bool = False
 
     @model_validator(mode="after")
     def _check(self) -> Self:

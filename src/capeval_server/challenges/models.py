@@ -44,13 +44,20 @@ class Challenge(models.Model):
     title = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     rules = models.TextField(blank=True)
-    # What a submitter must declare: a list of {"name", "required"}.
+    # What a submitter declares: a list of {"name", "required", "shown"}; it is shown unless that says no.
     fields = models.JSONField(default=list)
+    # Whether an organiser approves each participant before they can submit.
+    approval = models.BooleanField(default=False)
     # Who manages it; staff manage all.
     organisers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="challenges", blank=True)
 
     def __str__(self) -> str:
         return self.slug
+
+    def shown(self, declared: Mapping[str, str]) -> dict[str, str]:
+        """What of a submission everybody may see that was declared, in the order of the fields."""
+        names = [field["name"] for field in self.fields if field.get("shown", True)]
+        return {name: declared[name] for name in names if name in declared}
 
 
 class Split(models.Model):
@@ -203,6 +210,8 @@ class Phase(models.Model):
     quota_per_day = models.PositiveIntegerField()
     quota_total = models.PositiveIntegerField()
     leaderboard = models.CharField(max_length=10, choices=Leaderboard)
+    # Since when its results are final; none while they are not.
+    final = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="phase_once")]

@@ -9,7 +9,9 @@ NOT_CHALLENGES = frozenset(
     [
         "accounts",
         "admin",
+        "annotate",
         "api",
+        "campaigns",
         "healthz",
         "jobs",
         "metrics",
@@ -21,4 +23,4 @@ NOT_CHALLENGES = frozenset(
         "tokens",
     ]
 )
-NOT_PHASES = frozenset({"images", "join", "organise", "submissions", "team"})
+NOT_PHASES = frozenset({"data", "images", "join", "organise", "rules", "submissions", "team"})

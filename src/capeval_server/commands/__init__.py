@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from capeval.cli.commands import Command, Group
-from capeval_server.commands import accounts, challenges, checking, running
+from capeval_server.commands import accounts, annotation, challenges, checking, running
 
 __all__ = ["app"]
 
@@ -29,6 +29,8 @@ _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("export", challenges.export),
     ("reported", challenges.reported),
     ("organiser", challenges.organiser),
+    ("participant", challenges.participant),
+    ("final", challenges.final),
     ("rerun", challenges.rerun),
     ("user", accounts.user),
     ("token", accounts.token),
@@ -39,5 +41,5 @@ app = Group(
     callback=private,
     help="Runs an evaluation server: challenges, submissions, leaderboards.",
     no_args_is_help=True,
-    commands=[Command(run, name) for name, run in _COMMANDS],
+    commands=[*(Command(run, name) for name, run in _COMMANDS), annotation.group()],
 )

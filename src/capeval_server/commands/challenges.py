@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,7 @@ from capeval_server.commands.common import UserName, set_up, user_named
 if TYPE_CHECKING:
     from capeval_server.challenges.models import Challenge
 
-__all__ = ["example", "export", "import_files", "organiser", "reported", "rerun"]
+__all__ = ["example", "export", "final", "import_files", "organiser", "participant", "reported", "rerun"]
 
 Slug = Annotated[
     str,
@@ -132,6 +133,59 @@ def organiser(
     else:
         moderation.add_organiser(None, challenge, user)
     print(f"{user}: {'no organiser' if remove else 'an organiser'} of {slug}")
+
+
+class Act(StrEnum):
+    """What is done with a participant."""
+
+    APPROVE = "approve"
+    REMOVE = "remove"
+    BLOCK = "block"
+    UNBLOCK = "unblock"
+
+
+def participant(
+    slug: Slug,
+    user: UserName,
+    act: Annotated[
+        Act, Argument(metavar="ACTION", help="`approve`, `remove`, `block` or `unblock`.", show_default=False)
+    ],
+    reason: Annotated[
+        str, Option(metavar="TEXT", help="Why the user is blocked, which they see.", show_default=False)
+    ] = "",
+) -> None:
+    """Approves, removes, blocks or unblocks a participant of a challenge."""
+    set_up()
+    from capeval_server.organising import participants
+
+    challenge = _challenge_named(slug)
+    if reason and act != Act.BLOCK:
+        raise OptionError("'--reason' must come with block")
+    if act == Act.BLOCK:
+        participants.block(None, challenge, user, reason)
+    elif act == Act.UNBLOCK:
+        participants.unblock(None, challenge, user)
+    elif act == Act.APPROVE:
+        participants.approve(None, challenge, user)
+    else:
+        participants.remove(None, challenge, user)
+    done = {"approve": "approved", "remove": "removed", "block": "blocked", "unblock": "not blocked any more"}
+    print(f"{user}: {done[act]} in {slug}")
+
+
+def final(
+    slug: Slug,
+    phase: Annotated[str, Argument(metavar="PHASE", help="The phase.", show_default=False)],
+) -> None:
+    """Makes the results of a closed phase final, which can't be undone."""
+    set_up()
+    from capeval_server.organising.finals import make_final
+
+    found = _challenge_named(slug).phases.select_related("challenge").filter(name=phase).first()
+    if found is None:
+        raise OptionError(f"'PHASE' must be a phase of {slug} (got {phase!r})")
+    make_final(None, found)
+    print(f"{phase}: the results are final")
 
 
 def rerun(

@@ -37,7 +37,10 @@ __all__ = [
     "postpone",
     "renewal",
     "restart",
+    "tell",
 ]
+# What is stored of a job that no worker has.
+_IDLE: dict[str, Any] = {"lease": None, "owner": "", "begun": None, "progress": {}}
 
 
 class LostLeaseError(Exception):
@@ -61,7 +64,7 @@ def enqueue(*jobs: Job) -> None:
         jobs,
         update_conflicts=True,
         unique_fields=["kind", "subject"],
-        update_fields=["attempt", "lease", "owner", "available_from"],
+        update_fields=["attempt", "lease", "owner", "available_from", "begun", "progress"],
     )
 
 
@@ -91,8 +94,9 @@ def claim(kinds: Iterable[str], owner: str) -> Job | None:
             return None
         job.attempt += 1
         job.lease, job.owner = uuid.uuid4(), owner
-        job.available_from = database_time() + timedelta(seconds=settings.LEASE_SECONDS)
-        job.save(update_fields=["attempt", "lease", "owner", "available_from"])
+        job.begun, job.progress = database_time(), {}
+        job.available_from = job.begun + timedelta(seconds=settings.LEASE_SECONDS)
+        job.save(update_fields=["attempt", "lease", "owner", "available_from", "begun", "progress"])
     return job
 
 
@@ -124,6 +128,15 @@ def renewal(job: Job, beat: Callable[[], None]) -> Callable[[], None]:
     return renew
 
 
+def tell(job: Job, **progress: Any) -> None:
+    """Writes how far a job is, for those who wait for it.
+
+    Raises:
+        LostLeaseError: The worker no longer holds it.
+    """
+    _change(job, progress=progress)
+
+
 def locked(job: Job) -> None:
     """Locks a job until the end of the transaction, so that its worker can't lose it meanwhile.
 
@@ -153,7 +166,7 @@ def restart(job: Job, *, after: timedelta = timedelta()) -> None:
         LostLeaseError: The worker no longer holds it.
     """
     available_from = database_time() + after if after else None
-    _change(job, attempt=0, lease=None, owner="", available_from=available_from)
+    _change(job, attempt=0, available_from=available_from, **_IDLE)
 
 
 def postpone(job: Job, handler: Handler, log: str) -> None:
@@ -173,7 +186,7 @@ def postpone(job: Job, handler: Handler, log: str) -> None:
     with transaction.atomic():
         handler.wait(job, log)
         pause = timedelta(seconds=settings.RETRY_SECONDS * job.attempt)
-        _change(job, lease=None, owner="", available_from=database_time() + pause)
+        _change(job, available_from=database_time() + pause, **_IDLE)
 
 
 def give_up(job: Job, handler: Handler, reason: str, log: str = "") -> None:
@@ -195,4 +208,4 @@ def give_back(job: Job, handler: Handler) -> None:
     """
     with transaction.atomic():
         handler.wait(job, "")
-        _change(job, attempt=job.attempt - 1, lease=None, owner="", available_from=None)
+        _change(job, attempt=job.attempt - 1, available_from=None, **_IDLE)

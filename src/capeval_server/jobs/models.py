@@ -29,6 +29,9 @@ class Job(models.Model):
     lease = models.UUIDField(null=True)
     # The name of the worker that holds the lease.
     owner = models.CharField(max_length=200, blank=True)
+    # When its worker began it, and how far it is, in the handler's own terms.
+    begun = models.DateTimeField(null=True)
+    progress = models.JSONField(default=dict)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["kind", "subject"], name="job_once")]

@@ -155,7 +155,7 @@ def _counted(
     splits = phase.splits.defer("image_ids").order_by("pk")
     chosen = _named_or_first(splits, split)
     reference_set = _named_or_first(chosen.reference_sets.order_by("pk"), references)
-    number = reference_set.version if version is None else version
+    number = _default_version(phase, reference_set) if version is None else version
     if not 0 <= number < 2**31:
         raise NotFoundError
     found = reference_set.versions.select_related("reference_set").filter(number=number).first()
@@ -163,6 +163,13 @@ def _counted(
         raise NotFoundError
     found.reference_set.split = chosen
     return chosen, found
+
+
+def _default_version(phase: Phase, reference_set: ReferenceSet) -> int:
+    """The version that counts: that of the final results where there are some."""
+    boards = phase.final_boards.filter(version__reference_set=reference_set) if phase.final else None
+    final = boards.values_list("version__number", flat=True).first() if boards is not None else None
+    return reference_set.version if final is None else final
 
 
 def _named_or_first(rows: QuerySet[Row], name: str) -> Row:

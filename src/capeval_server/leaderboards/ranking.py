@@ -17,6 +17,7 @@ from django.db.models import CharField, Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Cast
 
 from capeval.metrics import METRICS
+from capeval_server.leaderboards.final import FinalRow, FinalRows, notes, stored
 from capeval_server.leaderboards.neighbours import LEVEL, differences
 from capeval_server.leaderboards.questions import Question
 from capeval_server.leaderboards.reported import ReportedEntry, reported_entries
@@ -61,6 +62,7 @@ class Row:
         intervals: The ends of each score's 95% bootstrap interval; None where there is none.
         p_value: The p-value of the difference to the next row, in the score that the rows are sorted by.
         differs_from_next: Whether the next row can be told apart from this one; None where that is not known.
+        note: What happened to the submission after the results became final; nothing if they are not.
     """
 
     rank: int | None
@@ -77,6 +79,7 @@ class Row:
     intervals: Mapping[str, tuple[float, float] | None]
     p_value: float | None
     differs_from_next: bool | None
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +95,7 @@ class Leaderboard:
         pages: How many pages there are.
         rescoring: How many submissions of all wait to be scored with the current references.
         reported: What was reported elsewhere, which is none of the rows; not on later pages than the first.
+        final: When these results became final; None if they are not.
     """
 
     question: Question
@@ -102,6 +106,7 @@ class Leaderboard:
     pages: int
     rescoring: int
     reported: list[ReportedEntry]
+    final: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -144,6 +149,11 @@ def leaderboard(
         full: Whether to show all digits of scores by private references too, as to organisers. The order of
             the rows goes by all digits in any case.
     """
+    final = stored(question)
+    if final is not None:
+        return _final_board(
+            question, final, page, compared=compared, full=full or question.reference_set.public
+        )
     standing = _standing(question)
     places = _places(question, standing)
     start, stop = (0, len(places)) if page is None else ((page - 1) * PAGE, page * PAGE)
@@ -169,7 +179,8 @@ def leaderboard(
 def places(question: Question) -> list[Place]:
     """The rows of `leaderboard` in the same order, each with only the score that they are sorted by."""
     full = question.reference_set.public
-    found = _places(question, _standing(question))
+    final = stored(question)
+    found = _final_places(question, final) if final else _places(question, _standing(question))
     return [replace(place, score=shown(place.score, full=full)) for place in found]
 
 
@@ -204,6 +215,10 @@ def _places(question: Question, standing: QuerySet[Submission]) -> list[Place]:
         )
         for key, team in standing.values_list(_key("pk"), "team__name")
     ]
+    return _in_order(question, places)
+
+
+def _in_order(question: Question, places: list[Place]) -> list[Place]:
     sign = -1 if question.best_first else 1
 
     def order(place: Place) -> tuple[bool, float, bool, str, str]:
@@ -269,7 +284,7 @@ def _rows(
                 submission=pk,
                 team=place.entrant,
                 algorithm=algorithm,
-                declared=declared,
+                declared=question.phase.challenge.shown(declared),
                 submitted=created,
                 baseline=place.baseline,
                 flag_reason=reason if mark == Submission.Mark.FLAGGED else "",
@@ -356,3 +371,75 @@ def _rescoring(question: Question, standing: QuerySet[Submission]) -> int:
         return 0
     done = Result.objects.filter(reference_version=question.version).values("submission")
     return standing.filter(state__in=UNFINISHED).exclude(pk__in=done).count()
+
+
+def _final_places(question: Question, final: FinalRows) -> list[Place]:
+    """All that stood when the results became final, in order."""
+    sorted_by = (question.sort_by, question.subset)
+    none = (None, None, None)
+    places = [
+        Place(
+            str(row.submission), not row.team, row.team or "human", row.scores.get(sorted_by, none)[0], None
+        )
+        for row in final.rows
+    ]
+    return _in_order(question, places)
+
+
+def _final_board(
+    question: Question, final: FinalRows, page: int | None, *, compared: bool, full: bool
+) -> Leaderboard:
+    """A leaderboard as it was when its results became final, with notes of what happened later."""
+    places = _final_places(question, final)
+    start, stop = (0, len(places)) if page is None else ((page - 1) * PAGE, page * PAGE)
+    by_id = {row.submission: row for row in final.rows}
+    listed = [by_id[place.submission] for place in places[start:stop]]
+    later, ranks, rows = notes(question, listed), _ranks(places), []
+    for number, row in enumerate(listed, start=start):
+        place = places[number]
+        after = places[number + 1] if number + 1 < len(places) else None
+        p_value = None
+        if compared and after is not None and place.score is not None:
+            p_value = final.p_value(question.sort_by, question.subset, row.submission, after.submission)
+        rank = None if place.baseline or place.score is None else ranks[place.score]
+        rows.append(_final_row(question, row, rank, p_value, later[row.submission], full=full))
+    return Leaderboard(
+        question=question,
+        columns=[column.label for column in question.columns],
+        rows=rows,
+        total=len(places),
+        page=page,
+        pages=max(1, math.ceil(len(places) / PAGE)),
+        rescoring=0,
+        reported=[] if start else reported_entries(question, _ranked(places)),
+        final=question.phase.final,
+    )
+
+
+def _final_row(
+    question: Question, row: FinalRow, rank: int | None, p_value: float | None, note: str, *, full: bool
+) -> Row:
+    scores: dict[str, float | None] = {}
+    intervals: dict[str, tuple[float, float] | None] = {}
+    for column in question.columns:
+        numbers = row.scores.get((column.name, column.subset), (None, None, None))
+        value, low, high = (shown(number, full=full) for number in numbers)
+        scores[column.label] = value
+        intervals[column.label] = None if low is None or high is None else (low, high)
+    return Row(
+        rank=rank,
+        submission=row.submission,
+        team=row.team or "human",
+        algorithm=row.algorithm,
+        declared=question.phase.challenge.shown(row.declared),
+        submitted=row.submitted,
+        baseline=not row.team,
+        flag_reason=row.flag_reason,
+        rescoring=False,
+        failed=[column.label for column in question.columns if column.name in row.failed],
+        scores=scores,
+        intervals=intervals,
+        p_value=shown_p(p_value, full=full),
+        differs_from_next=None if p_value is None else p_value < LEVEL,
+        note=note,
+    )

@@ -80,9 +80,12 @@ def _fields(row: Model) -> list[Any]:
 def _standing(question: Question) -> list[Any]:
     """Sums of stamps: of what stands, of its teams, and of human baselines.
 
-    Scores are written, and deleted, together with a change of their submission or of the settings above.
+    Beside final results are notes of what happened later, also to what does not stand any more. Scores are
+    written, and deleted, together with a change of their submission or of the settings above.
     """
-    stand = Submission.objects.filter(phase=question.phase, stands=True)
+    stand = Submission.objects.filter(phase=question.phase)
+    if question.phase.final is None:
+        stand = stand.filter(stands=True)
     baselines = Submission.objects.filter(baseline_of=question.reference_set)
     sums = stand.aggregate(rows=Count("pk"), own=Sum("stamp"), teams=Sum("team__stamp"))
     of_baselines = baselines.aggregate(rows=Count("pk"), own=Sum("stamp"))

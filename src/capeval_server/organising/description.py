@@ -32,7 +32,8 @@ def describe(challenge: Challenge) -> dict[str, Any]:
             "title": challenge.title,
             "description": challenge.description,
             "rules": challenge.rules,
-            "fields": challenge.fields,
+            "fields": [{"shown": True, **field} for field in challenge.fields],
+            "approval": challenge.approval,
         },
         "splits": [_split(split, human) for split in splits],
         "phases": [describe_phase(phase) for phase in phases],
@@ -155,11 +156,17 @@ def _flat(value: Any, place: str) -> Iterator[tuple[str, str]]:
         for key, item in value.items():
             yield from _flat(item, f"{place}.{key}".lstrip("."))
     elif place.endswith("fields"):
-        yield place, ", ".join(f"{item['name']}{' (required)' if item['required'] else ''}" for item in value)
+        yield place, ", ".join(map(_field, value))
     elif isinstance(value, list):
         yield place, ", ".join(map(str, value))
     else:
         yield place, str(value)
+
+
+def _field(field: dict[str, Any]) -> str:
+    about = ["required"] if field["required"] else []
+    about += [] if field["shown"] else ["not shown"]
+    return f"{field['name']} ({', '.join(about)})" if about else str(field["name"])
 
 
 def changes(before: dict[str, str], after: dict[str, str]) -> list[Change]:

@@ -8,6 +8,7 @@ import json
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
@@ -21,7 +22,7 @@ from capeval_server.challenges.models import Challenge, ReferenceVersion, Report
 from capeval_server.organising.description import to_toml
 from capeval_server.organising.models import Action, record
 from capeval_server.organising.moderation import of_challenge
-from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
+from capeval_server.submissions.models import FinalBoard, Result, Score, Submission, SubmissionFile
 from capeval_server.submissions.packing import finite
 from capeval_server.teams.models import Raise
 
@@ -34,11 +35,13 @@ Everything of the challenge {slug}, as it was at {time}, written by capeval {ver
 challenge.toml            the definition; the references and people's captions that it names are not here
 references.csv, .json     each version of each reference set: its number, date and SHA-256
 reported.csv, .json       scores that were reported elsewhere, which are in none of the other files
-teams.csv, .json          teams, members, and their extra quota
+teams.csv, .json          teams, members, who owns them or waits for approval, and their extra quota
+blocks.csv, .json         who can't take part, and why
 submissions.csv, .json    submissions: state, what was declared, mark and reason
 results.csv, .json        of each metric and version of references its signature, or its failure
 scores.csv, .json         the numbers, of all images where no subset is named, with 95% intervals
 actions.csv, .json        what organisers did
+final/PHASE/SPLIT_REFERENCES_vVERSION.json   leaderboards whose results are final, as they were then
 files/SUBMISSION/SPLIT.json   the results that were submitted
 
 A CSV and a JSON with the same name have the same rows. Times are UTC; numbers have full precision; an empty
@@ -72,6 +75,7 @@ def export(challenge: Challenge, target: IO[bytes]) -> None:
         for name, (columns, rows) in _TABLES.items():
             _write_csv(archive, f"{name}.csv", columns, rows(challenge))
             _write_json(archive, f"{name}.json", rows(challenge))
+        _write_final(archive, challenge)
         _write_files(archive, challenge)
 
 
@@ -116,6 +120,14 @@ def _write_json(archive: zipfile.ZipFile, name: str, rows: Iterable[Row]) -> Non
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _write_final(archive: zipfile.ZipFile, challenge: Challenge) -> None:
+    boards = FinalBoard.objects.filter(phase__challenge=challenge)
+    for board in boards.select_related("phase", "version__reference_set__split").order_by("pk").iterator(10):
+        references = board.version.reference_set
+        place = f"{board.phase.name}/{references.split.name}_{references.name}_v{board.version.number}"
+        archive.writestr(f"final/{place}.json", zlib.decompress(bytes(board.content)))
 
 
 def _write_files(archive: zipfile.ZipFile, challenge: Challenge) -> None:
@@ -180,8 +192,15 @@ def _teams(challenge: Challenge) -> Iterator[Row]:
             "name": team.name,
             "created": _time(team.created),
             "members": sorted(membership.user.username for membership in team.memberships.all()),
+            "owner": next((one.user.username for one in team.memberships.all() if one.owner), None),
+            "waiting": sorted(one.user.username for one in team.memberships.all() if not one.approved),
             "raises": [_raise(found) for found in team.raises.all()],
         }
+
+
+def _blocks(challenge: Challenge) -> Iterator[Row]:
+    for block in challenge.blocks.order_by("pk"):
+        yield {"who": block.who, "reason": block.reason, "created": _time(block.created)}
 
 
 def _raise(found: Raise) -> Row:
@@ -274,7 +293,8 @@ _TABLES: dict[str, tuple[list[str], Callable[[Challenge], Iterator[Row]]]] = {
         ],
         _reported,
     ),
-    "teams": (["team", "name", "created", "members", "raises"], _teams),
+    "teams": (["team", "name", "created", "members", "owner", "waiting", "raises"], _teams),
+    "blocks": (["who", "reason", "created"], _blocks),
     "submissions": (
         [
             "submission",

@@ -37,6 +37,7 @@ from capeval_server.errors import ChallengeError, UploadError
 from capeval_server.submissions import lifecycle
 from capeval_server.submissions.models import ImageScores, Score, Submission, SubmissionFile
 from capeval_server.submissions.uploads import check_results
+from capeval_server.teams.joining import approve_all
 
 __all__ = [
     "Files",
@@ -229,21 +230,31 @@ def change_challenge(wanted: definition.Definition, files: dict[str, Files], sto
             "description": about.description,
             "rules": about.rules,
             "fields": [field.model_dump() for field in about.fields],
+            "approval": about.approval,
         },
         slug=about.slug,
     )
+    if not about.approval:
+        approve_all(challenge)
     _refuse_removal("splits", challenge.splits, {split.name for split in wanted.splits})
     _refuse_removal("phases", challenge.phases, {phase.name for phase in wanted.phases})
     for split in wanted.splits:
         _import_split(challenge, split, files[split.name], stored)
     for phase in wanted.phases:
         values = phase.model_dump(exclude={"name", "splits"})
+        _check_final(challenge, phase)
         made = put(Phase.objects, values, challenge=challenge, name=phase.name)
         names = set(made.splits.values_list("name", flat=True))
         if names != set(phase.splits) and made.submissions.exists():
             raise ChallengeError(f"splits of phase {phase.name!r} can't change: it has submissions")
         made.splits.set(challenge.splits.filter(name__in=phase.splits))
     return challenge
+
+
+def _check_final(challenge: Challenge, wanted: definition.Phase) -> None:
+    final = challenge.phases.filter(name=wanted.name, final__isnull=False).first()
+    if final is not None and (final.opens, final.closes) != (wanted.opens, wanted.closes):
+        raise ChallengeError(f"the times of phase {wanted.name!r} can't change: its results are final")
 
 
 def _refuse_removal(what: str, there: object, wanted: set[str]) -> None:

@@ -24,6 +24,7 @@ from capeval_server.organising.importing import check_images, publish
 from capeval_server.organising.models import record
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.turns import unpacking
+from capeval_server.teams.joining import approve_all
 
 __all__ = [
     "FieldsError",
@@ -60,7 +61,7 @@ def edit_about(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
     Args:
         user: Who does it.
         challenge: The challenge.
-        wanted: Its `title`, `description`, `rules` and `fields`.
+        wanted: Its `title`, `description`, `rules`, `fields` and `approval`.
         seen: The fingerprint of what the user saw.
 
     Returns:
@@ -80,6 +81,8 @@ def edit_about(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
             for name in changed:
                 setattr(now, name, after[name])
             now.save(update_fields=changed)
+            if not now.approval:
+                approve_all(now)
             record(user, now, f"changed {_listed(changed)} of the challenge")
     return changed
 
@@ -118,6 +121,9 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
         _check(before, ("phases", index))
         changed = [field for field in new if old.get(field) != new[field]]
         if changed:
+            final = place is not None and now.phases.filter(name=name, final__isnull=False).exists()
+            if final and set(changed) - {"leaderboard"}:
+                raise FieldsError([("", "the results are final: only who sees the leaderboard can change")])
             _save_phase(now, new, changed)
             done = f"changed {_listed(changed)} of phase {name}" if seen else f"added phase {name}"
             record(user, now, done)

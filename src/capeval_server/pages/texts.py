@@ -6,7 +6,7 @@ import json
 
 from capeval_server.challenges.models import ALGORITHM, Split
 
-__all__ = ["example_name", "example_results", "label", "wait"]
+__all__ = ["elapsed", "example_name", "example_results", "label", "wait"]
 
 
 def wait(seconds: float | None) -> str:
@@ -16,6 +16,11 @@ def wait(seconds: float | None) -> str:
     if seconds < 90:
         return f"about {max(round(seconds), 1)} s"
     return f"about {round(seconds / 60)} min" if seconds < 5400 else f"about {round(seconds / 3600):,} h"
+
+
+def elapsed(seconds: float) -> str:
+    """How long something has taken, in words."""
+    return f"{int(seconds)} s" if seconds < 120 else f"{int(seconds / 60)} min"
 
 
 def example_name(split: Split, algorithm: str = "mymethod") -> str:

@@ -18,9 +18,9 @@ __all__ = ["own", "published", "visible"]
 
 def own(user: User | AnonymousUser) -> QuerySet[Submission]:
     """The submissions of a user's teams."""
-    found = (
-        Submission.objects.filter(team__memberships__user=user.pk) if user.pk else Submission.objects.none()
-    )
+    found = Submission.objects.none()
+    if user.pk:
+        found = Submission.objects.filter(team__memberships__user=user.pk, team__memberships__approved=True)
     return found.select_related("phase__challenge", "team", "user")
 
 

@@ -9,16 +9,19 @@ class Config(AppConfig):
     name = "capeval_server.submissions"
 
     def ready(self) -> None:
-        """Registers the jobs of this room, and has the quotas of deleted accounts kept."""
+        """Registers the jobs of this room, and has what former members of teams used kept."""
         from django.conf import settings
         from django.db.models.signals import post_save, pre_delete
 
         from capeval_server.jobs.handlers import register
-        from capeval_server.submissions.former import note_departure, note_return
+        from capeval_server.submissions.former import note_deletion, note_leaving, note_return
         from capeval_server.submissions.scoring_jobs import ScoringHandler
         from capeval_server.submissions.tidying import TidyingHandler
+        from capeval_server.teams.members import left
 
         register(ScoringHandler)
         register(TidyingHandler)
-        pre_delete.connect(note_departure, sender=settings.AUTH_USER_MODEL, dispatch_uid="departures")
+        left.connect(note_leaving, dispatch_uid="who leaves a team")
+        # After the room of teams had its users leave them.
+        pre_delete.connect(note_deletion, sender=settings.AUTH_USER_MODEL, dispatch_uid="deleted accounts")
         post_save.connect(note_return, sender="teams.Membership", dispatch_uid="returns")

@@ -1,48 +1,77 @@
-"""Quotas of who deletes their account and signs up again: what they had used still counts."""
+"""Quotas of who leaves a team, or deletes their account and signs up again: what they used still counts."""
 
 from __future__ import annotations
 
-from allauth.account.models import EmailAddress
-from django.conf import settings
+from collections.abc import Iterator
+
 from django.contrib.auth.models import User
+from django.db.models import Q
 from django.utils import timezone
-from django.utils.crypto import salted_hmac
 
 from capeval_server.challenges.models import Challenge
-from capeval_server.submissions.models import FormerAddress, FormerMember, FormerUse
-from capeval_server.submissions.quotas import uses
+from capeval_server.submissions.models import FormerAddress, FormerMember, FormerUse, Submission
+from capeval_server.submissions.quotas import counted
+from capeval_server.teams.addresses import digests, known_digests
 from capeval_server.teams.models import Membership
 
-__all__ = ["forget", "note_departure", "note_return"]
+__all__ = ["forget", "note_deletion", "note_leaving", "note_return"]
 
 
-def note_departure(*, instance: User, **_: object) -> None:
-    """Notes what the teams of a user have used, before the user is deleted."""
-    now = timezone.now()
-    for membership in instance.memberships.select_related("team", "challenge"):
-        digests = _digests(instance, membership.challenge, [settings.SECRET_KEY])
-        phases = membership.challenge.phases.all()
-        used = [use for use in uses([membership.team], phases, now)[membership.team_id] if use.used]
-        if not used or not digests:
-            continue
-        member = FormerMember.objects.create(challenge=membership.challenge)
-        FormerAddress.objects.bulk_create(FormerAddress(member=member, digest=digest) for digest in digests)
-        FormerUse.objects.bulk_create(
-            FormerUse(member=member, phase=use.phase, used=use.used, day=now.date(), today=use.today)
-            for use in used
+def note_leaving(*, membership: Membership, **_: object) -> None:
+    """Notes what the team of a member has used, before the member leaves it."""
+    user, team, challenge = membership.user, membership.team, membership.challenge
+    # The same upload with the same key is another submission in another team.
+    Submission.objects.filter(team=team, user=user).update(idempotency_key=None)
+    uses = list(_uses(membership))
+    if uses:
+        member = FormerMember.objects.create(challenge=challenge, user=user)
+        _keep_addresses(member, user)
+        for use in uses:
+            use.member = member
+        FormerUse.objects.bulk_create(uses)
+
+
+def _uses(membership: Membership) -> Iterator[FormerUse]:
+    """What a team used itself, and what counts for it of the teams of which others came."""
+    now, team = timezone.now(), membership.team
+    phases = membership.challenge.phases.all()
+    for (_, phase), (used, today) in counted([team.pk], phases, now).items():
+        yield FormerUse(phase_id=phase, source=team, used=used, day=now.date(), today=today)
+    before = FormerUse.objects.filter(member__team=team)
+    for use in before.exclude(source=team):
+        yield FormerUse(
+            phase_id=use.phase_id, source_id=use.source_id, used=use.used, day=use.day, today=use.today
         )
 
 
+def note_deletion(*, instance: User, **_: object) -> None:
+    """Has only hashes of a user's addresses tell what the user used, before the user is deleted."""
+    members = FormerMember.objects.filter(user=instance)
+    for member in members.select_related("challenge"):
+        _keep_addresses(member, instance)
+    # Without an address, nothing can tell whose it was.
+    members.filter(addresses=None).delete()
+    members.update(user=None)
+
+
+def _keep_addresses(member: FormerMember, user: User) -> None:
+    known = set(member.addresses.values_list("digest", flat=True))
+    new = [digest for digest in digests(user, member.challenge) if digest not in known]
+    FormerAddress.objects.bulk_create(FormerAddress(member=member, digest=digest) for digest in new)
+
+
 def note_return(*, instance: Membership, created: bool, raw: bool = False, **_: object) -> None:
-    """Has what a deleted account had used count for the team that its owner joins with a new one."""
+    """Has what a user used in another team, or by another account, count for the team that they join."""
     if not created or raw:
         return
-    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    digests = _digests(instance.user, instance.challenge, keys)
-    # The last one: what those before it used is part of what its team had used.
-    found = FormerMember.objects.filter(challenge=instance.challenge, addresses__digest__in=digests)
-    member = found.order_by("-pk").first()
+    user, challenge = instance.user, instance.challenge
+    same = Q(user=user) | Q(addresses__digest__in=known_digests(user, challenge))
+    found = FormerMember.objects.filter(same, challenge=challenge)
+    # The last one: it has what those before it have.
+    members = FormerMember.objects.filter(pk__in=found.values("pk")).order_by("-pk")
+    member = members.first()
     if member is not None:
+        members.exclude(pk=member.pk).update(team=None)
         member.team = instance.team
         member.save(update_fields=["team"])
 
@@ -51,11 +80,3 @@ def forget() -> None:
     """Deletes what can't count any more, since all phases of the challenge are closed."""
     going_on = Challenge.objects.filter(phases__closes__gt=timezone.now())
     FormerMember.objects.exclude(challenge__in=going_on).delete()
-
-
-def _digests(user: User, challenge: Challenge, keys: list[str]) -> list[str]:
-    """Hashes of a user's addresses, which say nothing without the server's key and differ by challenge."""
-    addresses = EmailAddress.objects.filter(user=user, verified=True).values_list("email", flat=True)
-    texts = [f"{challenge.pk} {address.lower()}" for address in addresses]
-    made = (salted_hmac(__name__, text, key, algorithm="sha256") for text in texts for key in keys)
-    return [one.hexdigest() for one in made]

@@ -19,8 +19,8 @@ from capeval_server.submissions.models import Submission, SubmissionFile
 from capeval_server.submissions.quotas import spend
 from capeval_server.submissions.turns import unpacking
 from capeval_server.submissions.uploads import Upload, read_upload
-from capeval_server.teams.joining import team_of
-from capeval_server.teams.models import Team
+from capeval_server.teams.joining import membership_of
+from capeval_server.teams.models import Membership, Team
 
 __all__ = ["LONGEST_FIELD", "entrant", "submit"]
 
@@ -108,6 +108,8 @@ def _check_open(phase: Phase, arrived: datetime) -> None:
     if (when := phase.when(arrived)) != "open":
         state = f"opens at {phase.opens.isoformat()}" if when == "upcoming" else "is closed"
         raise PhaseError(f"phase {phase.name!r} {state}")
+    if phase.final is not None:
+        raise PhaseError(f"the results of phase {phase.name!r} are final")
 
 
 def entrant(user: User, phase: Phase, arrived: datetime) -> Team:
@@ -115,13 +117,15 @@ def entrant(user: User, phase: Phase, arrived: datetime) -> Team:
 
     Raises:
         PhaseError: The phase is not open.
-        TeamError: The user has not joined the challenge.
+        TeamError: The user has not joined the challenge, or waits for approval.
     """
     _check_open(phase, arrived)
-    team = team_of(user, phase.challenge)
-    if team is None:
+    member = membership_of(user, phase.challenge)
+    if member is None:
         raise TeamError(f"to submit, join the challenge {phase.challenge.slug!r} first, alone or in a team")
-    return team
+    if not member.approved:
+        raise TeamError("an organiser must approve you before you can submit")
+    return member.team
 
 
 def _add_once(
@@ -164,7 +168,7 @@ def _deleted_after_errors(files: Iterable[tuple[SubmissionFile, bytes]]) -> Iter
 def _lock(team: Team, user: User) -> None:
     """Two submissions of a team at the same time wait for each other, so the quota is counted correctly."""
     locked = Team.objects.select_for_update(of=("self",), no_key=True).filter(
-        pk=team.pk, memberships__user=user
+        pk=team.pk, memberships__in=Membership.objects.filter(user=user, approved=True)
     )
     if locked.first() is None:
         raise TeamError(f"{user.username!r} is no longer in team {team.name!r}")

@@ -16,6 +16,7 @@ from capeval_server.teams.models import Team
 __all__ = [
     "LONGEST_REASON",
     "UNFINISHED",
+    "FinalBoard",
     "FormerAddress",
     "FormerMember",
     "FormerUse",
@@ -188,6 +189,18 @@ class ImageScores(models.Model):
     values = models.BinaryField()
 
 
+class FinalBoard(models.Model):
+    """A leaderboard of a phase by one version of references, as it was when its results became final."""
+
+    phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="final_boards")
+    version = models.ForeignKey(ReferenceVersion, on_delete=models.PROTECT, related_name="+")
+    # Rows, and p-values of pairs of neighbours, as `leaderboards/final.py` writes them, deflated.
+    content = models.BinaryField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["phase", "version"], name="final_board_once")]
+
+
 class RefusedUpload(models.Model):
     """An upload that made no submission. A user may send only some within a time."""
 
@@ -196,30 +209,34 @@ class RefusedUpload(models.Model):
 
 
 class FormerMember(models.Model):
-    """An account that was deleted after its team had submitted.
+    """Somebody who left a team that had submitted, or whose account was deleted.
 
-    What it used counts again for the team that its owner joins with a new account. Only keyed hashes of its
-    addresses tell that the new account is theirs.
+    What the team used counts for the team that they join next. Of a deleted account, only keyed hashes of its
+    addresses tell that a new account is of the same person.
     """
 
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="+")
+    # None once the account is deleted.
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     # For which it counts now; none until its owner takes part again.
     team = models.ForeignKey(Team, on_delete=models.SET_NULL, null=True, related_name="former_members")
 
 
 class FormerAddress(models.Model):
-    """A keyed hash of a challenge and an address of an account that was deleted."""
+    """A keyed hash of a challenge and an address of a former member."""
 
     member = models.ForeignKey(FormerMember, on_delete=models.CASCADE, related_name="addresses")
     digest = models.CharField(max_length=64, db_index=True)
 
 
 class FormerUse(models.Model):
-    """What the team of an account that was deleted had used of a phase's quota."""
+    """What a team of a former member had used of a phase's quota when they left it."""
 
     member = models.ForeignKey(FormerMember, on_delete=models.CASCADE, related_name="uses")
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="+")
+    # The team that used it: it counts once for all who left that team, and not for the team itself.
+    source = models.ForeignKey(Team, on_delete=models.SET_NULL, null=True, related_name="+")
     used = models.PositiveIntegerField()
-    # The day on which it was deleted, and what was used on it.
+    # The day on which they left, and what was used on it.
     day = models.DateField()
     today = models.PositiveIntegerField()

@@ -11,10 +11,20 @@ from itertools import pairwise
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import TruncHour
 
-from capeval_server.jobs.models import Worker
+from capeval_server.jobs.models import Job, Worker
+from capeval_server.submissions.lifecycle import SCORING
 from capeval_server.submissions.models import Submission
 
-__all__ = ["Jobs", "SeenWorker", "ahead_of", "expected_wait", "jobs", "workers_run"]
+__all__ = [
+    "Jobs",
+    "Scoring",
+    "SeenWorker",
+    "ahead_of",
+    "expected_wait",
+    "jobs",
+    "scoring_of",
+    "workers_run",
+]
 
 _SEEN = timedelta(minutes=1)
 _RECENT = 50
@@ -75,6 +85,35 @@ def jobs(now: datetime) -> Jobs:
         expected_wait=_expected_wait(ahead) if found else None,
         by_hour=_by_hour(now),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """How far the scoring of a submission is.
+
+    Attributes:
+        elapsed: For how many seconds a worker has been scoring it.
+        split: The split that is being scored; empty if that is not known yet.
+        references: The reference set.
+        metric: The metric.
+        number: The how-manieth it is.
+        total: Of how many metrics, those of all splits and reference sets.
+    """
+
+    elapsed: float
+    split: str = ""
+    references: str = ""
+    metric: str = ""
+    number: int = 0
+    total: int = 0
+
+
+def scoring_of(submission: Submission, now: datetime) -> Scoring | None:
+    """How far the scoring of a submission is; none if no worker is scoring it."""
+    job = Job.objects.filter(kind=SCORING, subject=str(submission.pk), begun__isnull=False).first()
+    if job is None or job.begun is None:
+        return None
+    return Scoring(elapsed=max((now - job.begun).total_seconds(), 0.0), **job.progress)
 
 
 def ahead_of(submission: Submission) -> int:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 
 from capeval_server.challenges.models import Phase
 from capeval_server.errors import QuotaError
 from capeval_server.submissions.models import FormerUse, Submission
 from capeval_server.teams.models import Raise, Team
 
-__all__ = ["Quota", "Use", "allowance", "quota", "spend", "uses"]
+__all__ = ["Quota", "Use", "allowance", "counted", "quota", "spend", "uses"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,24 +64,49 @@ def _on_the_day_of(now: datetime) -> Q:
 def uses(teams: Iterable[Team], phases: Iterable[Phase], now: datetime) -> dict[int, list[Use]]:
     """The use of the quota of each phase by each team, by the teams' keys, in three queries."""
     keys, phases = [team.pk for team in teams], list(phases)
-    counted = (
-        Submission.objects.filter(team__in=keys, phase__in=phases, counts_for_quota=True)
-        .order_by()
-        .values_list("team_id", "phase_id")
-        .annotate(used=Count("pk"), today=Count("pk", filter=_on_the_day_of(now)))
-    )
-    used = {(team, phase): (total, today) for team, phase, total, today in counted}
-    former = FormerUse.objects.filter(member__team__in=keys, phase__in=phases)
-    for row in former.values_list("member__team_id", "phase_id", "used", "day", "today"):
-        team, phase, total, day, today = row
-        before = used.get((team, phase), (0, 0))
-        used[team, phase] = (before[0] + total, before[1] + (today if day == now.date() else 0))
+    used = counted(keys, phases, now)
+    for place, (total, today) in _brought(keys, phases, now):
+        before = used.get(place, (0, 0))
+        used[place] = (before[0] + total, before[1] + today)
     rows = Raise.objects.filter(team__in=keys, phase__in=phases)
     raises = {(row.team_id, row.phase_id): row for row in rows}
     return {
         key: [_use(phase, used.get((key, phase.pk), (0, 0)), raises.get((key, phase.pk))) for phase in phases]
         for key in keys
     }
+
+
+def counted(
+    teams: Iterable[int], phases: Iterable[Phase], now: datetime
+) -> dict[tuple[int, int], tuple[int, int]]:
+    """How often teams themselves submitted to phases, in all and today, by the keys of both."""
+    rows = (
+        Submission.objects.filter(team__in=list(teams), phase__in=phases, counts_for_quota=True)
+        .order_by()
+        .values_list("team_id", "phase_id")
+        .annotate(used=Count("pk"), today=Count("pk", filter=_on_the_day_of(now)))
+    )
+    return {(team, phase): (total, today) for team, phase, total, today in rows if team and phase}
+
+
+def _brought(
+    teams: Iterable[int], phases: Iterable[Phase], now: datetime
+) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """What members used before, in all and today, by the keys of their team now and of the phase.
+
+    What several of them used in one team is counted once.
+    """
+    rows = FormerUse.objects.filter(member__team__in=teams, phase__in=phases)
+    by_source: dict[tuple[int, int, int], tuple[int, int]] = {}
+    for row in rows.exclude(source=F("member__team")).select_related("member").order_by("pk"):
+        # What is of a team that is gone can't be told apart, and so is counted on its own.
+        source = row.source_id or -row.pk
+        key = (row.member.team_id or 0, row.phase_id, source)
+        before = by_source.get(key, (0, 0))
+        today = row.today if row.day == now.date() else 0
+        by_source[key] = (max(before[0], row.used), max(before[1], today))
+    for (team, phase, _), use in by_source.items():
+        yield (team, phase), use
 
 
 def _use(phase: Phase, used: tuple[int, int], raised: Raise | None) -> Use:

@@ -59,6 +59,7 @@ class Task:
         metrics: The metrics, by name.
         subsets: Subsets of the images to score too.
         images: All images, in the order in which their scores are wanted; none where they are not.
+        started: Called with the name of each metric when it begins, again if it has to begin anew.
     """
 
     key: int | str
@@ -68,6 +69,7 @@ class Task:
     metrics: Sequence[str]
     subsets: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
     images: Sequence[int | str] | None = None
+    started: Callable[[str], None] = lambda _: None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,7 +230,9 @@ class _Child:
                 elif not outcomes:
                     raise _EarlyEndError(f"scoring {answer.reason} before its first metric\n{self._tail()}")
                 return outcomes
-            started = answer.get("started", started)
+            if answer.get("started", started) != started:
+                started = answer["started"]
+                task.started(started)
             prepared = answer.get("prepared", prepared)
             if "finished" in answer:
                 outcomes.append(_outcome(answer, task.folder))

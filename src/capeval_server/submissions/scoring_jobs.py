@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Self
 
 from django.db.models.fields.files import FieldFile
 
+from capeval_server.jobs import leases
 from capeval_server.jobs.handlers import Handler
 from capeval_server.jobs.models import Job
 from capeval_server.submissions import lifecycle
@@ -18,6 +21,9 @@ from capeval_server.submissions.scoring import Outcome, Scorer, Task
 from capeval_server.submissions.tidying import SCRATCH
 
 __all__ = ["ScoringHandler"]
+
+# Between two notes of how far scoring is, in seconds: most submissions are scored in less.
+_PAUSE = 1.0
 
 
 class ScoringHandler(Handler):
@@ -37,12 +43,13 @@ class ScoringHandler(Handler):
     def run(self, job: Job, renew: Callable[[], None]) -> None:
         """Scores a submission, and writes its scores."""
         parts = unscored(lifecycle.start(job))
+        progress = _Progress(job, sum(len(part.metrics) for part in parts))
         outcomes: dict[int, list[Outcome]] = {}
         # Those whose references are prepared come first, before others take their place.
         for number in sorted(
             range(len(parts)), key=lambda number: parts[number].version.pk not in self._scorer
         ):
-            outcomes[number] = self._score(parts[number], renew)
+            outcomes[number] = self._score(parts[number], renew, progress)
         in_order = [
             (part.version, outcome) for number, part in enumerate(parts) for outcome in outcomes[number]
         ]
@@ -56,7 +63,7 @@ class ScoringHandler(Handler):
         """Fails the submission."""
         lifecycle.fail(job, reason, log)
 
-    def _score(self, part: Unscored, renew: Callable[[], None]) -> list[Outcome]:
+    def _score(self, part: Unscored, renew: Callable[[], None], progress: _Progress) -> list[Outcome]:
         reference_set, stored = part.version.reference_set, part.version.file
         with tempfile.TemporaryDirectory(prefix=SCRATCH) as name:
             folder = Path(name)
@@ -73,8 +80,34 @@ class ScoringHandler(Handler):
                 metrics=part.metrics,
                 subsets=reference_set.scored_subsets(),
                 images=reference_set.image_ids if reference_set.public else None,
+                started=partial(progress.started, part),
             )
-            return self._scorer.score(task, renew)
+            found = self._scorer.score(task, renew)
+            progress.done += len(found)
+            return found
+
+
+class _Progress:
+    """Writes which metric of a submission is being computed, not more than once within a second."""
+
+    def __init__(self, job: Job, total: int) -> None:
+        self.done = 0
+        self._job, self._total, self._written = job, total, -_PAUSE
+
+    def started(self, part: Unscored, metric: str) -> None:
+        """Notes that a metric of a file begins."""
+        if time.monotonic() < self._written + _PAUSE:
+            return
+        self._written = time.monotonic()
+        references = part.version.reference_set
+        leases.tell(
+            self._job,
+            split=references.split.name,
+            references=references.name,
+            metric=metric,
+            number=self.done + part.metrics.index(metric) + 1,
+            total=self._total,
+        )
 
 
 def _copy(stored: FieldFile, path: Path) -> Path:

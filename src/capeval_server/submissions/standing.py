@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
+from capeval_server.challenges.models import Phase
 from capeval_server.errors import StandingError
 from capeval_server.submissions.lifecycle import locked
 from capeval_server.submissions.models import Submission
@@ -15,10 +16,14 @@ def set_standing(submission: Submission, stands: bool) -> Submission:
     """Puts a scored submission on the leaderboard in place of any other of its team, or takes it off.
 
     Raises:
-        StandingError: The submission is not scored.
+        StandingError: The submission is not scored, or the results of its phase are final.
     """
     with transaction.atomic():
         held = locked(submission, stands=stands)
+        # Read anew, and locked: results may become final at the same time.
+        phase = Phase.objects.select_for_update(no_key=True).filter(submissions=held).first()
+        if phase is not None and phase.final is not None:
+            raise StandingError(f"the results of phase {phase.name!r} are final")
         if stands and held.state != Submission.State.SCORED:
             raise StandingError(f"a submission must be scored to be on the leaderboard (it is {held.state})")
         if stands:

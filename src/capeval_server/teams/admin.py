@@ -15,7 +15,7 @@ __all__ = ["TeamAdmin"]
 
 class _Members(ReadOnlyInline):
     model = Membership
-    fields = ("user", "joined")
+    fields = ("user", "joined", "owner", "approved")
 
 
 class _Raises(ReadOnlyInline):

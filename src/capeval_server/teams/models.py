@@ -15,7 +15,7 @@ from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.names import LONGEST_KEY, keys_of, problem_of
 from capeval_server.stamps import Stamped
 
-__all__ = ["Membership", "Raise", "Team", "new_code"]
+__all__ = ["Block", "BlockedAddress", "Membership", "Raise", "Team", "new_code"]
 
 
 def new_code() -> str:
@@ -32,7 +32,9 @@ class Team(Stamped):
     # that of an earlier one, has none.
     folded = models.CharField(max_length=LONGEST_KEY, null=True, editable=False)
     look = models.CharField(max_length=LONGEST_KEY, null=True, editable=False)
-    code = models.CharField(max_length=32, unique=True, default=new_code)
+    # With which others join until it expires; none if there is no invitation.
+    code = models.CharField(max_length=32, unique=True, null=True)
+    code_expires = models.DateTimeField(null=True)
     created = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -79,12 +81,19 @@ class Membership(models.Model):
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
     # The team's own, repeated here for the constraint.
-    challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="+")
+    challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     joined = models.DateTimeField(default=timezone.now)
+    # Whether they may submit and see what the team submitted. In some challenges, an organiser says so.
+    approved = models.BooleanField(default=True)
+    # Whether they invite and remove members. A team with members has one owner.
+    owner = models.BooleanField(default=False)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["challenge", "user"], name="one_team")]
+        constraints = [
+            models.UniqueConstraint(fields=["challenge", "user"], name="one_team"),
+            models.UniqueConstraint(fields=["team"], condition=models.Q(owner=True), name="one_owner"),
+        ]
 
 
 class Raise(models.Model):
@@ -97,3 +106,32 @@ class Raise(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "phase"], name="raise_once")]
+
+
+class Block(models.Model):
+    """Somebody who can't take part in a challenge, also not by another account with the same address."""
+
+    challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="blocks")
+    # None once the account is deleted.
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    # The user's name at that time.
+    who = models.CharField(max_length=150)
+    # Which the user sees.
+    reason = models.CharField(max_length=500)
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["challenge", "user"], name="block_once")]
+
+    def __str__(self) -> str:
+        return self.who
+
+
+class BlockedAddress(models.Model):
+    """A keyed hash of a challenge and an address of who is blocked in it."""
+
+    block = models.ForeignKey(Block, on_delete=models.CASCADE, related_name="addresses")
+    digest = models.CharField(max_length=64, db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["block", "digest"], name="blocked_address_once")]

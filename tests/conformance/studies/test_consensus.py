@@ -5,6 +5,7 @@ from functools import cache
 import pytest
 
 from capeval.formats import load_references
+from capeval.formats.judgements import Pair, Plan, Triplet
 from capeval.formats.pascal50s import load_pascal_pairs, load_pascal_preferences, load_triplets
 from capeval.metrics.cider import Cider, CiderD
 from capeval.studies.abstract50s import Classified, classified
@@ -18,6 +19,7 @@ from capeval.studies.consensus import (
 from capeval.studies.pair_scores import PairScorer
 from capeval.studies.protocol import krippendorff_alpha, winners
 from capeval.studies.ranking import rank_correlation, rank_references
+from capeval.studies.votes import count_pair_votes, count_votes, votes_until_decided
 from capeval.studies.words import Contender
 from tests.shared_data import shared_data
 
@@ -117,3 +119,60 @@ def test_cider_and_cider_d_rank_alike() -> None:
     # Section 8: 0.94.
     assert found.all_references == pytest.approx(0.94, abs=0.01)
     assert found.mean == pytest.approx(0.91, abs=0.01)
+
+
+def test_published_votes_are_counted_as_those_of_a_plan() -> None:
+    pairs = abstract()[0].pairs
+    plan = Plan(
+        pairs=pairs,
+        triplets=tuple(
+            Triplet(
+                pair=place,
+                reference=reference,
+                left=pair.first,
+                right=pair.second,
+                on_the_left="first",
+                judgements=1,
+            )
+            for place, pair in enumerate(pairs)
+            for reference in pair.references
+        ),
+    )
+    assert len(plan.triplets) == 19_200
+    counted = count_votes(plan, [(vote,) for pair in pairs for vote in pair.votes])
+    assert counted.agreement["all"].tied_pairs == 12
+    assert int((counted.winners != 0).sum()) == 388
+    assert counted.winners.tolist() == winners([pair.votes for pair in pairs]).tolist()
+
+
+# Of the pairs with eleven votes.
+PASCAL_ALPHA = {"HC": 0.205, "HI": 0.917, "HM": 0.860, "MM": 0.483}
+
+
+def pascal_votes() -> tuple[Pair, ...]:
+    return load_pascal_pairs(shared_data("pascal50s") / "pair_pascal.mat")
+
+
+def test_eleven_people_agree_on_pascal_as_far_as_the_classes_let_them() -> None:
+    pairs = [pair for pair in pascal_votes() if len(pair.votes) == 11]
+    assert len(pairs) == 3_994
+    counted = count_pair_votes(pairs, [pair.votes for pair in pairs], judgements=11)
+    assert counted.incomplete == ()
+    for kind, alpha in PASCAL_ALPHA.items():
+        assert counted.agreement[kind].alpha == pytest.approx(alpha, abs=0.0005), kind
+
+
+def test_stopping_when_decided_changes_no_winner_of_pascal() -> None:
+    pairs = pascal_votes()
+    lengths = [votes_until_decided(pair.votes, len(pair.votes)) for pair in pairs]
+    stopped = [pair.votes[:length] for pair, length in zip(pairs, lengths, strict=True)]
+    whole = winners([pair.votes for pair in pairs])
+    assert (winners(stopped) == whole).all()
+    of_class = {
+        kind: [n for n, pair in zip(lengths, pairs, strict=True) if pair.kind == kind]
+        for kind in PASCAL_ALPHA
+    }
+    means = {kind: round(sum(numbers) / len(numbers), 2) for kind, numbers in of_class.items()}
+    # In the order of the file.
+    assert means == {"HC": 8.29, "HI": 6.16, "HM": 6.26, "MM": 7.36}
+    assert sum(lengths) / len(lengths) == pytest.approx(7.0, abs=0.05)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 
 import capeval
 from capeval.tokenization import Punctuation
-from tests.conformance.tokenizer import compare, generate
+from tests.conformance.tokenizer import compare, contexts, generate
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="LEFT OUT: the jar needs java")
 
@@ -74,6 +75,12 @@ def test_very_many_generated_lines(lowercase: bool) -> None:
 def test_all_captions_of_coco(split: str, lowercase: bool) -> None:
     captions = compare.coco_captions(split)
     check(captions, compare.jar_batch(captions, lowercase=lowercase), lowercase=lowercase)
+
+
+@pytest.mark.conformance
+def test_captions_that_depend_on_the_next_one_are_listed() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "tokenizer.md").read_text(encoding="utf-8")
+    assert "\n".join(contexts.table()) in page
 
 
 def test_paper_mode_drops_lower_case_brackets_too() -> None:

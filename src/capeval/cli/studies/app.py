@@ -18,6 +18,7 @@ STUDIES = (
     "ranking",
     "gaming",
     "correlation",
+    "judging",
     "diversity",
     "domains",
     "choose",

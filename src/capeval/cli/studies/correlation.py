@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from capeval.cli.commands import Argument, Option
-from capeval.cli.console import Steps, examples
+from capeval.cli.console import Steps, examples, system_names
 from capeval.cli.options import Level, Metrics, Samples, Seed, metric_names
 from capeval.cli.studies.output import Folder, show
+from capeval.errors import OptionError
+
+if TYPE_CHECKING:
+    from capeval.metrics.base import Metric
+    from capeval.studies.system_correlation import SystemCorrelation
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -17,6 +23,7 @@ EXAMPLES = examples(
     "capeval study correlation references.json ratings.csv",
     "capeval study correlation Flickr8k.token.txt ExpertAnnotations.txt --flickr8k -o figures",
     "capeval study correlation Flickr8k.token.txt CrowdFlowerAnnotations.txt --flickr8k",
+    "capeval study correlation references.json human.csv systems/a.json systems/b.json systems/c.json",
     "capeval study correlation references.json ratings.csv --metrics METEOR,CIDEr-D --against CIDEr-D",
 )
 
@@ -43,10 +50,16 @@ def run(
         Path,
         Argument(
             metavar="RATINGS",
-            help="CSV with columns image_id, caption, rating... and, if known, system.",
+            help="CSV: image_id, caption, rating... and, if known, system; with RESULTS, human.csv.",
             show_default=False,
         ),
     ],
+    results: Annotated[
+        list[Path] | None,
+        Argument(
+            metavar="RESULTS", help="Files of results, named as the systems of human.csv.", show_default=False
+        ),
+    ] = None,
     flickr8k: Annotated[
         bool,
         Option("--flickr8k", help="The files are those of Flickr8K, its experts or CrowdFlower's."),
@@ -68,16 +81,26 @@ def run(
     seed: Seed = 0,
     output: Folder = None,
 ) -> None:
-    """Correlates metrics with ratings, caption by caption and, where systems are known, by system."""
+    """Correlates metrics with ratings, caption by caption and, where systems are known, by system.
+
+    With results of three or more systems, their corpus scores are correlated with the values in human.csv,
+    which 'study judging' and servers write: each question and release by itself.
+    """
     from capeval.cli.captions import references_from
     from capeval.cli.needs import ready_metrics
     from capeval.formats.flickr8k import load_flickr8k
     from capeval.formats.ratings import load_ratings
     from capeval.report.studies.correlation import report
+    from capeval.report.studies.system_correlation import report as report_of_systems
     from capeval.studies.correlation import score_ratings, study_correlation
 
     names = metric_names(metrics)
     ready = ready_metrics(names)
+    if results:
+        if flickr8k or against is not None:
+            raise OptionError("'--flickr8k' and '--against' must be without RESULTS")
+        show(report_of_systems(_of_systems(references, ratings, results, ready)), output)
+        return
     with Steps(4) as steps:
         steps.next("Reading")
         if flickr8k:
@@ -96,3 +119,23 @@ def run(
             progress=steps.next,
         )
     show(report(study), output)
+
+
+def _of_systems(
+    references: Path, human: Path, results: Sequence[Path], metrics: Sequence[Metric]
+) -> tuple[SystemCorrelation, ...]:
+    """The correlations of corpus scores with the values in human.csv."""
+    from capeval.cli.captions import candidates_from, references_from
+    from capeval.evaluation import Evaluator
+    from capeval.formats.human_scores import load_human_scores
+    from capeval.studies.system_correlation import correlate_systems
+
+    judged = load_human_scores(human)
+    with Steps(1 + len(results)) as steps:
+        steps.next("Reading")
+        evaluator = Evaluator(references_from(references), metrics)
+        scores = {}
+        for name, path in zip(system_names(results), results, strict=True):
+            steps.next(f"Scoring {name}")
+            scores[name] = evaluator.evaluate(candidates_from(path)).corpus
+    return correlate_systems(scores, judged)

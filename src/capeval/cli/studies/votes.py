@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from capeval.cli.commands import Argument
+from capeval.cli.commands import Argument, Option
 from capeval.cli.console import examples
 from capeval.cli.studies.output import Folder, show
 
 __all__ = ["EXAMPLES", "run"]
 
-EXAMPLES = examples("capeval study votes plan votes.csv", "capeval study votes plan votes.csv -o winners")
+EXAMPLES = examples(
+    "capeval study votes plan votes.csv",
+    "capeval study votes plan votes.csv --complete-only -o winners",
+    "capeval study votes plan pair_votes.csv --pairwise --judgements 11",
+)
 
 
 def run(
@@ -20,18 +24,51 @@ def run(
     ],
     votes: Annotated[
         Path,
-        Argument(metavar="VOTES", help="CSV: triplet, choice (left or right).", show_default=False),
+        Argument(
+            metavar="VOTES",
+            help="CSV: triplet, choice (left, right); with --pairwise: pair, choice (first, second, equal).",
+            show_default=False,
+        ),
     ],
+    pairwise: Annotated[
+        bool, Option("--pairwise", help="The votes are on pairs, by people who saw the image.")
+    ] = False,
+    judgements: Annotated[
+        int | None,
+        Option(
+            min=1,
+            help="With --pairwise, people asked for each pair; a decided pair needs no more.",
+            show_default="1",
+        ),
+    ] = None,
+    complete_only: Annotated[
+        bool, Option("--complete-only", help="Leave out triplets or pairs with fewer answers than planned.")
+    ] = False,
     output: Folder = None,
 ) -> None:
-    """Counts the answers to planned triplets: a majority for each triplet, a winner for each pair.
+    """Counts the answers to a plan: a majority for each triplet, a winner for each pair.
 
     A tied triplet gives no vote, and a tied pair is shown as a tie. Krippendorff's alpha measures how far
-    people agree on triplets.
+    people agree. What has fewer answers than planned is listed, and an error where it has none, unless
+    --complete-only leaves it out.
     """
-    from capeval.formats.judgements import load_plan, load_votes, plan_files
+    from capeval.errors import OptionError
+    from capeval.formats.judgements import load_pair_votes, load_pairs, load_plan, load_votes, plan_files
     from capeval.report.studies.votes import report
-    from capeval.studies.votes import count_votes
+    from capeval.studies.votes import count_pair_votes, count_votes
 
-    planned = load_plan(*plan_files(plan))
-    show(report(count_votes(planned, load_votes(votes, planned))), output)
+    pairs_file, triplets_file = plan_files(plan)
+    if not pairwise:
+        if judgements is not None:
+            raise OptionError("'--judgements' must go with '--pairwise': triplets.csv says it of triplets")
+        planned = load_plan(pairs_file, triplets_file)
+        counted = count_votes(planned, load_votes(votes, planned), complete_only=complete_only)
+    else:
+        pairs = load_pairs(pairs_file)
+        counted = count_pair_votes(
+            pairs,
+            load_pair_votes(votes, pairs),
+            judgements=judgements or 1,
+            complete_only=complete_only,
+        )
+    show(report(counted), output)

@@ -36,7 +36,7 @@ def report(study: ConsensusStudy) -> StudyReport:
     if study.agreement:
         tables["agreement"] = _agreement(study.agreement)
     if study.wins:
-        tables["wins"] = _wins(study.wins)
+        tables["wins"] = _wins(study.wins, next(iter(study.accuracy)))
         figures["wins"] = partial(win_bars, study.wins)
     if study.by_references:
         curves, counts = study.by_references, study.options.counts
@@ -105,7 +105,7 @@ def _agreement(classes: Mapping[str, ClassAgreement]) -> Grid:
     return Grid(columns=("Class", "Consensus = pairwise", "Alpha of pairwise votes"), rows=rows)
 
 
-def _wins(wins: Mapping[str, SystemWins]) -> Grid:
+def _wins(wins: Mapping[str, SystemWins], judgement: str) -> Grid:
     rows = tuple(
         (
             Cell(value=name),
@@ -114,7 +114,7 @@ def _wins(wins: Mapping[str, SystemWins]) -> Grid:
         )
         for name, won in wins.items()
     )
-    return Grid(columns=("Chosen by", *_systems(wins), "Pearson with consensus"), rows=rows)
+    return Grid(columns=("Chosen by", *_systems(wins), f"Pearson with {judgement}"), rows=rows)
 
 
 def _systems(wins: Mapping[str, SystemWins]) -> list[str]:

@@ -1,41 +1,60 @@
-"""Tables of people's answers to the triplets of a plan."""
+"""Tables of people's answers to a plan."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from capeval.report.grids import Cell, Grid
 from capeval.report.studies import StudyReport
-from capeval.studies.votes import PlanVotes, TripletAgreement, WriterWins
+from capeval.studies.votes import Incomplete, PlanVotes, WriterWins
 
 __all__ = ["report"]
 
+# How many incomplete questions a terminal shows.
+_SHOWN = 10
 _WINNER = {1: "first", -1: "second", 0: "tie"}
 
 
 def report(votes: PlanVotes) -> StudyReport:
-    """How far people agree, who wins against whom, and the votes and the winner of each pair."""
-    return StudyReport(
-        tables={"agreement": _agreement(votes.agreement), "wins": _wins(votes.wins)},
-        long_tables={"winners": lambda: _winners(votes)},
-    )
+    """How far people agree, who wins against whom, what lacks answers, and the winner of each pair."""
+    tables = {"agreement": _agreement(votes), "wins": _wins(votes.wins)}
+    long_tables: dict[str, Callable[[], Grid]] = {"winners": lambda: _winners(votes)}
+    if votes.incomplete:
+        tables["incomplete"] = _incomplete(votes.incomplete, votes.protocol, most=_SHOWN)
+        long_tables["all-incomplete"] = lambda: _incomplete(votes.incomplete, votes.protocol)
+    return StudyReport(tables=tables, long_tables=long_tables)
 
 
-def _agreement(classes: Mapping[str, TripletAgreement]) -> Grid:
+def _agreement(votes: PlanVotes) -> Grid:
+    """A row for each class; in the pairwise protocol, the questions are the pairs."""
+    triplets = votes.protocol == "triplets"
     rows = tuple(
-        (
-            Cell(value=kind),
-            Cell(value=each.pairs),
-            Cell(value=each.tied_pairs),
-            Cell(value=each.triplets),
-            Cell(value=each.tied_triplets),
-            Cell(value=each.answers),
-            Cell(value=each.alpha),
+        tuple(
+            Cell(value=value)
+            for value in (
+                kind,
+                each.pairs,
+                each.tied_pairs,
+                *((each.questions, each.tied_questions) if triplets else ()),
+                each.answers,
+                each.alpha,
+            )
         )
-        for kind, each in classes.items()
+        for kind, each in votes.agreement.items()
     )
-    columns = ("Class", "Pairs", "Tied pairs", "Triplets", "Tied triplets", "Answers", "Alpha")
-    return Grid(columns=columns, rows=rows)
+    questions = ("Triplets", "Tied triplets") if triplets else ()
+    return Grid(columns=("Class", "Pairs", "Tied pairs", *questions, "Answers", "Alpha"), rows=rows)
+
+
+def _incomplete(incomplete: Sequence[Incomplete], protocol: str, *, most: int | None = None) -> Grid:
+    rows = tuple(
+        tuple(Cell(value=value) for value in (each.question, each.pair, each.answers, each.planned))
+        for each in incomplete[:most]
+    )
+    what = "Triplet" if protocol == "triplets" else "Question"
+    more = len(incomplete) - len(rows)
+    notes = (f"{more:,} more: see all-incomplete.csv (--output)",) if more else ()
+    return Grid(columns=(what, "Pair", "Answers", "Planned"), rows=rows, notes=notes)
 
 
 def _wins(wins: Sequence[WriterWins]) -> Grid:
@@ -60,7 +79,7 @@ def _winners(votes: PlanVotes) -> Grid:
                 _WINNER[winner],
             )
         )
-        for number, (pair, winner) in enumerate(zip(votes.pairs, votes.winners.tolist(), strict=True))
+        for number, pair, winner in zip(votes.numbers, votes.pairs, votes.winners.tolist(), strict=True)
     )
     columns = ("Pair", "Class", "First by", "Second by", "For first", "For second", "Winner")
     return Grid(columns=columns, rows=rows)

@@ -26,6 +26,7 @@ urlpatterns = [
     _at("edit/", challenge.edit, "edit"),
     _at("phases/", challenge.phase, "add_phase"),
     _at("phases/<slug:phase>/", challenge.phase, "phase"),
+    _at("phases/<slug:phase>/final/", challenge.make_final, "final"),
     _at("references/", references.references, "references"),
     _at("references/<slug:split>/<slug:references>/", references.send_references, "send_references"),
     _at(
@@ -55,6 +56,7 @@ urlpatterns = [
     _at("rerun/", submissions.rerun_many, "rerun"),
     _at("teams/", people.teams, "teams"),
     _at("teams/<int:pk>/", people.team, "team"),
+    _at("participants/", people.participants, "participants"),
     _at("organisers/", people.organisers, "organisers"),
     _at("organisers/<int:pk>/remove/", people.remove_organiser, "remove_organiser"),
     _at("export/", overview.export_page, "export"),

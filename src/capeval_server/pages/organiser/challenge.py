@@ -15,7 +15,7 @@ from capeval.errors import CapevalError
 from capeval_server.accounts.users import user_of
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.errors import ConflictError
-from capeval_server.organising import drafts, settings
+from capeval_server.organising import drafts, finals, settings
 from capeval_server.organising.definition_files import apply_files, preview_files
 from capeval_server.organising.description import describe_phase, fingerprint, to_toml
 from capeval_server.organising.forming import formed_zip, sample_zip
@@ -30,7 +30,18 @@ from capeval_server.pages.organiser.common import (
 from capeval_server.pages.organiser.wording import in_words
 from capeval_server.statuses import STATUSES
 
-__all__ = ["apply_new", "apply_to", "definition", "edit", "files", "new", "new_by_form", "phase", "sample"]
+__all__ = [
+    "apply_new",
+    "apply_to",
+    "definition",
+    "edit",
+    "files",
+    "make_final",
+    "new",
+    "new_by_form",
+    "phase",
+    "sample",
+]
 
 
 @for_organisers
@@ -41,8 +52,9 @@ def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     fields = forms.FieldSet(request.POST or None, initial=about["fields"], prefix="fields")
     if request.method == "POST" and form.is_valid() and fields.is_valid():
         given = form.cleaned_data
-        wanted = {name: given[name].replace("\r\n", "\n") for name in ("title", "description", "rules")}
-        wanted["fields"] = forms.declared(fields)
+        texts = ("title", "description", "rules")
+        wanted: dict[str, Any] = {name: given[name].replace("\r\n", "\n") for name in texts}
+        wanted |= {"fields": forms.declared(fields), "approval": given["approval"]}
         try:
             changed = settings.edit_about(user_of(request), challenge, wanted, seen=given["seen"])
         except settings.FieldsError as error:
@@ -98,7 +110,26 @@ def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) 
             done = "Saved" if found else "Added"
             tell(request, f"{done} phase {name}." if changed else "Nothing changed.")
             return redirect("organiser_phase", challenge.slug, name)
-    return show(request, challenge, "phase", tab="edit", form=form, phase=found, status=form_status(form))
+    problem = finals.problem_of(found) if found else ""
+    shown = {"form": form, "phase": found, "not_final": problem}
+    return show(request, challenge, "phase", tab="edit", **shown, status=form_status(form))
+
+
+@for_organisers
+@require_POST
+def make_final(request: HttpRequest, challenge: Challenge, phase: str) -> HttpResponse:
+    """Makes the results of a phase final."""
+    found = get_object_or_404(challenge.phases.select_related("challenge"), name=phase)
+    if request.POST.get("confirm") != "on":
+        messages.error(request, "Nothing changed: confirm that this can't be undone.")
+        return redirect("organiser_phase", challenge.slug, phase)
+    try:
+        finals.make_final(user_of(request), found)
+    except CapevalError as error:
+        messages.error(request, f"Nothing changed: {error}.")
+    else:
+        tell(request, f"The results of phase {phase} are final.")
+    return redirect("organiser_phase", challenge.slug, phase)
 
 
 @for_organisers

@@ -14,6 +14,7 @@ from capeval_server.submissions.models import LONGEST_REASON, Submission
 
 __all__ = [
     "AboutForm",
+    "BlockForm",
     "ConfirmForm",
     "FieldSet",
     "FilesForm",
@@ -21,6 +22,7 @@ __all__ = [
     "MarkForm",
     "NewForm",
     "OrganiserForm",
+    "ParticipantForm",
     "PhaseForm",
     "RaiseForm",
     "ReferencesForm",
@@ -201,6 +203,11 @@ class AboutForm(forms.Form):
     rules = forms.CharField(
         required=False, widget=forms.Textarea({"rows": 12}), help_text="Markdown. What participants agree to."
     )
+    approval = forms.BooleanField(
+        label="Participants must be approved",
+        required=False,
+        help_text="An organiser approves each of them before they can submit.",
+    )
     seen = forms.CharField(max_length=64, widget=forms.HiddenInput)
 
 
@@ -209,6 +216,7 @@ class _DeclaredField(forms.Form):
 
     name = forms.CharField(label="Name", max_length=50, required=False)
     required = forms.BooleanField(label="Required", required=False)
+    shown = forms.BooleanField(label="Shown", required=False, initial=True)
 
 
 FieldSet = forms.formset_factory(_DeclaredField, extra=2, max_num=50, absolute_max=60)
@@ -217,7 +225,7 @@ FieldSet = forms.formset_factory(_DeclaredField, extra=2, max_num=50, absolute_m
 def declared(fields: forms.BaseFormSet[_DeclaredField]) -> list[dict[str, Any]]:
     """The fields as a definition says them; those without a name are left out."""
     filled = [form.cleaned_data for form in fields.forms if form.cleaned_data.get("name")]
-    return [{"name": found["name"], "required": found["required"]} for found in filled]
+    return [{name: found[name] for name in ("name", "required", "shown")} for found in filled]
 
 
 class PhaseForm(forms.Form):
@@ -292,6 +300,25 @@ class OrganiserForm(forms.Form):
 
     username = forms.CharField(
         label="Username", max_length=User._meta.get_field("username").max_length, strip=True
+    )
+
+
+class ParticipantForm(forms.Form):
+    """Says what is done with a participant."""
+
+    act = forms.ChoiceField(
+        choices=[(act, act) for act in ("approve", "approve_all", "remove", "block", "unblock")]
+    )
+    username = forms.CharField(max_length=150, required=False, strip=True)
+    reason = forms.CharField(max_length=LONGEST_REASON, required=False)
+
+
+class BlockForm(forms.Form):
+    """Names a user to block, and says why."""
+
+    username = forms.CharField(label="Username", max_length=150, strip=True)
+    reason = forms.CharField(
+        label="Reason", max_length=LONGEST_REASON, help_text="The user sees it when they try to join."
     )
 
 

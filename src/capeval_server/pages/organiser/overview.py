@@ -42,6 +42,7 @@ def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         latest=moderation.of_challenge(challenge).order_by("-created")[:LATEST],
         actions=actions_of(challenge)[:LATEST],
         teams=challenge.teams.count(),
+        unapproved=challenge.memberships.filter(approved=False).count(),
         small=small_groups(challenge),
         unscored=unscored_subsets(challenge),
         least=LEAST_IMAGES,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import forms as django_forms
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.html import format_html
@@ -13,6 +14,7 @@ from capeval.errors import CapevalError
 from capeval_server.accounts.users import user_of
 from capeval_server.challenges.models import Challenge
 from capeval_server.organising import moderation, overview
+from capeval_server.organising import participants as people
 from capeval_server.pages.organiser import forms
 from capeval_server.pages.organiser.common import (
     LATEST,
@@ -26,7 +28,15 @@ from capeval_server.pages.organiser.common import (
 )
 from capeval_server.submissions.quotas import Use
 
-__all__ = ["organisers", "remove_organiser", "team", "teams"]
+__all__ = ["organisers", "participants", "remove_organiser", "team", "teams"]
+
+# What is told of what was done with a participant.
+_DONE = {
+    "approve": "<bdi>{}</bdi> is approved.",
+    "remove": "<bdi>{}</bdi> no longer takes part.",
+    "block": "<bdi>{}</bdi> is blocked.",
+    "unblock": "<bdi>{}</bdi> is no longer blocked.",
+}
 
 
 @for_organisers
@@ -76,6 +86,45 @@ def _raise_form(challenge: Challenge, use: Use, sent: django_forms.Form | None) 
     given = (use.raised.per_day, use.raised.total) if use.raised else (0, 0)
     initial = {"phase": use.phase.name, "per_day": given[0], "total": given[1]}
     return forms.RaiseForm(challenge, initial=initial, auto_id=f"id_{use.phase.name}_%s")
+
+
+@for_organisers
+def participants(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Who takes part, waits for approval or is blocked; approves, removes and blocks them."""
+    form = forms.ParticipantForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            tell(request, _act(user_of(request), challenge, form.cleaned_data))
+        except CapevalError as error:
+            form.add_error(None, f"{error}.")
+        else:
+            return redirect("organiser_participants", challenge.slug)
+    return show(
+        request,
+        challenge,
+        "participants",
+        tab="participants",
+        form=form,
+        blocking=forms.BlockForm(form.data if form.data.get("act") == "block" else None),
+        blocked=people.blocked(challenge),
+        waiting=challenge.memberships.filter(approved=False).count(),
+        **paged(request, people.participants(challenge)),
+        status=form_status(form),
+    )
+
+
+def _act(user: User, challenge: Challenge, given: dict[str, str]) -> str:
+    """Does what was sent, and says what was done."""
+    act, name = given["act"], given["username"]
+    if act == "approve_all":
+        number = people.approve_all(user, challenge)
+        return f"{number} participants are approved."
+    if act == "block":
+        people.block(user, challenge, name, given["reason"])
+    else:
+        done = {"approve": people.approve, "remove": people.remove, "unblock": people.unblock}
+        done[act](user, challenge, name)
+    return format_html(_DONE[act], name)
 
 
 @for_organisers

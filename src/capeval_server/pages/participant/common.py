@@ -17,10 +17,13 @@ TEMPLATES = "pages/participant"
 
 
 def member(request: HttpRequest, challenge: Challenge) -> Team | HttpResponse:
-    """The user's team; or a redirect to the page to join, if they have none."""
-    team = joining.team_of(user_of(request), challenge)
-    if team is not None:
-        return team
+    """The user's team; or a redirect to where they join or wait for approval, if they may not submit."""
+    found = joining.membership_of(user_of(request), challenge)
+    if found is not None and found.approved:
+        return found.team
+    if found is not None:
+        messages.info(request, "An organiser must approve you first.")
+        return redirect("team", challenge.slug)
     messages.info(request, "Join the challenge first, alone or in a team.")
     return redirect("join", challenge.slug)
 

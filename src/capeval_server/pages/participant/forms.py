@@ -15,7 +15,7 @@ from capeval_server.submissions.intake import LONGEST_FIELD
 from capeval_server.teams import joining
 from capeval_server.teams.models import Team
 
-__all__ = ["JoinForm", "SubmitForm"]
+__all__ = ["InvitationForm", "JoinForm", "SubmitForm"]
 
 _DECLARED = "declared-"
 _LONG = ("description", "training-data", "training_data", "abstract", "notes")
@@ -80,6 +80,14 @@ class JoinForm(forms.Form):
         self.add_error(field, message)
 
 
+class InvitationForm(forms.Form):
+    """Says how long a new code is valid."""
+
+    days = forms.IntegerField(
+        label="Valid for (days)", min_value=1, max_value=joining.LONGEST_INVITATION, initial=7
+    )
+
+
 class SubmitForm(forms.Form):
     """An upload, and what is declared of it."""
 
@@ -104,6 +112,7 @@ class SubmitForm(forms.Form):
                 required=field["required"],
                 max_length=LONGEST_FIELD,
                 widget=widget,
+                help_text="" if field.get("shown", True) else "Only the organisers see it.",
             )
 
     def about(self) -> Iterator[forms.BoundField]:

@@ -15,6 +15,7 @@ from capeval_server.submissions.scores import Cell, ScoreTable
 __all__ = ["Placing", "placings"]
 
 WIDTH = 600
+FEWEST_OTHERS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +24,7 @@ class Placing:
 
     Attributes:
         name: The score's name.
+        references: Which split and set of references gave it.
         value: The submission's own.
         low: The lowest that is drawn.
         high: The highest that is drawn.
@@ -36,6 +38,7 @@ class Placing:
     """
 
     name: str
+    references: str
     value: float
     low: float
     high: float
@@ -48,12 +51,17 @@ class Placing:
     below: int
 
 
-def placings(submission: Submission, tables: Sequence[ScoreTable], now: datetime) -> list[Placing | None]:
-    """The placing of each table of current scores; none where not everybody may see the leaderboard."""
+def placings(submission: Submission, tables: Sequence[ScoreTable], now: datetime) -> list[Placing]:
+    """The placing by each set of references, in the order of the tables of current scores.
+
+    There is none where not everybody may see the leaderboard, nor among fewer than three others, as a
+    strip with one or two lines says less than their names on the leaderboard.
+    """
     phase = submission.phase
     if phase is None or not phase.shows_leaderboard(now):
-        return [None] * len(tables)
-    return [_placing(submission, phase, table) for table in tables]
+        return []
+    found = (_placing(submission, phase, table) for table in tables)
+    return [placing for placing in found if placing is not None]
 
 
 def _own(table: ScoreTable) -> Cell | None:
@@ -85,9 +93,9 @@ def _placing(submission: Submission, phase: Phase, table: ScoreTable) -> Placing
     if own is None or own.value is None:
         return None
     value, others = own.value, _others(submission, phase, table)
-    if not others:
-        return None
     scores = [one.score for one in others if one.score is not None and not one.baseline]
+    if len(scores) < FEWEST_OTHERS:
+        return None
     human = next((one.score for one in others if one.baseline), None)
     start, end = (value if edge is None else edge for edge in (own.low, own.high))
     drawn = [*scores, value, start, end, *(() if human is None else (human,))]
@@ -99,6 +107,7 @@ def _placing(submission: Submission, phase: Phase, table: ScoreTable) -> Placing
 
     return Placing(
         name=table.split.sort_by,
+        references=f"{table.split.name} {table.references}",
         value=value,
         low=low,
         high=high,

@@ -21,16 +21,19 @@ from capeval_server.jobs.leases import database_time
 from capeval_server.pages import texts
 from capeval_server.pages.participant.common import TEMPLATES, member, no_such_submission
 from capeval_server.pages.participant.placings import placings
+from capeval_server.pages.participant.results import joined
 from capeval_server.submissions import access, image_browser, scores
 from capeval_server.submissions.lifecycle import withdraw
 from capeval_server.submissions.models import UNFINISHED, Submission
-from capeval_server.submissions.queue import ahead_of, expected_wait, workers_run
+from capeval_server.submissions.queue import Scoring, ahead_of, expected_wait, scoring_of, workers_run
 from capeval_server.submissions.standing import set_standing
 from capeval_server.teams.models import Team
 
 __all__ = ["download", "stand", "state", "submission", "submissions", "take_back"]
 
 _PER_PAGE = 25
+# After how many seconds a page shows anew how long scoring has taken.
+_ANNOUNCED = 10
 
 
 @login_required
@@ -89,24 +92,41 @@ def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
     phase = submission.phase
     unfinished = submission.state in UNFINISHED
     ahead = ahead_of(submission) if submission.state == Submission.State.WAITING else 0
-    alone = unfinished and not workers_run(database_time())
+    now = database_time()
+    scoring = scoring_of(submission, now) if submission.state == Submission.State.RUNNING else None
+    alone = unfinished and not workers_run(now)
     return {
         "submission": submission,
         "challenge": submission.challenge,
         "phase": phase,
         "own": own,
-        "tables": list(zip(current, placings(submission, current, timezone.now()), strict=True)),
-        "stale_tables": [table for table in tables if table.stale],
-        "declared": [(texts.label(name), value) for name, value in submission.declared.items()],
+        "results": joined(current),
+        "placings": placings(submission, current, timezone.now()),
+        "stale_results": joined([table for table in tables if table.stale]),
+        "declared": [
+            (texts.label(name), value)
+            for name, value in (
+                submission.declared if own else submission.challenge.shown(submission.declared)
+            ).items()
+        ],
         "browsable": tables and image_browser.splits_of(submission),
         "files": files if own else [],
         "unfinished": unfinished,
         "ahead": ahead,
-        "wait": texts.wait(expected_wait(ahead, database_time())) if ahead else "",
+        "wait": texts.wait(expected_wait(ahead, now)) if ahead else "",
+        "scoring": scoring,
+        "elapsed": texts.elapsed(scoring.elapsed) if scoring else "",
         "no_worker": alone,
-        "seen": f"{submission.state}-{ahead}{'-alone' if alone else ''}",
+        "seen": _seen(submission, ahead, scoring, alone=alone),
         "everybody_sees": phase.shows_leaderboard(timezone.now()) if phase else True,
     }
+
+
+def _seen(submission: Submission, ahead: int, scoring: Scoring | None, *, alone: bool) -> str:
+    """What a page shows of a state: the same while nothing else is to be shown, and announced."""
+    # The time alone is announced rarely.
+    far = f"-{scoring.number}-{int(scoring.elapsed / _ANNOUNCED)}" if scoring else ""
+    return f"{submission.state}-{ahead}{far}{'-alone' if alone else ''}"
 
 
 @require_safe

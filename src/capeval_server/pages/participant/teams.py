@@ -18,12 +18,14 @@ from capeval_server.accounts.users import user_of
 from capeval_server.challenges.models import Challenge
 from capeval_server.errors import NotFoundError, TeamError
 from capeval_server.pages.markdown import to_html
-from capeval_server.pages.participant.common import TEMPLATES, member
-from capeval_server.pages.participant.forms import JoinForm
+from capeval_server.pages.participant.common import TEMPLATES
+from capeval_server.pages.participant.forms import InvitationForm, JoinForm
 from capeval_server.submissions import quotas
 from capeval_server.teams import joining
+from capeval_server.teams import members as teams
+from capeval_server.teams.models import Membership
 
-__all__ = ["join", "leave", "renew_code", "team"]
+__all__ = ["join", "leave", "members", "renew_code", "revoke_code", "team"]
 
 
 @login_required
@@ -42,7 +44,8 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
         except TeamError as error:
             form.refuse(str(error))
         else:
-            text = format_html("You take part in {} as <bdi>{}</bdi>.", challenge.title, team.name)
+            waits = " An organiser must approve you before you can submit." if challenge.approval else ""
+            text = format_html("You take part in {} as <bdi>{}</bdi>.{}", challenge.title, team.name, waits)
             messages.success(request, text)
             return redirect("team", slug)
     context = {
@@ -59,33 +62,84 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
 def team(request: HttpRequest, slug: str) -> HttpResponse:
     """The user's team, and how others join it."""
     challenge = get_object_or_404(Challenge, slug=slug)
-    found = member(request, challenge)
-    if isinstance(found, HttpResponse):
-        return found
-    link = request.build_absolute_uri(f"{reverse('join', args=[slug])}?{urlencode({'code': found.code})}")
-    now = timezone.now()
+    own = joining.membership_of(user_of(request), challenge)
+    if own is None:
+        messages.info(request, "Join the challenge first, alone or in a team.")
+        return redirect("join", slug)
+    return _show(request, challenge, own, InvitationForm(), 200)
+
+
+def _show(
+    request: HttpRequest, challenge: Challenge, own: Membership, form: InvitationForm, status: int
+) -> HttpResponse:
+    found, now = own.team, timezone.now()
+    valid = found.code and found.code_expires and found.code_expires > now
+    place = f"{reverse('join', args=[challenge.slug])}?{urlencode({'code': found.code})}"
     phases = challenge.phases.filter(closes__gt=now).order_by("opens", "pk")
     context = {
         "challenge": challenge,
         "team": found,
+        "own": own,
         "members": found.memberships.select_related("user").order_by("joined", "pk"),
-        "link": link,
-        "may_leave": not found.submissions.exists(),
-        "phases": [(phase, quotas.quota(found, phase, now)) for phase in phases],
+        "link": request.build_absolute_uri(place) if valid else "",
+        "form": form,
+        "submitted": found.submissions.exists(),
+        "phases": [(phase, quotas.quota(found, phase, now)) for phase in phases] if own.approved else [],
         "now": now,
     }
-    return render(request, f"{TEMPLATES}/team.html", context)
+    return render(request, f"{TEMPLATES}/team.html", context, status=status)
+
+
+def _owner(request: HttpRequest, slug: str) -> Membership:
+    """The membership of a user who owns their team.
+
+    Raises:
+        NotFoundError: They own none.
+    """
+    own = joining.membership_of(user_of(request), get_object_or_404(Challenge, slug=slug))
+    if own is None or not own.owner:
+        raise NotFoundError
+    return own
 
 
 @login_required
 @require_POST
 def renew_code(request: HttpRequest, slug: str) -> HttpResponse:
-    """Gives the user's team another code."""
-    found = joining.team_of(user_of(request), get_object_or_404(Challenge, slug=slug))
-    if found is None:
-        raise NotFoundError
-    joining.renew_code(found)
-    messages.success(request, "The team has a new code. The old code and link no longer work.")
+    """Gives the team that the user owns another code."""
+    own = _owner(request, slug)
+    form = InvitationForm(request.POST)
+    if not form.is_valid():
+        return _show(request, own.challenge, own, form, 422)
+    joining.invite(own.team, form.cleaned_data["days"])
+    messages.success(request, "There is a new link and code. Earlier ones no longer work.")
+    return redirect("team", slug)
+
+
+@login_required
+@require_POST
+def revoke_code(request: HttpRequest, slug: str) -> HttpResponse:
+    """Ends the code of the team that the user owns."""
+    joining.revoke_invitation(_owner(request, slug).team)
+    messages.success(request, "The link and the code no longer work.")
+    return redirect("team", slug)
+
+
+@login_required
+@require_POST
+def members(request: HttpRequest, slug: str) -> HttpResponse:
+    """Removes a member from the team that the user owns, or passes the ownership on to one."""
+    own, name = _owner(request, slug), request.POST.get("username", "").replace("\0", "")
+    try:
+        if request.POST.get("act") == "own":
+            teams.pass_on(user_of(request), own.challenge, name)
+            text = "<bdi>{}</bdi> owns the team now."
+        else:
+            teams.remove(user_of(request), own.challenge, name)
+            text = "<bdi>{}</bdi> is no longer in the team. The link and the code no longer work."
+    except TeamError as error:
+        messages.error(request, f"This is not possible: {error}.")
+    else:
+        messages.success(request, format_html(text, name))
     return redirect("team", slug)
 
 
@@ -95,7 +149,7 @@ def leave(request: HttpRequest, slug: str) -> HttpResponse:
     """Takes the user out of their team."""
     challenge = get_object_or_404(Challenge, slug=slug)
     try:
-        joining.leave(user_of(request), challenge)
+        teams.leave(user_of(request), challenge)
     except TeamError as error:
         messages.error(request, f"You can't leave: {error}.")
         return redirect("team", slug)

@@ -10,14 +10,18 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
-from capeval_server.challenges.access import makes_challenges, organises
+from capeval_server.challenges.access import makes_challenges
 from capeval_server.challenges.models import Challenge, Phase, Split
-from capeval_server.leaderboards.questions import may_see
+from capeval_server.leaderboards.questions import ask, may_see
+from capeval_server.leaderboards.ranking import places
 from capeval_server.pages import texts
 from capeval_server.pages.markdown import excerpt, to_html
+from capeval_server.pages.tabs import nearest
 from capeval_server.teams.joining import team_of
 
-__all__ = ["challenge", "home"]
+__all__ = ["challenge", "data", "home", "rules"]
+
+_BEST = 5
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -27,7 +31,12 @@ def home(request: HttpRequest) -> HttpResponse:
         submissions=Count("phases__submissions", filter=~Q(phases__submissions__state="withdrawn"))
     )
     challenges = [
-        {"challenge": challenge, "about": excerpt(challenge.description), "phases": _timeline(challenge, now)}
+        {
+            "challenge": challenge,
+            "about": excerpt(challenge.description),
+            "phases": _timeline(challenge, now),
+            "best": _best(challenge, now),
+        }
         for challenge in found.order_by("title")
     ]
     context = {"challenges": challenges, "makes": makes_challenges(request.user)}
@@ -42,31 +51,59 @@ def _timeline(challenge: Challenge, now: datetime) -> dict[str, list[tuple[Phase
     return found
 
 
+def _best(challenge: Challenge, now: datetime) -> dict[str, Any]:
+    """The first rows of the leaderboard that a visitor would open first; nothing where none is public."""
+    phases = [one for one in nearest(challenge.phases.all(), now) if one.shows_leaderboard(now)]
+    phase = next((one for one in phases if one.when(now) != "upcoming"), None)
+    if phase is None:
+        return {}
+    phase.challenge = challenge
+    question = ask(phase)
+    rows = [place for place in places(question)[:_BEST] if place.score is not None]
+    return {"phase": phase, "score": question.sort_by, "rows": rows}
+
+
 def challenge(request: HttpRequest, slug: str) -> HttpResponse:
-    """A challenge: what it is, its rules, splits and phases."""
+    """About a challenge: its description and its phases."""
     found = get_object_or_404(Challenge, slug=slug)
     now = timezone.now()
-    splits = found.splits.prefetch_related("reference_sets", "subsets").order_by("pk")
-    phases = list(found.phases.prefetch_related("splits").order_by("opens", "pk"))
+    phases = nearest(found.phases.prefetch_related("splits"), now)
     for phase in phases:
         phase.challenge = found
-    # Open phases come first, and closed ones last.
-    phases.sort(key=lambda phase: ("open", "upcoming", "closed").index(phase.when(now)))
     context = {
         "challenge": found,
         "team": request.user.is_authenticated and team_of(request.user, found),
-        "declared": [(texts.label(field["name"]), field["required"]) for field in found.fields],
         "description": to_html(found.description),
-        "rules": to_html(found.rules),
-        "splits": [{"split": split, **_facts(split)} for split in splits],
         "phases": [
             {"phase": phase, "state": phase.when(now), "shown": may_see(request.user, phase)}
             for phase in phases
         ],
         "open": any(phase.when(now) == "open" for phase in phases),
-        "organises": organises(request.user, found),
     }
     return render(request, "pages/public/challenge.html", context)
+
+
+def data(request: HttpRequest, slug: str) -> HttpResponse:
+    """What to caption, and what the captions are compared with: the splits of a challenge."""
+    found = get_object_or_404(Challenge, slug=slug)
+    splits = found.splits.prefetch_related("reference_sets", "subsets").order_by("pk")
+    context = {"challenge": found, "splits": [{"split": split, **_facts(split)} for split in splits]}
+    return render(request, "pages/public/data.html", context)
+
+
+def rules(request: HttpRequest, slug: str) -> HttpResponse:
+    """The rules of a challenge, its quotas, and what is declared with a submission."""
+    found = get_object_or_404(Challenge, slug=slug)
+    context = {
+        "challenge": found,
+        "rules": to_html(found.rules),
+        "phases": found.phases.order_by("opens", "pk"),
+        "declared": [
+            (texts.label(field["name"]), field["required"], field.get("shown", True))
+            for field in found.fields
+        ],
+    }
+    return render(request, "pages/public/rules.html", context)
 
 
 def _facts(split: Split) -> dict[str, Any]:

@@ -94,6 +94,7 @@ def _board(question: Question, page: int, *, full: bool) -> bytes:
         "question": question,
         "board": board,
         "table": table(board),
+        "current": current(question),
         "ranked_reports": any(entry.rank for entry in board.reported),
         "reported_names": reported_names(question),
         "rounded": not (full or question.reference_set.public),

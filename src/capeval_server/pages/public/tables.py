@@ -15,6 +15,7 @@ from capeval_server.leaderboards.questions import LAYOUTS, Column, Question, sco
 from capeval_server.leaderboards.ranking import Leaderboard, Row
 from capeval_server.leaderboards.reported import ReportedEntry
 from capeval_server.leaderboards.states import shown_phases
+from capeval_server.pages.texts import label
 
 __all__ = ["Table", "address", "current", "near_pages", "reported_names", "table"]
 
@@ -72,6 +73,8 @@ class Line:
     method: str
     link: str
     host: str
+    # What else was declared: labels, texts, and addresses that can be linked to.
+    about: list[tuple[str, str, str]]
     cells: list[Cell]
     strip: Strip | None
 
@@ -100,6 +103,8 @@ class Table:
     json: str
     tests: bool
     reported: list[ReportedLine]
+    # What asks for scores by the current references, where these are others.
+    newer: str
 
 
 def query(question: Question, *, pinned: bool = False, **more: str) -> str:
@@ -157,6 +162,17 @@ def table(board: Leaderboard) -> Table:
         json=f"{api}?{asked}",
         tests=any(row.p_value is not None for row in board.rows),
         reported=[_reported(entry, board.question) for entry in board.reported],
+        newer=_newer(question),
+    )
+
+
+def _newer(question: Question) -> str:
+    return urlencode(
+        {
+            "split": question.split.name,
+            "references": question.reference_set.name,
+            "version": str(question.reference_set.version),
+        }
     )
 
 
@@ -296,7 +312,13 @@ def _line(row: Row, board: Leaderboard, low: float, high: float) -> Line:
     texts = [str(text) for text in row.declared.values() if str(text).strip()]
     link = next(filter(None, map(safe_link, texts)), "")
     method = next((text for text in texts if not safe_link(text)), row.algorithm)
+    about = [
+        (label(name), text, safe_link(text))
+        for name, text in row.declared.items()
+        if text not in (method, link)
+    ]
     return Line(
+        about=[(name, text, address) for name, text, address in about if text.strip()],
         row=row,
         method=method if len(method) <= _METHOD else f"{method[: _METHOD - 1]}…",
         link=link,

@@ -9,7 +9,7 @@ import capeval_server.stamps
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("challenges", "0002_images_and_parts"),
+        ("challenges", "0004_final_results"),
     ]
 
     operations = [

@@ -7,7 +7,7 @@ import capeval_server.stamps
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("teams", "0003_name_keys_once"),
+        ("teams", "0005_owners"),
     ]
 
     operations = [

@@ -8,9 +8,9 @@ import capeval_server.stamps
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("challenges", "0002_images_and_parts"),
-        ("submissions", "0005_former_members"),
-        ("teams", "0004_stamps"),
+        ("challenges", "0004_final_results"),
+        ("submissions", "0007_final_results"),
+        ("teams", "0006_stamps"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -1,0 +1,1 @@
+"""Campaigns in which people write, compare, rate and check captions."""

@@ -1,0 +1,323 @@
+"""Giving out work: each free slot to one worker at a time, and each item to a worker once.
+
+A worker gets a batch of items, and holds each by a lease. A lease that runs out frees the slot for others;
+the worker may answer all the same (`answering.py`). So clocks decide nothing but who gets what, and when.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, QuerySet, Value
+from django.db.models.functions import Least
+
+from capeval_server.annotation.locks import lock_items, lock_participation
+from capeval_server.annotation.models import Assignment, Campaign, Draft, Item, Participation, Report, Slot
+from capeval_server.annotation.options import Options, options_of
+from capeval_server.annotation.slots import first_free, recount
+from capeval_server.annotation.tasks import task_named
+from capeval_server.annotation.trust import is_trusted
+from capeval_server.errors import AssignmentError, NotFoundError
+from capeval_server.jobs.leases import database_time
+
+__all__ = ["Work", "expire", "find", "pull", "renew", "report", "save_draft", "set_aside", "work"]
+
+_State = Assignment.State
+_GIVING = (Campaign.State.OPEN, Campaign.State.PILOT)
+# How many leases that ran out one request ends: whoever asks for work makes room for it.
+_EXPIRED_AT_ONCE = 100
+_NOT_GIVING = {
+    Campaign.State.DRAFT: "This campaign is not open yet.",
+    Campaign.State.PAUSED: "This campaign is paused: there is no work now.",
+    Campaign.State.CLOSING: "This campaign is closing: there is no new work.",
+    Campaign.State.CLOSED: "This campaign is closed.",
+}
+_NOT_WORKING = {
+    Participation.Stage.INVITED: "Please read the instructions and agree to take part first.",
+    Participation.Stage.PAUSED: "Your work is paused until somebody of the campaign has looked at it.",
+    Participation.Stage.BLOCKED: "You get no more work in this campaign.",
+    Participation.Stage.WITHDREW: "You have left this campaign.",
+}
+_NOTHING_LEFT = "There is no work for you now."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What a worker has to do.
+
+    Attributes:
+        assignments: The batch, in its order; empty if there is none.
+        why: Why there is none, for the worker.
+    """
+
+    assignments: list[Assignment]
+    why: str = ""
+
+
+def find(participation: Participation, lease: UUID) -> Assignment:
+    """The worker's own assignment with a lease.
+
+    Raises:
+        NotFoundError: There is none, or it is another worker's.
+    """
+    rows = Assignment.objects.filter(participation=participation, lease=lease)
+    found = rows.select_related("item", "slot").first()
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+def work(participation: Participation) -> Work:
+    """What a worker has to do: what they hold, or else a new batch."""
+    expire(participation.campaign)
+    with transaction.atomic():
+        now = lock_participation(participation)
+        if now.stage in _NOT_WORKING:
+            return Work(assignments=[], why=_NOT_WORKING[Participation.Stage(now.stage)])
+        options = options_of(now.campaign)
+        held = _taken_back(now, options)
+        if held:
+            return Work(assignments=held)
+        if now.campaign.state not in _GIVING:
+            return Work(assignments=[], why=_NOT_GIVING[Campaign.State(now.campaign.state)])
+        given = _give(now, options)
+        return Work(assignments=given, why="" if given else _NOTHING_LEFT)
+
+
+def expire(campaign: Campaign) -> int:
+    """Frees what is held by leases that ran out; says how many there were."""
+    over = Assignment.objects.filter(state=_State.HELD, lease_until__lt=database_time())
+    of_it = over.filter(item__campaign=campaign).order_by("lease_until")
+    found = dict(of_it.values_list("pk", "item_id")[:_EXPIRED_AT_ONCE])
+    if not found:
+        return 0
+    with transaction.atomic():
+        # An item that somebody works with now is left to the next time.
+        rows = Item.objects.select_for_update(skip_locked=True, no_key=True).filter(pk__in=found.values())
+        items = list(rows.order_by("pk").values_list("pk", flat=True))
+        number = over.filter(pk__in=found, item__in=items).update(state=_State.EXPIRED)
+        recount(items)
+    return number
+
+
+def _taken_back(participation: Participation, options: Options) -> list[Assignment]:
+    """What the worker holds of the latest batch; a lease that ran out is taken again if there is a slot."""
+    mine = participation.assignments.filter(
+        batch=participation.batch, state__in=(_State.HELD, _State.EXPIRED)
+    )
+    found = list(mine.select_related("item", "slot").order_by("place"))
+    if not found:
+        return []
+    now = database_time()
+    lost = [one for one in found if one.state == _State.EXPIRED]
+    if lost and participation.campaign.state in _GIVING:
+        _take_again(participation, lost, now, options)
+    return [one for one in found if one.state == _State.HELD]
+
+
+def _take_again(
+    participation: Participation, lost: list[Assignment], now: datetime, options: Options
+) -> None:
+    items = {item.pk: item for item in lock_items(one.item_id for one in lost)}
+    slots = first_free(items.values(), trusted=is_trusted(participation, options))
+    for assignment in lost:
+        item = items[assignment.item_id]
+        slot = slots.get(item.pk)
+        # What has no slot, a check or a trial, needs none.
+        if item.held or (slot is None and assignment.slot_id is not None):
+            continue
+        if assignment.slot_id is not None:
+            assignment.slot = slot
+        assignment.state, assignment.opened = _State.HELD, now
+        assignment.lease_until = now + timedelta(seconds=options.lease_seconds)
+        assignment.save(update_fields=["slot", "state", "opened", "lease_until"])
+    recount(items)
+
+
+def _give(participation: Participation, options: Options) -> list[Assignment]:
+    """A new batch; empty if there is no work for the worker."""
+    trusted = is_trusted(participation, options)
+    check = _check_due(participation, options)
+    wanted = options.batch - (check is not None)
+    items = _choose(participation, wanted, trusted=trusted) if wanted else []
+    if wanted and not items:
+        return []
+    pilot = participation.campaign.state == Campaign.State.PILOT
+    slots = {} if pilot else first_free(items, trusted=trusted)
+    chosen: list[tuple[Item, Slot | None]] = [
+        (item, slots.get(item.pk)) for item in items if pilot or item.pk in slots
+    ]
+    if check is not None:
+        chosen.insert(_drawn(options, participation, "place") % (len(chosen) + 1), (check, None))
+    made = _assigned(participation, chosen, options)
+    recount(item.pk for item in items)
+    return made
+
+
+def _assigned(
+    participation: Participation, chosen: Sequence[tuple[Item, Slot | None]], options: Options
+) -> list[Assignment]:
+    now = database_time()
+    participation.batch += 1
+    participation.save(update_fields=["batch"])
+    made = [
+        Assignment(
+            participation=participation,
+            item=item,
+            slot=slot,
+            lease_until=now + timedelta(seconds=options.lease_seconds),
+            mirrored=_mirrored(participation, item, slot, options),
+            batch=participation.batch,
+            place=place,
+            opened=now,
+        )
+        for place, (item, slot) in enumerate(chosen, 1)
+    ]
+    return Assignment.objects.bulk_create(made)
+
+
+def _mirrored(participation: Participation, item: Item, slot: Slot | None, options: Options) -> bool:
+    """Whether the sides are mirrored: in every other slot, so that each stands left in half of the votes."""
+    if not task_named(participation.campaign.kind).has_sides:
+        return False
+    number = _drawn(options, participation, item.key) if slot is None else slot.number
+    return (number % 2 == 1) == item.mirrors_odd
+
+
+def _choose(participation: Participation, number: int, *, trusted: bool) -> list[Item]:
+    """Items with a free slot that the worker never had, locked: those that lack the fewest answers first."""
+    names = ("free_trusted", "free") if trusted else ("free",)
+    found: list[Item] = []
+    for name in names:
+        rows = _candidates(participation, name).exclude(pk__in=[item.pk for item in found])
+        found += rows.select_for_update(skip_locked=True, no_key=True)[: number - len(found)]
+    for name in names if not found else ():
+        # All were locked by others at that moment: wait for one, as it may stay free.
+        found += _candidates(participation, name).select_for_update(no_key=True)[: 1 - len(found)]
+    return found
+
+
+def _candidates(participation: Participation, name: str) -> QuerySet[Item]:
+    had = Assignment.objects.filter(participation=participation, item=OuterRef("pk"))
+    rows = Item.objects.filter(campaign=participation.campaign_id, **{f"{name}__gt": 0})
+    # Read in the order of an index: nothing is sorted.
+    return rows.filter(~Exists(had)).order_by(name, "rank")
+
+
+def _drawn(options: Options, participation: Participation, what: object) -> int:
+    """A number that follows from the campaign's seed, the worker and what it is for."""
+    text = f"{options.seed}/{participation.pk}/{participation.batch}/{what}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+def _check_due(participation: Participation, options: Options) -> Item | None:
+    """A check that the worker never had, if it is time for one: one at a drawn place of each stretch."""
+    if not options.check_every:
+        return None
+    stretch = max(options.check_every // options.batch, 2)
+    number, place = divmod(participation.batch, stretch)
+    text = f"{options.seed}/{participation.pk}/{number}/check"
+    # Never the first of a stretch, so that no two follow each other.
+    due = 1 + int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") % (stretch - 1)
+    if place != due:
+        return None
+    had = Assignment.objects.filter(participation=participation, item=OuterRef("pk"))
+    checks = participation.campaign.items.filter(is_check=True, held=False)
+    return checks.filter(~Exists(had)).order_by("rank").first()
+
+
+def renew(participation: Participation) -> None:
+    """Keeps all that a worker holds for some more time, as they are active."""
+    with transaction.atomic():
+        now = lock_participation(participation)
+        options = options_of(now.campaign)
+        longest = ExpressionWrapper(
+            F("opened") + Value(timedelta(seconds=options.longest_lease_seconds)),
+            output_field=DateTimeField(),
+        )
+        until = database_time() + timedelta(seconds=options.lease_seconds)
+        now.assignments.filter(state=_State.HELD).update(lease_until=Least(Value(until), longest))
+
+
+def save_draft(assignment: Assignment, content: dict[str, object]) -> None:
+    """Keeps what a worker typed; it is activity too."""
+    with transaction.atomic():
+        lock_participation(assignment.participation)
+        now = Assignment.objects.get(pk=assignment.pk)
+        if now.state not in (_State.SUBMITTED, _State.SKIPPED, _State.REPORTED):
+            Draft.objects.update_or_create(
+                assignment=now, defaults={"content": content, "saved": database_time()}
+            )
+    renew(assignment.participation)
+
+
+def set_aside(assignment: Assignment, state: str, reason: str = "") -> None:
+    """Skips an assignment, or returns it: its slot is free for others.
+
+    Args:
+        assignment: The worker's assignment.
+        state: Skipped or returned.
+        reason: Why, if the worker says so.
+
+    Raises:
+        AssignmentError: It is answered, or set aside already in another way.
+    """
+    with transaction.atomic():
+        lock_participation(assignment.participation)
+        lock_items([assignment.item_id])
+        now = Assignment.objects.get(pk=assignment.pk)
+        if now.state == state:
+            return
+        _end(now, state, reason)
+        recount([assignment.item_id])
+
+
+def _end(assignment: Assignment, state: str, reason: str = "") -> None:
+    if assignment.state not in (_State.HELD, _State.EXPIRED):
+        raise AssignmentError(f"this item is {assignment.state} already")
+    assignment.state, assignment.reason = state, reason
+    assignment.save(update_fields=["state", "reason"])
+    Draft.objects.filter(assignment=assignment).delete()
+
+
+def report(assignment: Assignment, reason: str, note: str = "") -> Report:
+    """Reports an item in place of answering it; enough reports take the item out of work.
+
+    Raises:
+        AssignmentError: It is answered, or set aside already.
+    """
+    with transaction.atomic():
+        lock_participation(assignment.participation)
+        (item,) = lock_items([assignment.item_id])
+        now = Assignment.objects.get(pk=assignment.pk)
+        known = Report.objects.filter(assignment=now).first()
+        if known is not None:
+            return known
+        _end(now, _State.REPORTED)
+        made = Report.objects.create(
+            assignment=now, item=item, reason=reason, note=note, time=database_time()
+        )
+        options = options_of(now.participation.campaign)
+        if not item.held and item.reports.count() >= options.reports_to_hold:
+            item.held = True
+            item.save(update_fields=["held"])
+            _pull(Assignment.objects.filter(item=item, state=_State.HELD))
+        recount([item.pk])
+    return made
+
+
+def pull(assignments: QuerySet[Assignment]) -> None:
+    """Takes back what workers hold. The caller has locked their participations."""
+    items = sorted(set(assignments.filter(state=_State.HELD).values_list("item_id", flat=True)))
+    lock_items(items)
+    _pull(assignments.filter(state=_State.HELD))
+    recount(items)
+
+
+def _pull(assignments: QuerySet[Assignment]) -> None:
+    assignments.update(state=_State.PULLED)

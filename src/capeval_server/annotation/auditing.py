@@ -1,0 +1,205 @@
+"""What must hold of campaigns, whatever people, networks and processes did: read from the tables alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import (
+    Count,
+    Exists,
+    F,
+    IntegerField,
+    Max,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+)
+
+from capeval_server.annotation import triggers
+from capeval_server.annotation.digests import digest_of
+from capeval_server.annotation.models import (
+    Assignment,
+    Campaign,
+    CheckResult,
+    Item,
+    Participation,
+    Response,
+    Review,
+    Slot,
+)
+from capeval_server.annotation.options import options_of
+from capeval_server.annotation.slots import countable, number_free
+
+__all__ = ["Finding", "audit"]
+
+# How many of the rows that break a rule a finding names.
+_NAMED = 5
+_State = Assignment.State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A rule that does not hold.
+
+    Attributes:
+        rule: The rule, in words.
+        number: How many rows break it.
+        rows: Some of them, by their keys.
+    """
+
+    rule: str
+    number: int
+    rows: tuple[int, ...]
+
+    def __str__(self) -> str:
+        named = ", ".join(map(str, self.rows)) + (", ..." if self.number > len(self.rows) else "")
+        return f"{self.rule}: broken by {self.number:,} rows ({named})" if self.rows else self.rule
+
+
+def audit(campaign: Campaign) -> Iterator[Finding]:
+    """What does not hold of a campaign.
+
+    Its tables must not change meanwhile, as in a transaction that holds the campaign (see `locks.py`).
+    """
+    missing = triggers.expected() - triggers.present()
+    if missing:
+        names = ", ".join(sorted(missing))
+        yield Finding(rule=f"the database must have the triggers {names}", number=len(missing), rows=())
+    for rule, broken in _RULES.items():
+        yield from _finding(rule, broken(campaign))
+    yield from _finding("the hash of each answer must be its own", _wrong_digests(campaign))
+
+
+def _finding(rule: str, broken: QuerySet[Any] | Iterable[int]) -> Iterator[Finding]:
+    keys = broken.values_list("pk", flat=True) if isinstance(broken, QuerySet) else broken
+    found = list(keys)
+    if found:
+        yield Finding(rule=rule, number=len(found), rows=tuple(found[:_NAMED]))
+
+
+def _slots(campaign: Campaign) -> QuerySet[Slot]:
+    return Slot.objects.filter(item__campaign=campaign)
+
+
+def _filled(campaign: Campaign) -> QuerySet[Slot]:
+    return _slots(campaign).exclude(filled_by=None)
+
+
+def _held(campaign: Campaign) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(item__campaign=campaign, state=_State.HELD)
+
+
+def _responses(campaign: Campaign) -> QuerySet[Response]:
+    return Response.objects.filter(item__campaign=campaign)
+
+
+def _too_many(campaign: Campaign) -> QuerySet[Item]:
+    most = options_of(campaign).answers
+    filled = Count("slots", filter=Q(slots__closed=False))
+    return campaign.items.annotate(found=filled).filter(found__gt=most)
+
+
+def _too_few(campaign: Campaign) -> QuerySet[Item]:
+    least = options_of(campaign).answers
+    slots = Count("slots", filter=Q(slots__closed=False))
+    return campaign.items.filter(is_check=False).annotate(found=slots).filter(found__lt=least)
+
+
+def _same_worker(campaign: Campaign) -> Iterable[int]:
+    rows = _filled(campaign).values("item", "filled_by__participation__worker").annotate(number=Count("pk"))
+    return list(rows.filter(number__gt=1).values_list("item", flat=True))
+
+
+def _not_countable(campaign: Campaign) -> QuerySet[Slot]:
+    return _filled(campaign).filter(~Exists(countable().filter(pk=OuterRef("filled_by"))))
+
+
+def _of_checks(campaign: Campaign) -> QuerySet[Response]:
+    return _responses(campaign).filter(item__is_check=True).filter(Q(may_count=True) | ~Q(filled_slot=None))
+
+
+def _revisions(campaign: Campaign) -> Iterable[int]:
+    rows = _responses(campaign).values("assignment").annotate(number=Count("pk"), last=Max("revision"))
+    return list(rows.exclude(number=F("last")).values_list("assignment", flat=True))
+
+
+def _unsubmitted(campaign: Campaign) -> QuerySet[Assignment]:
+    answered = Exists(Response.objects.filter(assignment=OuterRef("pk")))
+    rows = Assignment.objects.filter(item__campaign=campaign)
+    return rows.filter((Q(state=_State.SUBMITTED) & ~answered) | (~Q(state=_State.SUBMITTED) & answered))
+
+
+def _wrong_free(campaign: Campaign) -> QuerySet[Item]:
+    given = campaign.items.filter(held=False, is_check=False)
+    counts = {"free": number_free(trusted_only=False), "free_trusted": number_free(trusted_only=True)}
+    wrong = given.annotate(**{f"is_{name}": count for name, count in counts.items()}).exclude(
+        free=F("is_free"), free_trusted=F("is_free_trusted")
+    )
+    not_given = campaign.items.filter(Q(held=True) | Q(is_check=True)).exclude(free=0, free_trusted=0)
+    return Item.objects.filter(Q(pk__in=wrong.values("pk")) | Q(pk__in=not_given.values("pk")))
+
+
+def _number(rows: QuerySet[Any]) -> Subquery:
+    """How many rows there are of each participation."""
+    counted = rows.order_by().values("participation").annotate(number=Count("pk")).values("number")
+    return Subquery(counted, output_field=IntegerField())
+
+
+def _wrong_answered(campaign: Campaign) -> Iterable[int]:
+    first = Response.objects.filter(participation=OuterRef("pk"), revision=1)
+    rows = campaign.participations.annotate(found=_number(first)).values_list("pk", "answered", "found")
+    return [pk for pk, answered, found in rows if answered != (found or 0)]
+
+
+def _wrong_judged(campaign: Campaign) -> Iterable[int]:
+    from capeval_server.annotation.trust import judged
+
+    return [one.pk for one in campaign.participations.all() if (one.judged, one.fine) != judged(one)]
+
+
+def _wrong_digests(campaign: Campaign) -> Iterator[int]:
+    rows = _responses(campaign).filter(redacted="").values_list("pk", "answer", "digest")
+    for pk, answer, digest in rows.iterator(chunk_size=5000):
+        if digest_of(answer) != digest:
+            yield pk
+
+
+_BLOCKED = (Participation.Stage.BLOCKED, Participation.Stage.WITHDREW)
+_RULES: dict[str, Callable[[Campaign], QuerySet[Any] | Iterable[int]]] = {
+    "an item must have at most as many counted answers as it needs": _too_many,
+    "an item must have as many slots as it needs answers": _too_few,
+    "the counted answers of an item must be of different workers": _same_worker,
+    "a counted answer must be the newest of its worker, and neither rejected, excluded nor removed": (
+        _not_countable
+    ),
+    "a counted answer must be of the item whose slot it fills": lambda campaign: _filled(campaign).exclude(
+        filled_by__item=F("item")
+    ),
+    "an answer to a check must not count": _of_checks,
+    "the check results must be of checks": lambda campaign: CheckResult.objects.filter(
+        response__item__campaign=campaign, response__item__is_check=False
+    ),
+    "a worker must hold items of the latest batch alone": lambda campaign: _held(campaign).exclude(
+        batch=F("participation__batch")
+    ),
+    "a held slot must be empty, and of the item that is held": lambda campaign: _held(campaign).filter(
+        Q(slot__filled_by__isnull=False) | (Q(slot__isnull=False) & ~Q(slot__item=F("item")))
+    ),
+    "an item that is out of work, or of a campaign that is closed, must not be held": lambda campaign: _held(
+        campaign
+    ).filter(Q(item__held=True) | Q(item__campaign__state=Campaign.State.CLOSED)),
+    "a blocked worker must hold nothing": lambda campaign: _held(campaign).filter(
+        participation__stage__in=_BLOCKED
+    ),
+    "the revisions of an answer must be 1, 2 and so on": _revisions,
+    "an assignment must be submitted where it has an answer, and nowhere else": _unsubmitted,
+    "nobody must review an answer of their own": lambda campaign: Review.objects.filter(
+        response__item__campaign=campaign, reviewer=F("response__participation__worker__user")
+    ),
+    "the numbers of free slots must be right": _wrong_free,
+    "the numbers of answers of each worker must be right": _wrong_answered,
+    "the numbers of judged answers of each worker must be right": _wrong_judged,
+}

@@ -1,0 +1,144 @@
+"""The states of a campaign, and how many answers its items need.
+
+    draft -> pilot -> open <-> paused -> closing -> closed -> open again, with a reason
+    draft -> open; open -> closing
+
+Each change is recorded in the history of its challenge.
+"""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
+
+from capeval_server.annotation.assignment import pull
+from capeval_server.annotation.locks import held, lock_items
+from capeval_server.annotation.models import Assignment, Campaign, Item, Slot
+from capeval_server.annotation.options import MOST_ANSWERS, options_of
+from capeval_server.annotation.slots import recount
+from capeval_server.challenges.access import organised_by
+from capeval_server.errors import CampaignError, NotFoundError
+from capeval_server.organising.models import record
+
+__all__ = ["change_state", "items_of", "managed", "managed_by", "set_answers"]
+
+_State = Campaign.State
+_WAYS: dict[str, tuple[str, ...]] = {
+    _State.DRAFT: (_State.PILOT, _State.OPEN),
+    _State.PILOT: (_State.OPEN, _State.DRAFT),
+    _State.OPEN: (_State.PAUSED, _State.CLOSING, _State.CLOSED),
+    _State.PAUSED: (_State.OPEN, _State.CLOSING, _State.CLOSED),
+    _State.CLOSING: (_State.OPEN, _State.CLOSED),
+    _State.CLOSED: (_State.OPEN,),
+}
+# How many items a change of all items takes at once.
+_ITEMS_AT_ONCE = 5000
+
+
+def managed_by(user: User) -> QuerySet[Campaign]:
+    """The campaigns that a user manages: their own, and those of challenges that they organise."""
+    if user.is_staff and user.is_active:
+        return Campaign.objects.all()
+    of_challenges = Q(challenge__in=organised_by(user).values("pk"))
+    own = Q(pk__in=Campaign.objects.filter(organisers=user.pk, organisers__is_active=True).values("pk"))
+    return Campaign.objects.filter(of_challenges | own)
+
+
+def managed(user: User, slug: str) -> Campaign:
+    """The campaign with a name, for somebody who manages it.
+
+    Raises:
+        NotFoundError: There is none, or the user does not manage it.
+    """
+    found = managed_by(user).filter(slug=slug).first()
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+def change_state(user: User | None, campaign: Campaign, state: str, *, reason: str = "") -> Campaign:
+    """Opens, pauses or closes a campaign, or tries it.
+
+    Held work may end while a campaign is paused or closing. Closing it for good takes back what is held; what
+    comes later is stored, and does not count.
+
+    Args:
+        user: Who does it; none for the command line.
+        campaign: The campaign.
+        state: The state that it shall have.
+        reason: Why, which opening a closed campaign again needs.
+
+    Raises:
+        CampaignError: There is no way to that state, or no reason is given.
+    """
+    with held(campaign) as now:
+        if state == now.state:
+            return now
+        if state not in _WAYS[now.state]:
+            ways = " or ".join(_WAYS[now.state])
+            raise CampaignError(f"a campaign that is {now.state} can become {ways} (got {state!r})")
+        if now.state == _State.CLOSED and not reason.strip():
+            raise CampaignError("say in 'reason' why the closed campaign is opened again")
+        if now.state == _State.PILOT or state == _State.CLOSED:
+            pull(Assignment.objects.filter(item__campaign=now))
+        now.state = state
+        now.save(update_fields=["state"])
+        why = f": {reason.strip()}" if reason.strip() else ""
+        record(user, now.challenge, f"made the campaign {now.slug} {state}{why}")
+    return now
+
+
+def set_answers(user: User | None, campaign: Campaign, answers: int) -> Campaign:
+    """Sets how many answers each item needs.
+
+    With fewer, an item keeps the slots that are filled, then those that are held. What fills a slot beyond
+    stays stored, and no longer counts. With more, slots are added.
+
+    Raises:
+        CampaignError: It is not a number of answers.
+    """
+    if not 1 <= answers <= MOST_ANSWERS:
+        raise CampaignError(f"'answers' must be from 1 to {MOST_ANSWERS} (got {answers})")
+    with held(campaign) as now:
+        before = options_of(now).answers
+        keys = list(items_of(now).order_by("pk").values_list("pk", flat=True))
+        for start in range(0, len(keys), _ITEMS_AT_ONCE):
+            some = keys[start : start + _ITEMS_AT_ONCE]
+            lock_items(some)
+            _close_and_add(some, answers)
+            recount(some)
+        now.settings = {**now.settings, "answers": answers}
+        now.save(update_fields=["settings"])
+        what = f"set the answers of each item of the campaign {now.slug} to {answers} (before: {before})"
+        record(user, now.challenge, what)
+    return now
+
+
+def _close_and_add(items: list[int], answers: int) -> None:
+    holders = set(
+        Assignment.objects.filter(item__in=items, state=Assignment.State.HELD).values_list(
+            "slot_id", flat=True
+        )
+    )
+    slots: dict[int, list[Slot]] = {item: [] for item in items}
+    for slot in Slot.objects.filter(item__in=items):
+        slots[slot.item_id].append(slot)
+    changed, added = [], []
+    for item, found in slots.items():
+        # Filled ones first, then held ones, then those that were open.
+        found.sort(key=lambda s: (s.filled_by_id is None, s.pk not in holders, s.closed, s.number))
+        for place, slot in enumerate(found):
+            closed = place >= answers
+            if slot.closed != closed:
+                slot.closed = closed
+                slot.filled_by_id = None if closed else slot.filled_by_id
+                changed.append(slot)
+        first = max((slot.number for slot in found), default=0) + 1
+        added += [Slot(item_id=item, number=first + more) for more in range(answers - len(found))]
+    Slot.objects.bulk_update(changed, ["closed", "filled_by"], batch_size=500)
+    Slot.objects.bulk_create(added, batch_size=5000)
+
+
+def items_of(campaign: Campaign) -> QuerySet[Item]:
+    """The items of a campaign that answers count for: checks are none."""
+    return Item.objects.filter(campaign=campaign, is_check=False)

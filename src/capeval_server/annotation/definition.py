@@ -1,0 +1,217 @@
+"""The file that defines a campaign, `campaign.toml`, and its items."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from capeval.errors import OptionError
+from capeval_server.annotation.options import Options
+from capeval_server.annotation.tasks import TaskType, task_named
+from capeval_server.annotation.tasks.base import template_text
+from capeval_server.errors import CampaignError
+
+__all__ = ["Definition", "NewItem", "read_definition", "read_items"]
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
+_COMMON = ("key", "image", "group", "category", "expected")
+_LONGEST_KEY, _LONGEST_CATEGORY = 100, 50
+# The most characters of instructions or of a consent.
+_LONGEST_TEXT = 100_000
+
+
+class _About(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    slug: Name
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    kind: str
+    challenge: Name | None = None
+    # A text that ships, or a file of Markdown beside the definition.
+    text: str | None = None
+    instructions: str | None = None
+    consent: str | None = None
+    items: str
+    images: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """What a campaign's file says.
+
+    Attributes:
+        slug: Its name in addresses.
+        title: Its title.
+        kind: Its kind of task.
+        challenge: The challenge that it is of, by its name, if it is of one.
+        instructions: What workers read, in Markdown.
+        consent: What workers agree to, in Markdown.
+        options: How it gives out work.
+        items: The file of its items.
+        images: The folder of its images, if it has one.
+    """
+
+    slug: str
+    title: str
+    kind: TaskType
+    challenge: str | None
+    instructions: str
+    consent: str
+    options: Options
+    items: str
+    images: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewItem:
+    """An item of a campaign's file.
+
+    Attributes:
+        key: What it is called.
+        image: The name of its image; empty if it has none.
+        group: What it belongs to.
+        category: Its class.
+        payload: What its kind of task holds of it.
+        expected: The answer that passes, if it is a check; else empty.
+    """
+
+    key: str
+    image: str
+    group: str
+    category: str
+    payload: dict[str, Any]
+    expected: dict[str, Any]
+
+
+def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
+    """Reads a campaign's file, and the texts that it names.
+
+    Args:
+        name: The file.
+        read: The content of a file, by its name.
+
+    Raises:
+        CampaignError: Something in it is not what it must be.
+        OSError: A file can't be read.
+    """
+    try:
+        content = tomllib.loads(read(name).decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CampaignError(f"{name} must be TOML in UTF-8 ({error})") from None
+    unknown = sorted(set(content) - {"campaign", "settings"})
+    if unknown:
+        raise CampaignError(f"{name}: must have the parts campaign and settings (got {unknown[0]!r})")
+    try:
+        about = _About.model_validate(content.get("campaign", {}))
+        task = task_named(about.kind)
+        options = Options.of_kind(about.kind, **content.get("settings", {}))
+        instructions = _instructions(read, about, task)
+    except ValidationError as error:
+        place = "campaign" if error.title == _About.__name__ else "settings"
+        problems = [".".join((place, *map(str, one["loc"]))) + f": {one['msg']}" for one in error.errors()]
+        raise CampaignError(f"{name}: {'; '.join(problems)}") from None
+    except (OptionError, TypeError) as error:
+        raise CampaignError(f"{name}: {error}") from None
+    return Definition(
+        slug=about.slug,
+        title=about.title,
+        kind=task,
+        challenge=about.challenge,
+        instructions=instructions,
+        consent=_text(read, about.consent) if about.consent else "",
+        options=options,
+        items=about.items,
+        images=about.images,
+    )
+
+
+def _instructions(read: Callable[[str], bytes], about: _About, task: TaskType) -> str:
+    if about.instructions is not None:
+        if about.text is not None:
+            raise CampaignError("campaign.text must not be given beside campaign.instructions")
+        return _text(read, about.instructions)
+    return template_text(about.text or task.texts[0])
+
+
+def _text(read: Callable[[str], bytes], name: str) -> str:
+    try:
+        text = read(name).decode()
+    except UnicodeDecodeError:
+        raise CampaignError(f"{name}: the file must be Markdown in UTF-8") from None
+    if not text.strip() or len(text) > _LONGEST_TEXT or "\0" in text:
+        raise CampaignError(f"{name}: the file must have 1 to {_LONGEST_TEXT:,} characters")
+    return text
+
+
+def read_items(name: str, lines: Iterable[bytes], task: TaskType) -> Iterator[NewItem]:
+    """Reads items, one JSON object a line.
+
+    Args:
+        name: What errors call the file.
+        lines: Its lines.
+        task: The kind of task that they are of.
+
+    Raises:
+        CampaignError: One is not what it must be, or has the key of another.
+    """
+    known: set[str] = set()
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            item = _item(json.loads(line), task)
+        except (ValueError, RecursionError) as error:
+            raise CampaignError(f"{name}, line {number}: {_reason(error)}") from None
+        if item.key in known:
+            raise CampaignError(
+                f"{name}, line {number}: 'key' must differ in each item (got {item.key!r} twice)"
+            )
+        known.add(item.key)
+        yield item
+    if not known:
+        raise CampaignError(f"{name}: there must be an item")
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, CampaignError) else f"an item must be a JSON object ({error})"
+
+
+def _item(raw: object, task: TaskType) -> NewItem:
+    if not isinstance(raw, dict):
+        raise CampaignError(f"an item must be a JSON object (got {type(raw).__name__})")
+    key = _short("key", raw.get("key"), _LONGEST_KEY)
+    image = _short("image", raw["image"], 200) if "image" in raw else ""
+    if bool(image) != task.needs_image:
+        needs = "must" if task.needs_image else "must not"
+        raise CampaignError(f"{key}: an item of the kind {task.name} {needs} have an 'image'")
+    rest = {part: value for part, value in raw.items() if part not in _COMMON}
+    try:
+        payload = task.payload(rest)
+    except CampaignError as error:
+        raise CampaignError(f"{key}: {error}") from None
+    return NewItem(
+        key=key,
+        image=image,
+        group=_short("group", raw["group"], _LONGEST_KEY) if "group" in raw else "",
+        category=_short("category", raw["category"], _LONGEST_CATEGORY) if "category" in raw else "",
+        payload=payload,
+        expected=_expected(key, raw["expected"]) if "expected" in raw else {},
+    )
+
+
+def _expected(key: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not value:
+        raise CampaignError(f"{key}: 'expected' must be an answer in terms of the item, as an object")
+    return dict(value)
+
+
+def _short(name: str, value: object, most: int) -> str:
+    value = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(value, str) or not 0 < len(value) <= most or not value.isprintable():
+        raise CampaignError(f"{name!r} must be a printable text of 1 to {most} characters (got {value!r})")
+    return value

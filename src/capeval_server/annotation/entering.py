@@ -1,0 +1,144 @@
+"""Coming into a campaign: as a user of the server, or by an invite link without an account."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from capeval_server.annotation.locks import lock_participation
+from capeval_server.annotation.models import Campaign, Participation, TextVersion, Worker
+from capeval_server.annotation.tasks import task_named
+from capeval_server.errors import AssignmentError, CampaignError, NotFoundError
+from capeval_server.jobs.leases import database_time
+from capeval_server.organising.models import record
+from capeval_server.teams.models import Membership
+
+__all__ = [
+    "MOST_INVITES",
+    "PREFIX",
+    "agree",
+    "digest_of_token",
+    "enter_as_user",
+    "invite",
+    "invited",
+    "latest_texts",
+    "revoke",
+]
+
+# The first letters of each invite token.
+PREFIX = "work_"
+# The most invite links that are made at once.
+MOST_INVITES = 10_000
+
+
+def digest_of_token(text: str) -> str:
+    """The hash of an invite token, which is all that is stored of it."""
+    # The text is 256 random bits, which nobody can guess: a slow hash would gain nothing.
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def invite(user: User | None, campaign: Campaign, number: int) -> list[str]:
+    """Makes invite tokens, one a person. They are not stored: only their hashes are.
+
+    Raises:
+        CampaignError: The number is not one that is made at once.
+    """
+    if not 1 <= number <= MOST_INVITES:
+        raise CampaignError(f"'number' must be from 1 to {MOST_INVITES:,} (got {number:,})")
+    tokens = [PREFIX + secrets.token_urlsafe(32) for _ in range(number)]
+    with transaction.atomic():
+        # New workers come before or after what locks a whole campaign.
+        Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        workers = Worker.objects.bulk_create(Worker(digest=digest_of_token(token)) for token in tokens)
+        Participation.objects.bulk_create(
+            Participation(worker=worker, campaign=campaign) for worker in workers
+        )
+        record(user, campaign.challenge, f"made {number} invite links of the campaign {campaign.slug}")
+    return tokens
+
+
+def invited(campaign: Campaign, token: str) -> Participation:
+    """The participation of who has an invite token.
+
+    Raises:
+        NotFoundError: No valid token of this campaign is that.
+    """
+    rows = Participation.objects.filter(campaign=campaign, worker__digest=digest_of_token(token))
+    found = rows.select_related("worker", "campaign").first()
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+def revoke(user: User | None, participation: Participation) -> None:
+    """Ends the validity of a worker's invite link; their answers stay as they are."""
+    with transaction.atomic():
+        Worker.objects.filter(pk=participation.worker_id).update(digest=None)
+        campaign = participation.campaign
+        what = f"revoked the invite link of the worker {participation.worker} in the campaign {campaign.slug}"
+        record(user, campaign.challenge, what)
+
+
+def enter_as_user(user: User, campaign: Campaign) -> Participation:
+    """The participation of a user of the server, made if needed.
+
+    Raises:
+        NotFoundError: The campaign is not open yet.
+        AssignmentError: The user takes part in the challenge whose captions are judged.
+    """
+    worker, _ = Worker.objects.get_or_create(user=user)
+    found = Participation.objects.filter(worker=worker, campaign=campaign).first()
+    if found is None:
+        if campaign.state == Campaign.State.DRAFT:
+            raise NotFoundError
+        with transaction.atomic():
+            Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+            found, _ = Participation.objects.get_or_create(worker=worker, campaign=campaign)
+    found.worker, found.campaign = worker, campaign
+    _check_apart(user, campaign)
+    return found
+
+
+def _check_apart(user: User, campaign: Campaign) -> None:
+    """Nobody judges what they compete with."""
+    if campaign.challenge_id is None or task_named(campaign.kind).name == "write":
+        return
+    if Membership.objects.filter(user=user, team__challenge=campaign.challenge_id).exists():
+        raise AssignmentError("who takes part in the challenge can't judge its captions")
+
+
+def latest_texts(campaign: Campaign) -> TextVersion:
+    """The texts that count now.
+
+    Raises:
+        NotFoundError: There are none.
+    """
+    later = TextVersion.objects.filter(campaign=OuterRef("campaign"), number__gt=OuterRef("number"))
+    found = TextVersion.objects.filter(campaign=campaign).filter(~Exists(later)).first()
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+def agree(participation: Participation, number: int) -> Participation:
+    """Records that a worker agrees to the texts of a version, which must be the latest.
+
+    Raises:
+        AssignmentError: There are newer texts, or the worker is blocked or has left.
+    """
+    with transaction.atomic():
+        now = lock_participation(participation)
+        texts = latest_texts(now.campaign)
+        if texts.number != number:
+            raise AssignmentError("the instructions were changed meanwhile: please read them again")
+        if now.stage in (Participation.Stage.BLOCKED, Participation.Stage.WITHDREW):
+            raise AssignmentError("you get no more work in this campaign")
+        if now.stage == Participation.Stage.INVITED:
+            now.stage = Participation.Stage.WORKING
+        now.consented_to, now.consented = texts, database_time()
+        now.save(update_fields=["stage", "consented_to", "consented"])
+    return now

@@ -1,0 +1,150 @@
+"""Making a campaign from its file, with all its items and slots, in one transaction."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, connection, transaction
+
+from capeval_server.annotation.definition import Definition, NewItem, read_definition, read_items
+from capeval_server.annotation.models import Campaign, Item, TextVersion
+from capeval_server.challenges.access import makes_challenges, organised
+from capeval_server.challenges.models import Challenge
+from capeval_server.errors import CampaignError, NotFoundError
+from capeval_server.organising.models import record
+
+__all__ = ["add_items", "make_campaign", "make_from_texts"]
+
+# How many items are written at once.
+_AT_ONCE = 2000
+
+
+def make_campaign(user: User | None, path: Path) -> Campaign:
+    """Makes a campaign, as a draft, from its file.
+
+    Args:
+        user: Who makes it, and manages it from then on; none for the command line.
+        path: The file.
+
+    Raises:
+        CampaignError: The file or its items are wrong, or there is a campaign of that name.
+        OSError: A file can't be read.
+    """
+    wanted = read_definition(path.name, lambda name: (path.parent / name).read_bytes())
+    with (path.parent / wanted.items).open("rb") as lines:
+        return _make(user, wanted, lines)
+
+
+def make_from_texts(user: User, texts: Mapping[str, str]) -> Campaign:
+    """Makes a campaign, as a draft, from the texts of its files, by their names.
+
+    Raises:
+        CampaignError: A file is missing or wrong, or there is a campaign of that name.
+        NotFoundError: It is of a challenge that the user does not organise.
+    """
+
+    def read(name: str) -> bytes:
+        if name not in texts:
+            raise CampaignError(f"there must be the file {name!r}")
+        return texts[name].encode()
+
+    wanted = read_definition("campaign.toml", read)
+    if wanted.images is not None:
+        raise CampaignError("campaign.images: images are added by the command line")
+    if wanted.challenge is None:
+        if not makes_challenges(user):
+            raise NotFoundError
+    else:
+        organised(user, wanted.challenge)
+    return _make(user, wanted, read(wanted.items).splitlines())
+
+
+def _make(user: User | None, wanted: Definition, lines: Iterable[bytes]) -> Campaign:
+    with transaction.atomic():
+        made = _made(wanted)
+        if user is not None:
+            made.organisers.add(user)
+        number = add_items(made, read_items(wanted.items, lines, wanted.kind), wanted.options.answers)
+        record(user, made.challenge, f"made the campaign {made.slug} with {number} items")
+    return made
+
+
+def _made(wanted: Definition) -> Campaign:
+    challenge = None
+    if wanted.challenge is not None:
+        challenge = Challenge.objects.filter(slug=wanted.challenge).first()
+        if challenge is None:
+            raise CampaignError(f"campaign.challenge must be a challenge's name (got {wanted.challenge!r})")
+    try:
+        with transaction.atomic():
+            made = Campaign.objects.create(
+                slug=wanted.slug,
+                title=wanted.title,
+                kind=wanted.kind.name,
+                challenge=challenge,
+                settings=wanted.options.model_dump(),
+            )
+    except IntegrityError:
+        raise CampaignError(f"campaign.slug must be new on this server (got {wanted.slug!r})") from None
+    TextVersion.objects.create(
+        campaign=made, number=1, instructions=wanted.instructions, consent=wanted.consent
+    )
+    return made
+
+
+def add_items(campaign: Campaign, items: Iterable[NewItem], answers: int) -> int:
+    """Adds items with their slots; says how many there are.
+
+    Raises:
+        CampaignError: An item's image is not there.
+    """
+    rng = random.Random(campaign.settings["seed"])  # noqa: S311 - an order, no secret.
+    groups: dict[str, int] = {}
+    images = dict(campaign.images.values_list("name", "pk"))
+    number = 0
+    found = iter(items)
+    while rows := [_row(campaign, item, images, groups, answers) for item in islice(found, _AT_ONCE)]:
+        for row in rows:
+            row.rank = rng.getrandbits(31)
+        Item.objects.bulk_create(rows)
+        number += len(rows)
+    _add_slots(campaign, answers)
+    return number
+
+
+def _add_slots(campaign: Campaign, answers: int) -> None:
+    # Half a million rows, which the database makes by itself in seconds.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "WITH RECURSIVE numbers(number) AS"
+            " (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < %s)"
+            " INSERT INTO annotation_slot (item_id, number, trusted_only, closed)"
+            " SELECT item.id, numbers.number, FALSE, FALSE FROM annotation_item item CROSS JOIN numbers"
+            " WHERE item.campaign_id = %s AND NOT item.is_check ORDER BY item.id, numbers.number",
+            [answers, campaign.pk],
+        )
+
+
+def _row(
+    campaign: Campaign, item: NewItem, images: dict[str, int], groups: dict[str, int], answers: int
+) -> Item:
+    if item.image and item.image not in images:
+        raise CampaignError(f"{item.key}: there is no image {item.image!r} in the campaign's images")
+    place = groups[item.group] = groups.get(item.group, -1) + 1
+    return Item(
+        campaign=campaign,
+        key=item.key,
+        group=item.group,
+        category=item.category,
+        image_id=images.get(item.image),
+        payload=item.payload,
+        is_check=bool(item.expected),
+        expected=item.expected,
+        rank=0,
+        mirrors_odd=place % 2 == 1,
+        free=0 if item.expected else answers,
+    )

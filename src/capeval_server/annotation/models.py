@@ -1,0 +1,420 @@
+"""Campaigns, their items, and the answers of people.
+
+What people answered is only ever added: the database itself refuses to change or delete it (`triggers.py`).
+Which answers count is said by slots: an item has n slots, and a slot is filled by at most one answer.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from capeval_server.challenges.models import Challenge
+
+__all__ = [
+    "ENDED",
+    "LONGEST_NOTE",
+    "Assignment",
+    "Campaign",
+    "CheckResult",
+    "Draft",
+    "Exclusion",
+    "Image",
+    "Item",
+    "Participation",
+    "Report",
+    "Response",
+    "Review",
+    "ReviewRequest",
+    "Slot",
+    "TextVersion",
+    "Worker",
+]
+
+# The most characters of a note or reason that somebody typed.
+LONGEST_NOTE = 500
+
+
+def _person() -> models.ForeignKey[int | None, int | None]:
+    """Who did something, in a row that never changes: deleting the account leaves the number and the name."""
+    return models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        null=True,
+        related_name="+",
+    )
+
+
+class Campaign(models.Model):
+    """Items of one kind of task, and how many answers each needs.
+
+    `campaigns.py` has the ways from one state to another.
+    """
+
+    class State(models.TextChoices):
+        """What a campaign gives out."""
+
+        DRAFT = "draft", "not open yet"
+        PILOT = "pilot", "open for a trial, of which no answer counts"
+        OPEN = "open"
+        PAUSED = "paused", "gives out no new work for now"
+        CLOSING = "closing", "gives out no new work; what is held may end"
+        CLOSED = "closed"
+
+    slug = models.SlugField(unique=True)
+    title = models.CharField(max_length=200)
+    # The name of a kind of task.
+    kind = models.CharField(max_length=30)
+    # The challenge whose submissions are judged, if it is of one: its organisers manage the campaign.
+    challenge = models.ForeignKey(Challenge, on_delete=models.PROTECT, null=True, related_name="campaigns")
+    # Who else manages it; staff manage all.
+    organisers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="campaigns", blank=True)
+    # As `definition.py` reads them.
+    settings = models.JSONField()
+    state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
+    created = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class TextVersion(models.Model):
+    """What workers of a campaign read and agree to, and the rules for texts; the highest number counts.
+
+    It never changes: other texts are another version.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="texts")
+    number = models.PositiveIntegerField()
+    # Markdown.
+    instructions = models.TextField()
+    consent = models.TextField(blank=True)
+    # The level of each rule for texts, where it differs from the default.
+    rules = models.JSONField(default=dict)
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "number"], name="text_version_once")]
+
+
+class Image(models.Model):
+    """A picture of a campaign: its content, never its name, is what a worker's browser gets."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="images")
+    # The SHA-256 of the file as it came.
+    digest = models.CharField(max_length=64)
+    # The name that the campaign's items call it by.
+    name = models.CharField(max_length=200)
+    width = models.PositiveIntegerField()
+    height = models.PositiveIntegerField()
+    # Without metadata, at most 480 and 1600 pixels wide or high.
+    small = models.FileField(upload_to="annotation/images", max_length=300)
+    large = models.FileField(upload_to="annotation/images", max_length=300)
+    licence = models.CharField(max_length=200, blank=True)
+    source = models.CharField(max_length=500, blank=True)
+    # Why it is shown only when asked for; empty if it isn't.
+    warning = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "digest"], name="image_digest_once"),
+            models.UniqueConstraint(fields=["campaign", "name"], name="image_name_once"),
+        ]
+
+
+class Item(models.Model):
+    """One thing to answer n times by n people. Only `held` and the two counts of free slots ever change."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="items")
+    # What the campaign's file calls it, such as the image's id or the triplet's number.
+    key = models.CharField(max_length=100)
+    # What belongs together, such as the triplets of a pair.
+    group = models.CharField(max_length=100, blank=True)
+    # The class of a pair, such as HC. No worker's browser gets it.
+    category = models.CharField(max_length=50, blank=True)
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, null=True, related_name="items")
+    payload = models.JSONField()
+    # Whether its answer is known: a check has no slots, and no answer to it counts.
+    is_check = models.BooleanField(default=False)
+    # The answer that passes a check; empty for others.
+    expected = models.JSONField(default=dict)
+    # A seeded shuffle: items are given out in its order.
+    rank = models.PositiveIntegerField()
+    # Whether its odd slots show the sides mirrored, or its even ones: it alternates within a group.
+    mirrors_odd = models.BooleanField(default=False)
+    # Taken out of work, by reports or an organiser.
+    held = models.BooleanField(default=False)
+    # How many of its slots can be given out now: to anybody, and to trusted workers alone. Derived.
+    free = models.PositiveSmallIntegerField(default=0)
+    free_trusted = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "key"], name="item_key_once")]
+        indexes = [
+            models.Index(fields=["campaign", "free", "rank"], name="item_choice"),
+            models.Index(fields=["campaign", "free_trusted", "rank"], name="item_choice_trusted"),
+        ]
+
+
+class Slot(models.Model):
+    """The place of one counted answer of an item."""
+
+    item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="slots")
+    number = models.PositiveSmallIntegerField()
+    # The answer that counts.
+    filled_by = models.OneToOneField(
+        "Response", on_delete=models.PROTECT, null=True, related_name="filled_slot"
+    )
+    # Whether it was emptied by an exclusion or a rejection: then only trusted workers get it.
+    trusted_only = models.BooleanField(default=False)
+    # Whether it is no longer wanted, as the number of answers was lowered.
+    closed = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["item", "number"], name="slot_once"),
+            models.CheckConstraint(
+                condition=models.Q(closed=False) | models.Q(filled_by=None), name="closed_slot_is_empty"
+            ),
+        ]
+
+
+def _pseudonym() -> str:
+    return uuid.uuid4().hex[:16]
+
+
+class Worker(models.Model):
+    """Somebody who works on campaigns, called by a random pseudonym alone."""
+
+    pseudonym = models.CharField(max_length=16, unique=True, default=_pseudonym)
+    # The account, for users of the server; none for who came by a link.
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="annotation_worker"
+    )
+    # The hash of the token in an invite link; none for users of the server, and once it is revoked.
+    digest = models.CharField(max_length=64, unique=True, null=True)
+    created = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.pseudonym
+
+
+class Participation(models.Model):
+    """A worker in a campaign. Its row is locked by all that the worker does: one thing after the other."""
+
+    class Stage(models.TextChoices):
+        """How far a worker came."""
+
+        INVITED = "invited"
+        WORKING = "working"
+        PAUSED = "paused", "by a check or an organiser, until a person has looked"
+        BLOCKED = "blocked"
+        WITHDREW = "withdrew"
+
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="participations")
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="participations")
+    stage = models.CharField(max_length=10, choices=Stage, default=Stage.INVITED)
+    # The texts that the worker agreed to, and when.
+    consented_to = models.ForeignKey(TextVersion, on_delete=models.PROTECT, null=True, related_name="+")
+    consented = models.DateTimeField(null=True)
+    # The number of the latest batch.
+    batch = models.PositiveIntegerField(default=0)
+    # Derived: assignments answered; newest answers judged by a person or a check, and how many were fine.
+    answered = models.PositiveIntegerField(default=0)
+    judged = models.PositiveIntegerField(default=0)
+    fine = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["worker", "campaign"], name="participation_once")]
+
+
+class Assignment(models.Model):
+    """An item given to a worker, once and for all: nobody gets an item twice."""
+
+    class State(models.TextChoices):
+        """What became of it."""
+
+        HELD = "held"
+        SUBMITTED = "submitted"
+        EXPIRED = "expired"
+        RETURNED = "returned"
+        SKIPPED = "skipped"
+        REPORTED = "reported"
+        PULLED = "pulled", "taken back: the item is held, the campaign closed or the worker blocked"
+
+    participation = models.ForeignKey(Participation, on_delete=models.PROTECT, related_name="assignments")
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="assignments")
+    # The slot that it holds or held last; none for checks and in a pilot, which fill none.
+    slot = models.ForeignKey(Slot, on_delete=models.PROTECT, null=True, related_name="assignments")
+    # Its name in addresses. Who knows it and is the worker may answer, however late.
+    lease = models.UUIDField(unique=True, default=uuid.uuid4)
+    lease_until = models.DateTimeField()
+    state = models.CharField(max_length=10, choices=State, default=State.HELD)
+    # Whether the sides are shown mirrored.
+    mirrored = models.BooleanField(default=False)
+    batch = models.PositiveIntegerField()
+    place = models.PositiveSmallIntegerField()
+    opened = models.DateTimeField()
+    # Why it was skipped or returned.
+    reason = models.CharField(max_length=LONGEST_NOTE, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["participation", "item"], name="assignment_once"),
+            models.UniqueConstraint(fields=["slot"], condition=models.Q(state="held"), name="slot_held_once"),
+        ]
+        indexes = [models.Index(fields=["state", "lease_until"], name="assignment_leases")]
+
+
+ENDED = (
+    Assignment.State.SUBMITTED,
+    Assignment.State.RETURNED,
+    Assignment.State.SKIPPED,
+    Assignment.State.REPORTED,
+    Assignment.State.PULLED,
+)
+
+
+class Draft(models.Model):
+    """What a worker has typed and not sent. It is deleted with the answer, and never exported."""
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="draft")
+    content = models.JSONField()
+    saved = models.DateTimeField()
+
+
+class Response(models.Model):
+    """An answer. It is never changed or deleted; only a redaction empties it, and leaves its hash."""
+
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="responses")
+    participation = models.ForeignKey(Participation, on_delete=models.PROTECT, related_name="responses")
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="responses")
+    # 1, and one more each time that the worker revises it.
+    revision = models.PositiveSmallIntegerField()
+    # In terms of the item, as its kind of task stores it.
+    answer = models.JSONField()
+    # The SHA-256 of the answer, as `digests.py` makes it.
+    digest = models.CharField(max_length=64)
+    # Whether it may count: false for checks and in a pilot.
+    may_count = models.BooleanField(default=True)
+    texts = models.ForeignKey(TextVersion, on_delete=models.PROTECT, related_name="+")
+    # What the rules for texts said of it.
+    rules = models.JSONField(default=dict)
+    # What the worker's browser counted: seconds, keys, pastes.
+    events = models.JSONField(default=dict)
+    # The same key again is the same answer sent again.
+    key = models.CharField(max_length=100)
+    received = models.DateTimeField()
+    # Why its text was removed; empty if it is there.
+    redacted = models.CharField(max_length=LONGEST_NOTE, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["assignment", "revision"], name="revision_once"),
+            models.UniqueConstraint(fields=["participation", "key"], name="response_key_once"),
+        ]
+
+
+class ReviewRequest(models.Model):
+    """Why a person shall look at an answer. It is never changed."""
+
+    response = models.ForeignKey(Response, on_delete=models.PROTECT, related_name="review_requests")
+    reason = models.CharField(max_length=50)
+    time = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["response", "reason"], name="review_request_once")]
+
+
+class Review(models.Model):
+    """What a person said of an answer. It is never changed; the latest of an answer counts."""
+
+    class Verdict(models.TextChoices):
+        """What a reviewer decided."""
+
+        FINE = "fine"
+        REJECTED = "rejected"
+
+    class Reason(models.TextChoices):
+        """Why an answer is rejected."""
+
+        NONE = "", "nothing"
+        WRONG_IMAGE = "wrong image"
+        RULE_BROKEN = "rule broken"
+        NONSENSE = "nonsense"
+        COPIED = "copied"
+        LANGUAGE = "other language"
+        OFFENSIVE = "offensive"
+
+    response = models.ForeignKey(Response, on_delete=models.PROTECT, related_name="reviews")
+    reviewer = _person()
+    # The reviewer's name at that time.
+    who = models.CharField(max_length=150)
+    verdict = models.CharField(max_length=10, choices=Verdict)
+    reason = models.CharField(max_length=20, choices=Reason, blank=True)
+    note = models.CharField(max_length=LONGEST_NOTE, blank=True)
+    time = models.DateTimeField()
+
+
+class Exclusion(models.Model):
+    """Takes answers out of what counts: all of a worker in a campaign, or one. Only lifting it changes it."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="exclusions")
+    participation = models.ForeignKey(
+        Participation, on_delete=models.PROTECT, null=True, related_name="exclusions"
+    )
+    response = models.ForeignKey(Response, on_delete=models.PROTECT, null=True, related_name="exclusions")
+    reason = models.CharField(max_length=LONGEST_NOTE)
+    person = _person()
+    who = models.CharField(max_length=150)
+    time = models.DateTimeField()
+    lifted_person = _person()
+    lifted_who = models.CharField(max_length=150, blank=True)
+    lifted_reason = models.CharField(max_length=LONGEST_NOTE, blank=True)
+    lifted = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(participation=None, response__isnull=False)
+                | models.Q(participation__isnull=False, response=None),
+                name="excludes_a_worker_or_an_answer",
+            ),
+            models.UniqueConstraint(
+                fields=["participation"], condition=models.Q(lifted=None), name="worker_excluded_once"
+            ),
+            models.UniqueConstraint(
+                fields=["response"], condition=models.Q(lifted=None), name="response_excluded_once"
+            ),
+        ]
+
+
+class CheckResult(models.Model):
+    """Whether an answer to a check was the expected one. It is never changed, and in no result."""
+
+    response = models.OneToOneField(Response, on_delete=models.PROTECT, related_name="check_result")
+    passed = models.BooleanField()
+    expected = models.JSONField()
+
+
+class Report(models.Model):
+    """What a worker reported of an item, in place of an answer. It is never changed."""
+
+    class Reason(models.TextChoices):
+        """What is wrong with it."""
+
+        NOT_LOADING = "not loading"
+        OFFENSIVE = "offensive"
+        PERSONAL = "personal data"
+        LANGUAGE = "other language"
+        OTHER = "other"
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="report")
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="reports")
+    reason = models.CharField(max_length=20, choices=Reason)
+    note = models.CharField(max_length=LONGEST_NOTE, blank=True)
+    time = models.DateTimeField()

@@ -1,0 +1,58 @@
+"""The settings of a campaign, as its file has them and as they are stored."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from capeval_server.annotation.models import Campaign
+from capeval_server.annotation.tasks import task_named
+
+__all__ = ["MOST_ANSWERS", "Options", "options_of"]
+
+MOST_ANSWERS = 200
+
+
+class Options(BaseModel):
+    """How a campaign gives out work and looks at it. All but `answers` stay once it is open."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    # How many answers each item needs; by default, as the kind of task says.
+    answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS)]
+    # How many items a worker gets at once.
+    batch: Annotated[int, Field(ge=1, le=50)]
+    # How long an item is kept for a worker who shows no activity, and how long at most for one who does.
+    lease_seconds: Annotated[int, Field(ge=30, le=86_400)]
+    longest_lease_seconds: Annotated[int, Field(ge=30, le=86_400)] = 1800
+    # The order in which items are given out, and which answers are drawn for a review, follow from it.
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+    # How many reports take an item out of work.
+    reports_to_hold: Annotated[int, Field(ge=1, le=100)] = 2
+    # A check after so many answers; 0 for none.
+    check_every: Annotated[int, Field(ge=0, le=1000)] = 15
+    # The first answers of each worker are reviewed, and then one in so many; 0 for none.
+    review_first: Annotated[int, Field(ge=0, le=1000)] = 10
+    review_every: Annotated[int, Field(ge=0, le=10_000)] = 20
+    # Who gets slots that were emptied by an exclusion or a rejection: trusted workers, of whom so many
+    # answers were judged and such a share of them was fine; or everybody.
+    reopened_for: Literal["trusted", "everybody"] = "trusted"
+    trust_answers: Annotated[int, Field(ge=1, le=10_000)] = 20
+    trust_share: Annotated[float, Field(gt=0, le=1)] = 0.95
+
+    @classmethod
+    def of_kind(cls, kind: str, **given: object) -> Options:
+        """The options with the defaults of a kind of task.
+
+        Raises:
+            pydantic.ValidationError: One is not what it must be.
+        """
+        task = task_named(kind)
+        defaults = {"answers": task.answers, "batch": task.batch, "lease_seconds": task.lease_seconds}
+        return cls.model_validate({**defaults, **given})
+
+
+def options_of(campaign: Campaign) -> Options:
+    """The options of a campaign."""
+    return Options.model_validate(campaign.settings)

@@ -1,0 +1,204 @@
+"""Looking at what people did: reviews, blocking, and taking both back. Nothing here changes an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from capeval_server.annotation.assignment import pull
+from capeval_server.annotation.locks import lock_items, lock_participation
+from capeval_server.annotation.models import (
+    LONGEST_NOTE,
+    Assignment,
+    Campaign,
+    Exclusion,
+    Participation,
+    Response,
+    Review,
+    Slot,
+)
+from capeval_server.annotation.options import options_of
+from capeval_server.annotation.slots import countable, empty, fill, recount
+from capeval_server.annotation.trust import judge_again
+from capeval_server.errors import CampaignError
+from capeval_server.jobs.leases import database_time
+from capeval_server.organising.models import COMMAND_LINE, record
+
+__all__ = ["Effect", "block", "effect_of_blocking", "lift", "queue", "redact", "review"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """What blocking a worker does, or would do.
+
+    Attributes:
+        answers: How many of their answers no longer count.
+        items: How many items need another answer then.
+    """
+
+    answers: int
+    items: int
+
+
+def _who(user: User | None) -> str:
+    return COMMAND_LINE if user is None else user.username
+
+
+def _checked_note(name: str, text: str, *, needed: bool = True) -> str:
+    text = text.strip()
+    if (needed and not text) or len(text) > LONGEST_NOTE or "\0" in text:
+        raise CampaignError(f"'{name}' must be a text of at most {LONGEST_NOTE} characters, and not empty")
+    return text
+
+
+def queue(campaign: Campaign) -> QuerySet[Response]:
+    """The answers that wait for a review, in the order in which they came."""
+    later = Response.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
+    asked = Response.objects.filter(item__campaign=campaign, review_requests__isnull=False)
+    waiting = asked.filter(reviews=None, redacted="").filter(~Exists(later))
+    return waiting.distinct().order_by("pk")
+
+
+def review(user: User, response: Response, verdict: str, *, reason: str = "", note: str = "") -> Review:
+    """Says that an answer is fine, or rejects it: then its slot is free again. The latest review counts.
+
+    Raises:
+        CampaignError: The reviewer wrote the answer; or it is rejected without a reason.
+    """
+    if verdict not in Review.Verdict.values or reason not in Review.Reason.values:
+        raise CampaignError(
+            f"'verdict' must be fine or rejected, and 'reason' one of"
+            f" {', '.join(Review.Reason.values[1:])} (got {verdict!r} and {reason!r})"
+        )
+    if (verdict == Review.Verdict.REJECTED) != bool(reason):
+        raise CampaignError("'reason' must be given where an answer is rejected, and nowhere else")
+    note = _checked_note("note", note, needed=False)
+    if response.participation.worker.user_id == user.pk:
+        raise CampaignError("nobody reviews an answer of their own")
+    with transaction.atomic():
+        participation = lock_participation(response.participation)
+        lock_items([response.item_id])
+        made = Review.objects.create(
+            response=response,
+            reviewer=user,
+            who=user.username,
+            verdict=verdict,
+            reason=reason,
+            note=note,
+            time=database_time(),
+        )
+        _settle(participation, response)
+        judge_again(participation)
+    return made
+
+
+def _settle(participation: Participation, response: Response) -> None:
+    """Empties the slot of an answer that no longer counts, or has one that counts again fill a free slot."""
+    filled = Slot.objects.filter(filled_by=response).exists()
+    counts = countable().filter(pk=response.pk).exists()
+    if filled and not counts:
+        only = options_of(participation.campaign).reopened_for == "trusted"
+        empty(Response.objects.filter(pk=response.pk), trusted_only=only)
+    elif counts and not filled:
+        fill([response])
+    recount([response.item_id])
+
+
+def effect_of_blocking(participation: Participation) -> Effect:
+    """What blocking a worker would do."""
+    slots = Slot.objects.filter(filled_by__participation=participation)
+    return Effect(answers=slots.count(), items=slots.values("item").distinct().count())
+
+
+def block(user: User | None, participation: Participation, reason: str) -> tuple[Exclusion, Effect]:
+    """Blocks a worker: no answer of theirs counts, and their slots are free again, in one transaction.
+
+    Returns:
+        The record of it, and what it did.
+
+    Raises:
+        CampaignError: They are blocked already, or no reason is given.
+    """
+    reason = _checked_note("reason", reason)
+    with transaction.atomic():
+        now = lock_participation(participation)
+        if Exclusion.objects.filter(participation=now, lifted=None).exists():
+            raise CampaignError("this worker is blocked already")
+        made = Exclusion.objects.create(
+            campaign=now.campaign,
+            participation=now,
+            reason=reason,
+            person=user,
+            who=_who(user),
+            time=database_time(),
+        )
+        now.stage = Participation.Stage.BLOCKED
+        now.save(update_fields=["stage"])
+        effect = _empty_all(now)
+        what = f"blocked the worker {now.worker} in the campaign {now.campaign.slug}: {reason}"
+        record(user, now.campaign.challenge, f"{what} ({effect.answers} answers no longer count)")
+    return made, effect
+
+
+def _empty_all(participation: Participation) -> Effect:
+    slots = Slot.objects.filter(filled_by__participation=participation)
+    held = participation.assignments.filter(state=Assignment.State.HELD)
+    lock_items({*slots.values_list("item_id", flat=True), *held.values_list("item_id", flat=True)})
+    only = options_of(participation.campaign).reopened_for == "trusted"
+    answers = slots.count()
+    items = empty(Response.objects.filter(participation=participation), trusted_only=only)
+    recount(items)
+    pull(participation.assignments.all())
+    return Effect(answers=answers, items=len(items))
+
+
+def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
+    """Lifts a block: the worker's answers fill what is still free.
+
+    Returns:
+        How many of them count again.
+
+    Raises:
+        CampaignError: It is lifted already, or no reason is given.
+    """
+    reason = _checked_note("reason", reason)
+    if exclusion.participation is None:
+        raise CampaignError("only a block of a worker is lifted")
+    with transaction.atomic():
+        now = lock_participation(exclusion.participation)
+        found = Exclusion.objects.filter(pk=exclusion.pk, lifted=None)
+        if not found.update(
+            lifted=database_time(), lifted_person=user, lifted_who=_who(user), lifted_reason=reason
+        ):
+            raise CampaignError("this block is lifted already")
+        now.stage = Participation.Stage.WORKING
+        now.save(update_fields=["stage"])
+        mine = countable().filter(participation=now, filled_slot=None, item__held=False)
+        responses = list(mine.select_related("assignment__slot").order_by("item_id"))
+        lock_items(response.item_id for response in responses)
+        filled = fill(responses)
+        recount(filled)
+        what = f"lifted the block of the worker {now.worker} in the campaign {now.campaign.slug}: {reason}"
+        record(user, now.campaign.challenge, f"{what} ({len(filled)} answers count again)")
+    return len(filled)
+
+
+def redact(user: User | None, response: Response, reason: str) -> None:
+    """Removes the text of an answer for good: its hash and the reason stay. It no longer counts.
+
+    Raises:
+        CampaignError: Its text is removed already, or no reason is given.
+    """
+    reason = _checked_note("reason", reason)
+    with transaction.atomic():
+        participation = lock_participation(response.participation)
+        lock_items([response.item_id])
+        if not Response.objects.filter(pk=response.pk, redacted="").update(answer={}, redacted=reason):
+            raise CampaignError("the text of this answer is removed already")
+        _settle(participation, response)
+        campaign = participation.campaign
+        what = f"removed the text of an answer ({response.digest[:12]}) in the campaign {campaign.slug}"
+        record(user, campaign.challenge, f"{what}: {reason}")

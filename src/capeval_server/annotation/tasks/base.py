@@ -1,0 +1,182 @@
+"""What each kind of task says about itself, and the registry of kinds.
+
+A new kind is one file in this folder that defines a `TaskType` with the decorator `register`, an import of it
+in `__init__.py`, its texts in `templates/annotation/texts`, and its cases in
+`tests/server/test_annotation_tasks.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from capeval.errors import OptionError
+from capeval_server.errors import AnswerError, CampaignError
+
+__all__ = [
+    "LONGEST_TEXT",
+    "TASKS",
+    "TEXTS",
+    "TaskType",
+    "checked_keys",
+    "checked_text",
+    "chosen",
+    "register",
+    "task_named",
+    "template_text",
+]
+
+TEXTS = Path(__file__).parents[2] / "templates" / "annotation" / "texts"
+# The most characters of one text of an item.
+LONGEST_TEXT = 5000
+
+
+class TaskType(ABC):
+    """A kind of task. `payload` is what an item of a campaign holds: it never changes.
+
+    Attributes:
+        name: What campaign files and addresses call it.
+        title: What people call it.
+        answers: How many answers an item needs, by default.
+        batch: How many items a worker gets at once, by default.
+        lease_seconds: How long an item is kept for a worker who shows no activity.
+        needs_image: Whether an item has an image.
+        has_sides: Whether two things are shown side by side, which can be mirrored.
+        reviewed: Whether people review the answers. Answers of other kinds are judged by checks.
+        texts: The names of the texts that ship for it, without `.md`; the first is the default.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    answers: ClassVar[int]
+    batch: ClassVar[int] = 1
+    lease_seconds: ClassVar[int]
+    needs_image: ClassVar[bool]
+    has_sides: ClassVar[bool] = False
+    reviewed: ClassVar[bool] = False
+    texts: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        """The payload of an item of a campaign file.
+
+        Args:
+            raw: What the file says of the item, without what all kinds have: `key`, `image`, `group`,
+                `category`, `expected`.
+
+        Raises:
+            CampaignError: It is not what this kind needs. The caller says of which item.
+        """
+
+    @abstractmethod
+    def answer(self, payload: Mapping[str, Any], raw: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
+        """What is stored of a raw answer: in terms of the item, whatever side its parts were shown on.
+
+        Args:
+            payload: The item's payload.
+            raw: What a browser or program sent.
+            mirrored: Whether the sides were shown mirrored.
+
+        Raises:
+            AnswerError: The answer is not valid; the message is for the worker.
+        """
+
+    @abstractmethod
+    def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
+        """Exactly what the worker's browser may get of an item; the image is added by its own token.
+
+        Never a system, a class, an expected answer, a file name, or another worker's answer.
+
+        Args:
+            payload: The item's payload.
+            mirrored: Whether to show the sides mirrored.
+        """
+
+    def agrees(self, answer: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
+        """Whether a stored answer passes a check.
+
+        Args:
+            answer: As `answer` returned it.
+            expected: What the campaign's file expects, in the same terms.
+        """
+        return all(answer.get(name) == value for name, value in expected.items())
+
+
+TASKS: dict[str, TaskType] = {}
+Kind = TypeVar("Kind", bound=type[TaskType])
+
+
+def register(kind: Kind) -> Kind:
+    """Adds a kind of task to `TASKS`."""
+    if kind.name in TASKS:
+        raise ValueError(f"two kinds of task have the name {kind.name!r}")
+    TASKS[kind.name] = kind()
+    return kind
+
+
+def task_named(name: str) -> TaskType:
+    """The kind with a name.
+
+    Raises:
+        OptionError: There is none.
+    """
+    if name not in TASKS:
+        raise OptionError(f"'kind' must be one of {', '.join(TASKS)} (got {name!r})")
+    return TASKS[name]
+
+
+def template_text(name: str) -> str:
+    """The Markdown of a text that ships: its first line, a heading, is the question or the title.
+
+    Raises:
+        OptionError: There is none.
+    """
+    path = TEXTS / f"{name}.md"
+    if not name.replace("-", "").isalnum() or not path.is_file():
+        known = ", ".join(sorted(path.stem for path in TEXTS.glob("*.md")))
+        raise OptionError(f"'text' must be one of {known} (got {name!r})")
+    return path.read_text(encoding="utf-8")
+
+
+def checked_keys(raw: Mapping[str, Any], needed: Sequence[str], optional: Sequence[str] = ()) -> None:
+    """Refuses an item that lacks a part, or has one that its kind does not know.
+
+    Raises:
+        CampaignError: It does.
+    """
+    for name in needed:
+        if name not in raw:
+            raise CampaignError(f"must have {name!r}")
+    unknown = sorted(set(raw) - {*needed, *optional})
+    if unknown:
+        known = ", ".join((*needed, *optional))
+        raise CampaignError(f"has {unknown[0]!r}, which its kind does not know: it knows {known}")
+
+
+def checked_text(name: str, value: object) -> str:
+    """A text of an item, without white space at its ends.
+
+    Raises:
+        CampaignError: It is not text, is empty or too long, or no database can store it.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise CampaignError(f"{name!r} must be a text that is not empty")
+    if len(value) > LONGEST_TEXT:
+        raise CampaignError(f"{name!r} must have at most {LONGEST_TEXT:,} characters (got {len(value):,})")
+    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise CampaignError(f"{name!r} must not have zero characters or lone surrogates")
+    return value.strip()
+
+
+def chosen(raw: Mapping[str, Any], choices: Sequence[str]) -> str:
+    """The choice of a raw answer that has nothing but a choice.
+
+    Raises:
+        AnswerError: It is none of the choices.
+    """
+    value = raw.get("choice")
+    if set(raw) != {"choice"} or value not in choices:
+        raise AnswerError(f"'choice' must be {' or '.join(choices)}, and nothing else be sent")
+    return str(value)

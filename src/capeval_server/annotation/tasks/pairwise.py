@@ -1,0 +1,44 @@
+"""Which of two sentences describes an image better (CIDEr, appendix I)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from capeval_server.annotation.tasks.base import TaskType, checked_keys, checked_text, chosen, register
+from capeval_server.annotation.tasks.triplet import SIDES, item_choice, sides
+
+__all__ = ["Pairwise"]
+
+
+@register
+class Pairwise(TaskType):
+    """An image, and two sentences."""
+
+    name = "pairwise"
+    title = "Choose the better description"
+    answers = 11
+    lease_seconds = 180
+    needs_image = True
+    has_sides = True
+    texts = ("pairwise",)
+
+    def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        """The two sentences. Raises a `CampaignError` where one is missing."""
+        names = ("first", "second")
+        checked_keys(raw, names)
+        return {name: checked_text(name, raw[name]) for name in names}
+
+    def answer(
+        self,
+        payload: Mapping[str, Any],  # noqa: ARG002
+        raw: Mapping[str, Any],
+        *,
+        mirrored: bool,
+    ) -> dict[str, Any]:
+        """Which sentence was chosen: first or second. Raises an `AnswerError` for another choice."""
+        return {"choice": item_choice(chosen(raw, SIDES), mirrored=mirrored)}
+
+    def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
+        """The two sentences."""
+        return dict(sides(payload, mirrored=mirrored))

@@ -1,0 +1,112 @@
+"""The database's own refusal to change or delete what people answered, on SQLite and PostgreSQL.
+
+The triggers are made after each `migrate`, not by a migration: SQLite drops those of a table whenever Django
+changes a column of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.apps import apps
+from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+__all__ = ["expected", "install", "present"]
+
+# The models whose rows are never deleted, and when one may change: if all other columns stay and, written by
+# `OLD` and `NEW`, this holds. None: it never changes.
+_KEPT: dict[str, tuple[tuple[str, ...], str] | None] = {
+    "CheckResult": None,
+    "Exclusion": (
+        ("lifted", "lifted_person_id", "lifted_who", "lifted_reason"),
+        "OLD.lifted IS NULL AND NEW.lifted IS NOT NULL",
+    ),
+    "Report": None,
+    "Response": (
+        ("answer", "redacted"),
+        "OLD.redacted = '' AND NEW.redacted <> '' AND NEW.answer = '{}'",
+    ),
+    "Review": None,
+    "ReviewRequest": None,
+    "TextVersion": None,
+}
+# The columns of an item that may change.
+_ITEM = ("held", "free", "free_trusted")
+
+
+def _rules() -> dict[str, tuple[str, bool]]:
+    """By table: when a row may change, and whether it may be deleted."""
+    same = "IS NOT DISTINCT FROM" if connection.vendor == "postgresql" else "IS"
+    found = {}
+    for name, allowed in {**_KEPT, "Item": (_ITEM, "TRUE")}.items():
+        model: Any = apps.get_model("annotation", name)
+        columns = [field.column for field in model._meta.local_concrete_fields]
+        condition = "FALSE"
+        if allowed is not None:
+            kept = [f'OLD."{column}" {same} NEW."{column}"' for column in columns if column not in allowed[0]]
+            condition = " AND ".join((f"({allowed[1]})", *kept))
+        found[model._meta.db_table] = (condition, name == "Item")
+    return found
+
+
+def expected() -> set[str]:
+    """The names of all triggers that must be there."""
+    return {
+        f"{table}_{event}"
+        for table, (_, deletes) in _rules().items()
+        for event in (["kept"] if deletes else ["kept", "not_deleted"])
+    }
+
+
+def present() -> set[str]:
+    """The names of those that are there."""
+    catalogue = {
+        "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D'",
+        "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(catalogue[connection.vendor])
+        return expected() & {name for (name,) in cursor.fetchall()}
+
+
+def install(**_: object) -> None:
+    """Makes the triggers, or makes them again."""
+    from django.db.migrations.executor import MigrationExecutor
+
+    executor = MigrationExecutor(connection)
+    ours = [leaf for leaf in executor.loader.graph.leaf_nodes() if leaf[0] == "annotation"]
+    if executor.migration_plan(ours):
+        # An earlier version of the tables, which may lack columns.
+        return
+    with connection.cursor() as cursor:
+        for table, (condition, deletes) in _rules().items():
+            for statement in _statements(connection, table, condition, deletes=deletes):
+                cursor.execute(statement)
+
+
+def _statements(database: BaseDatabaseWrapper, table: str, condition: str, *, deletes: bool) -> list[str]:
+    changed = f"rows of {table} are never changed"
+    deleted = f"rows of {table} are never deleted"
+    if database.vendor == "postgresql":
+        raised = "RAISE EXCEPTION USING ERRCODE = 'integrity_constraint_violation', MESSAGE ="
+        found = [
+            f'CREATE OR REPLACE FUNCTION "{table}_kept"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN'
+            f" IF NOT ({condition}) THEN {raised} '{changed}'; END IF; RETURN NEW; END $$",
+            f'CREATE OR REPLACE TRIGGER "{table}_kept" BEFORE UPDATE ON "{table}" FOR EACH ROW'
+            f' EXECUTE FUNCTION "{table}_kept"()',
+            f'CREATE OR REPLACE FUNCTION "{table}_not_deleted"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN'
+            f" {raised} '{deleted}'; END $$",
+            f'CREATE OR REPLACE TRIGGER "{table}_not_deleted" BEFORE DELETE OR TRUNCATE ON "{table}"'
+            f' FOR EACH STATEMENT EXECUTE FUNCTION "{table}_not_deleted"()',
+        ]
+        return found[:2] if deletes else found
+    found = [
+        f'DROP TRIGGER IF EXISTS "{table}_kept"',
+        f'CREATE TRIGGER "{table}_kept" BEFORE UPDATE ON "{table}" WHEN NOT ({condition})'
+        f" BEGIN SELECT RAISE(ABORT, '{changed}'); END",
+        f'DROP TRIGGER IF EXISTS "{table}_not_deleted"',
+        f'CREATE TRIGGER "{table}_not_deleted" BEFORE DELETE ON "{table}"'
+        f" BEGIN SELECT RAISE(ABORT, '{deleted}'); END",
+    ]
+    return found[:2] if deletes else found

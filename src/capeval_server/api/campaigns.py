@@ -1,0 +1,263 @@
+"""The API of who manages campaigns. It answers 404 to everybody else."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from ninja import Query, Router, Schema, Status
+from pydantic import Field
+
+from capeval_server.annotation import campaigns, entering, quality
+from capeval_server.annotation.making import make_from_texts
+from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Participation, Response
+from capeval_server.annotation.options import MOST_ANSWERS, options_of
+from capeval_server.annotation.progress import progress_of
+from capeval_server.annotation.tasks import task_named
+from capeval_server.annotation.trust import is_trusted
+from capeval_server.api.addresses import Number, Slug
+from capeval_server.api.schemas import Problem
+from capeval_server.api.tokens import ORGANISE, token_of
+
+__all__ = ["router"]
+
+router = Router(auth=ORGANISE, tags=["Campaigns"])
+_MOST = 200
+Reason = Annotated[str, Field(min_length=1, max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")]
+Start = Annotated[int, Query(ge=0, le=10**9)]
+
+
+class Files(Schema):
+    """The texts of a campaign's files: `campaign.toml`, and those that it names."""
+
+    files: dict[str, str]
+
+
+class Made(Schema):
+    """A campaign."""
+
+    slug: str
+    title: str
+    kind: str
+    state: str
+    settings: dict[str, Any]
+
+
+class CampaignStatus(Schema):
+    """How far a campaign is."""
+
+    state: str
+    items: int
+    finished: int
+    wanted: int
+    counted: int
+    held: int
+    workers: int
+    trusted: int
+    to_review: int
+    reported: int
+    waiting: list[str]
+
+
+class StateOf(Schema):
+    """A campaign's state; opening a closed one again needs a reason."""
+
+    state: Literal["draft", "pilot", "open", "paused", "closing", "closed"]
+    reason: Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")] = ""
+
+
+class Answers(Schema):
+    """How many answers each item needs."""
+
+    answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS)]
+
+
+class Invites(Schema):
+    """How many invite tokens to make."""
+
+    number: Annotated[int, Field(ge=1, le=entering.MOST_INVITES)] = 1
+
+
+class Tokens(Schema):
+    """Invite tokens, shown once."""
+
+    tokens: list[str]
+
+
+class WorkerOf(Schema):
+    """A worker, by the pseudonym."""
+
+    pseudonym: str
+    stage: str
+    answered: int
+    judged: int
+    fine: int
+    trusted: bool
+
+
+class Workers(Schema):
+    """Workers in the order in which they came; `count` of them in all."""
+
+    count: int
+    workers: list[WorkerOf]
+
+
+class Block(Schema):
+    """Why."""
+
+    reason: Reason
+
+
+class Effect(Schema):
+    """What a block does, or would do."""
+
+    answers: int
+    items: int
+
+
+class Restored(Schema):
+    """How many answers count again."""
+
+    answers: int
+
+
+class ToReview(Schema):
+    """An answer that waits for a review: never by whom."""
+
+    id: int
+    reasons: list[str]
+    item: dict[str, Any]
+    answer: dict[str, Any]
+
+
+class Queue(Schema):
+    """Answers that wait for a review, the earliest first; `count` of them in all."""
+
+    count: int
+    answers: list[ToReview]
+
+
+class Verdict(Schema):
+    """What a reviewer decided."""
+
+    verdict: Literal["fine", "rejected"]
+    reason: Literal["", "wrong image", "rule broken", "nonsense", "copied", "other language", "offensive"] = (
+        ""
+    )
+    note: Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")] = ""
+
+
+class Reviewed(Schema):
+    """How many answers still wait."""
+
+    waiting: int
+
+
+def _managed(request: HttpRequest, slug: str) -> Campaign:
+    return campaigns.managed(token_of(request).user, slug)
+
+
+def _worker(campaign: Campaign, pseudonym: str) -> Participation:
+    rows = campaign.participations.select_related("worker", "campaign")
+    return get_object_or_404(rows, worker__pseudonym=pseudonym)
+
+
+@router.post("", response={201: Made, (403, 404, 422): Problem})
+def create(request: HttpRequest, given: Files) -> Any:
+    """Makes a campaign, as a draft."""
+    return Status(201, make_from_texts(token_of(request).user, given.files))
+
+
+@router.get("/{slug}", response={200: CampaignStatus, (403, 404): Problem})
+def status(request: HttpRequest, slug: Slug) -> Any:
+    """How far a campaign is, and why it does not get further."""
+    return asdict(progress_of(_managed(request, slug)))
+
+
+@router.put("/{slug}/state", response={200: Made, (403, 404, 422): Problem})
+def change_state(request: HttpRequest, slug: Slug, wanted: StateOf) -> Any:
+    """Opens, pauses or closes a campaign, or tries it."""
+    found = _managed(request, slug)
+    return campaigns.change_state(token_of(request).user, found, wanted.state, reason=wanted.reason)
+
+
+@router.put("/{slug}/answers", response={200: Made, (403, 404, 422): Problem})
+def set_answers(request: HttpRequest, slug: Slug, wanted: Answers) -> Any:
+    """Sets how many answers each item needs."""
+    return campaigns.set_answers(token_of(request).user, _managed(request, slug), wanted.answers)
+
+
+@router.post("/{slug}/invites", response={201: Tokens, (403, 404): Problem})
+def invite(request: HttpRequest, slug: Slug, wanted: Invites) -> Any:
+    """Makes invite tokens, one a person, and shows them once."""
+    tokens = entering.invite(token_of(request).user, _managed(request, slug), wanted.number)
+    return Status(201, {"tokens": tokens})
+
+
+@router.get("/{slug}/workers", response={200: Workers, (403, 404): Problem})
+def workers(request: HttpRequest, slug: Slug, start: Start = 0) -> Any:
+    """Workers, 200 of them from a start."""
+    campaign = _managed(request, slug)
+    options = options_of(campaign)
+    found = campaign.participations.select_related("worker").order_by("pk")
+    rows = [
+        {
+            "pseudonym": one.worker.pseudonym,
+            "trusted": is_trusted(one, options),
+            **{name: getattr(one, name) for name in ("stage", "answered", "judged", "fine")},
+        }
+        for one in found[start : start + _MOST]
+    ]
+    return {"count": found.count(), "workers": rows}
+
+
+@router.get("/{slug}/workers/{pseudonym}/block", response={200: Effect, (403, 404): Problem})
+def effect_of_blocking(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
+    """What blocking a worker would do."""
+    return asdict(quality.effect_of_blocking(_worker(_managed(request, slug), pseudonym)))
+
+
+@router.post("/{slug}/workers/{pseudonym}/block", response={200: Effect, (403, 404, 422): Problem})
+def block(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
+    """Blocks a worker: none of their answers counts from then on."""
+    worker = _worker(_managed(request, slug), pseudonym)
+    _, effect = quality.block(token_of(request).user, worker, why.reason)
+    return asdict(effect)
+
+
+@router.post("/{slug}/workers/{pseudonym}/lift", response={200: Restored, (403, 404, 422): Problem})
+def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
+    """Lifts a block: the worker's answers fill what is still free."""
+    worker = _worker(_managed(request, slug), pseudonym)
+    exclusion = get_object_or_404(Exclusion, participation=worker, lifted=None)
+    return {"answers": quality.lift(token_of(request).user, exclusion, why.reason)}
+
+
+@router.get("/{slug}/reviews", response={200: Queue, (403, 404): Problem})
+def reviews(request: HttpRequest, slug: Slug) -> Any:
+    """The first 200 answers that wait for a review."""
+    campaign = _managed(request, slug)
+    found = quality.queue(campaign)
+    task = task_named(campaign.kind)
+    rows = [
+        {
+            "id": response.pk,
+            "reasons": [request.reason for request in response.review_requests.all()],
+            "item": task.shown(response.item.payload, mirrored=False),
+            "answer": response.answer,
+        }
+        for response in found.select_related("item").prefetch_related("review_requests")[:_MOST]
+    ]
+    return {"count": found.count(), "answers": rows}
+
+
+@router.post("/{slug}/reviews/{response_id}", response={200: Reviewed, (403, 404, 422): Problem})
+def review(request: HttpRequest, slug: Slug, response_id: Number, given: Verdict) -> Any:
+    """Says that an answer is fine, or rejects it."""
+    campaign = _managed(request, slug)
+    rows = Response.objects.filter(item__campaign=campaign).select_related("participation__worker")
+    found = get_object_or_404(rows, pk=response_id)
+    quality.review(token_of(request).user, found, given.verdict, reason=given.reason, note=given.note)
+    return {"waiting": quality.queue(campaign).count()}

@@ -1,0 +1,238 @@
+"""The API of who works on a campaign: everything that the pages do, without a browser."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.http import HttpRequest
+from ninja import Router, Schema, Status
+from ninja.security import HttpBearer
+from pydantic import Field
+
+from capeval_server.annotation import answering, assignment, entering
+from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Campaign, Draft, Participation, Worker
+from capeval_server.annotation.tasks import task_named
+from capeval_server.api.addresses import Slug
+from capeval_server.api.schemas import Problem
+from capeval_server.api.tokens import SUBMIT
+from capeval_server.errors import NotFoundError
+
+__all__ = ["router"]
+
+Note = Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")]
+Name = Annotated[str, Field(pattern="^[a-z_]{1,30}$")]
+Count = Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)]
+Typed = Annotated[str, Field(max_length=5000, pattern=r"^[^\x00]*$")]
+Key = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[\x21-\x7e]+$")]
+
+
+class WorkerBearer(HttpBearer):
+    """Accepts an invite token, or a user's API token that allows to submit."""
+
+    def authenticate(self, request: HttpRequest, token: str) -> Any:
+        """What the token stands for; a worker's is compared with the campaign later."""
+        if token.startswith(entering.PREFIX):
+            return token if Worker.objects.filter(digest=entering.digest_of_token(token)).exists() else None
+        return SUBMIT.authenticate(request, token)
+
+
+router = Router(auth=WorkerBearer(), tags=["Annotating"])
+
+
+class Texts(Schema):
+    """What workers read and agree to, in Markdown."""
+
+    number: int
+    instructions: str
+    consent: str
+
+
+class Entered(Schema):
+    """A worker in a campaign."""
+
+    title: str
+    kind: str
+    stage: str
+    answered: int
+    texts: Texts
+
+
+class Agreed(Schema):
+    """The number of the texts that the worker agrees to."""
+
+    texts: Annotated[int, Field(ge=1, le=10**9)]
+
+
+class GivenItem(Schema):
+    """An item to answer."""
+
+    lease: UUID
+    place: int
+    of: int
+    state: str
+    lease_until: datetime
+    shown: dict[str, Any]
+    draft: dict[str, Any] | None
+    revision: int
+
+
+class Batch(Schema):
+    """The items to answer now; where there are none, why."""
+
+    items: list[GivenItem]
+    why: str
+
+
+class Answer(Schema):
+    """An answer. The same key again is the same answer sent again."""
+
+    answer: dict[str, Any]
+    revision: Annotated[int, Field(ge=1, le=1000)] = 1
+    key: Key
+    events: Annotated[dict[Name, Count], Field(max_length=50)] = Field(default_factory=dict)
+
+
+class Stored(Schema):
+    """What became of an answer: "stored", "surplus", or "answered" where another one is stored."""
+
+    outcome: str
+    text: str
+    revision: int
+
+
+class DraftOf(Schema):
+    """What was typed so far."""
+
+    content: Annotated[dict[Name, Typed], Field(max_length=10)]
+
+
+class Why(Schema):
+    """Why an item is skipped or returned."""
+
+    reason: Note = ""
+
+
+class Wrong(Schema):
+    """What is wrong with an item."""
+
+    reason: Literal["not loading", "offensive", "personal data", "other language", "other"]
+    note: Note = ""
+
+
+class Aside(Schema):
+    """What became of an item that is not answered."""
+
+    state: str
+
+
+def _participation(request: HttpRequest, slug: str) -> Participation:
+    """Who asks, in a campaign.
+
+    Raises:
+        NotFoundError: There is no such campaign, or it is not theirs.
+    """
+    campaign = Campaign.objects.filter(slug=slug).first()
+    if campaign is None:
+        raise NotFoundError
+    known: Any = request.auth  # type: ignore[attr-defined]
+    if isinstance(known, str):
+        return entering.invited(campaign, known)
+    return entering.enter_as_user(known.user, campaign)
+
+
+def _shown(participation: Participation, held: Assignment, number: int) -> dict[str, Any]:
+    draft = Draft.objects.filter(assignment=held).first()
+    task = task_named(participation.campaign.kind)
+    return {
+        "lease": held.lease,
+        "place": held.place,
+        "of": number,
+        "state": held.state,
+        "lease_until": held.lease_until,
+        "shown": task.shown(held.item.payload, mirrored=held.mirrored),
+        "draft": draft.content if draft else None,
+        "revision": held.responses.count() + 1,
+    }
+
+
+def _entered(participation: Participation) -> dict[str, Any]:
+    campaign = participation.campaign
+    texts = entering.latest_texts(campaign)
+    return {
+        "title": campaign.title,
+        "kind": campaign.kind,
+        "stage": participation.stage,
+        "answered": participation.answered,
+        "texts": texts,
+    }
+
+
+@router.get("", response={200: Entered, (403, 404, 409): Problem})
+def enter(request: HttpRequest, slug: Slug) -> Any:
+    """How far the worker is, and the texts to agree to."""
+    return _entered(_participation(request, slug))
+
+
+@router.post("/agree", response={200: Entered, (403, 404, 409): Problem})
+def agree(request: HttpRequest, slug: Slug, agreed: Agreed) -> Any:
+    """Agrees to the texts of a number, which must be the latest."""
+    found = _participation(request, slug)
+    return _entered(entering.agree(found, agreed.texts))
+
+
+@router.post("/next", response={200: Batch, (403, 404, 409): Problem})
+def take(request: HttpRequest, slug: Slug) -> Any:
+    """What the worker has to do: what they hold, or else a new batch."""
+    found = _participation(request, slug)
+    work = assignment.work(found)
+    number = found.assignments.filter(batch=work.assignments[0].batch).count() if work.assignments else 0
+    return {"items": [_shown(found, held, number) for held in work.assignments], "why": work.why}
+
+
+@router.post("/renew", response={204: None, (403, 404, 409): Problem})
+def renew(request: HttpRequest, slug: Slug) -> Any:
+    """Keeps what the worker holds for some more time."""
+    assignment.renew(_participation(request, slug))
+    return Status(204, None)
+
+
+@router.post("/items/{lease}/answer", response={200: Stored, (403, 404, 409, 422): Problem})
+def answer(request: HttpRequest, slug: Slug, lease: UUID, given: Answer) -> Any:
+    """Answers an item, however late; or revises the answer while the batch is the latest."""
+    held = assignment.find(_participation(request, slug), lease)
+    sent = answering.Given(answer=given.answer, revision=given.revision, key=given.key, events=given.events)
+    done = answering.submit(held, sent)
+    return {"outcome": done.outcome, "text": done.text, "revision": done.response.revision}
+
+
+@router.put("/items/{lease}/draft", response={204: None, (403, 404, 409): Problem})
+def save_draft(request: HttpRequest, slug: Slug, lease: UUID, draft: DraftOf) -> Any:
+    """Keeps what was typed so far, and the item for some more time."""
+    assignment.save_draft(assignment.find(_participation(request, slug), lease), dict(draft.content))
+    return Status(204, None)
+
+
+@router.post("/items/{lease}/skip", response={200: Aside, (403, 404, 409): Problem})
+def skip(request: HttpRequest, slug: Slug, lease: UUID, why: Why) -> Any:
+    """Skips an item for good."""
+    held = assignment.find(_participation(request, slug), lease)
+    assignment.set_aside(held, Assignment.State.SKIPPED, why.reason)
+    return {"state": Assignment.State.SKIPPED}
+
+
+@router.post("/items/{lease}/return", response={200: Aside, (403, 404, 409): Problem})
+def give_back(request: HttpRequest, slug: Slug, lease: UUID, why: Why) -> Any:
+    """Gives an item back, as one does who stops working."""
+    held = assignment.find(_participation(request, slug), lease)
+    assignment.set_aside(held, Assignment.State.RETURNED, why.reason)
+    return {"state": Assignment.State.RETURNED}
+
+
+@router.post("/items/{lease}/report", response={200: Aside, (403, 404, 409): Problem})
+def report(request: HttpRequest, slug: Slug, lease: UUID, wrong: Wrong) -> Any:
+    """Reports an item in place of answering it."""
+    held = assignment.find(_participation(request, slug), lease)
+    assignment.report(held, wrong.reason, wrong.note)
+    return {"state": Assignment.State.REPORTED}

@@ -1,0 +1,51 @@
+"""Prints the captions of COCO 2014 whose tokens depend on the caption after them, in Markdown.
+
+python -m tests.conformance.tokenizer.contexts
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from capeval import Tokenizer, tokenize
+from capeval.benchmarks import coco
+from capeval.types import ImageId
+
+SPLITS: tuple[coco.Split, ...] = ("val2014", "train2014")
+# What the table shows of a caption and of its tokens: the end, which is what differs.
+SHOWN = 3
+
+
+def differing(split: coco.Split) -> Iterator[tuple[ImageId, str, str, list[str], list[str]]]:
+    """The image, caption, next caption, and tokens in a file and alone, of each caption that differs."""
+    references = coco.captions(split)
+    images = [image for image, captions in references.items() for _ in captions]
+    texts = [caption for captions in references.values() for caption in captions]
+    in_file, alone = tokenize(texts), tokenize(texts, Tokenizer(context="caption"))
+    for position, (one, other) in enumerate(zip(in_file, alone, strict=True)):
+        if one != other:
+            following = texts[position + 1] if position + 1 < len(texts) else ""
+            yield images[position], texts[position], following, one, other
+
+
+def counted(split: coco.Split) -> str:
+    """How many captions differ, of how many."""
+    total = int(coco.captions(split).counts.sum())
+    return f"{len(list(differing(split)))} of the {total:,} captions of {split}"
+
+
+def table() -> Iterator[str]:
+    """The lines of the table."""
+    yield "| image | the caption ends in | the next begins with | tokens in a file | tokens alone |"
+    yield "| --- | --- | --- | --- | --- |"
+    for split in SPLITS:
+        for image, caption, following, one, other in differing(split):
+            shown = (" ".join(caption.split()[-SHOWN:]), " ".join(following.split()[:1]))
+            tokens = (" ".join(each[-SHOWN:]) for each in (one, other))
+            yield f"| {split} {image} | " + " | ".join(f"`{cell}`" for cell in (*shown, *tokens)) + " |"
+
+
+if __name__ == "__main__":
+    for each in SPLITS:
+        print(counted(each))
+    print("\n".join(table()))

@@ -1,0 +1,88 @@
+"""Campaigns of the tests, and robots that work on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import uuid4
+
+from capeval_server.annotation import answering, assignment, campaigns, entering
+from capeval_server.annotation.definition import NewItem
+from capeval_server.annotation.making import add_items
+from capeval_server.annotation.models import Assignment, Campaign, Item, Participation, Response, TextVersion
+from capeval_server.annotation.options import Options
+from capeval_server.annotation.tasks import task_named
+
+__all__ = ["answer", "given", "hold", "join", "make", "raw_answer"]
+
+
+def new_items(kind: str, number: int, checks: int = 0) -> Iterable[NewItem]:
+    """Items of a kind, in groups of four, and after them checks."""
+    payloads: dict[str, dict[str, Any]] = {
+        "write": {"keywords": ["cart"]},
+        "triplet": {"reference": "a dog", "first": "a hound", "second": "a cat"},
+        "pairwise": {"first": "a hound", "second": "a cat"},
+    }
+    for index in range(number + checks):
+        yield NewItem(
+            key=str(index),
+            image="",
+            group=str(index // 4),
+            category="HC",
+            payload=payloads[kind],
+            expected={"choice": "first"} if index >= number else {},
+        )
+
+
+def make(
+    kind: str = "triplet", *, items: int = 3, checks: int = 0, state: str = "open", **options: Any
+) -> Campaign:
+    """A campaign without reviews and checks, unless options say otherwise."""
+    chosen = {"review_first": 0, "review_every": 0, "check_every": 0, **options}
+    settings = Options.of_kind(kind, **chosen)
+    made = Campaign.objects.create(
+        slug=f"campaign-{uuid4().hex[:12]}", title="A campaign", kind=kind, settings=settings.model_dump()
+    )
+    TextVersion.objects.create(campaign=made, number=1, instructions="# Work")
+    add_items(made, new_items(kind, items, checks), settings.answers)
+    return campaigns.change_state(None, made, state) if state != "draft" else made
+
+
+def join(campaign: Campaign, number: int = 1) -> list[Participation]:
+    """New workers who agreed to take part."""
+    tokens = entering.invite(None, campaign, number)
+    return [entering.agree(entering.invited(campaign, token), 1) for token in tokens]
+
+
+def hold(worker: Participation) -> Assignment:
+    """The first of what a worker has to do."""
+    found = assignment.work(worker)
+    assert found.assignments, found.why
+    return found.assignments[0]
+
+
+def raw_answer(campaign: Campaign, text: str = "a cart in a street") -> dict[str, Any]:
+    """An answer as a browser sends it."""
+    return {"caption": text} if task_named(campaign.kind).name == "write" else {"choice": "left"}
+
+
+def given(
+    raw: dict[str, Any], *, revision: int = 1, key: str | None = None, **events: Any
+) -> answering.Given:
+    """What a browser sends."""
+    return answering.Given(answer=raw, revision=revision, key=key or uuid4().hex, events=events)
+
+
+def answer(held: Assignment, text: str = "a cart in a street", **more: Any) -> answering.Outcome:
+    """The outcome of answering what is held."""
+    return answering.submit(held, given(raw_answer(held.item.campaign, text), **more))
+
+
+def counted(campaign: Campaign) -> int:
+    """How many answers count."""
+    return Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False).count()
+
+
+def free(campaign: Campaign) -> list[int]:
+    """How many slots of each item can be given out to anybody."""
+    return list(Item.objects.filter(campaign=campaign).order_by("pk").values_list("free", flat=True))

@@ -1,0 +1,195 @@
+"""Robots that work on a campaign as people do: they skip, report, return, come late, and are blocked.
+
+As a program, `python -m tests.server.annotation_robots CAMPAIGN SEED NUMBER OF`, it is one of several
+processes whose robots work on the same campaign. It prints the keys of the answers that were acknowledged.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from capeval_server.annotation.models import Assignment, Campaign, Participation
+
+__all__ = ["Crowd", "check_end"]
+
+
+class Crowd:
+    """Robots of one process, and now and then an organiser. What they do follows from a seed.
+
+    Attributes:
+        acknowledged: The keys of the answers that were acknowledged.
+        done: How often each thing was done.
+    """
+
+    def __init__(self, workers: Sequence[Participation], reviewer: Any, seed: int) -> None:
+        from capeval_server.annotation.answering import Given
+
+        self.workers, self.reviewer = list(workers), reviewer
+        self.random = random.Random(seed)
+        self.acknowledged: list[str] = []
+        self.done: dict[str, int] = {}
+        self._given = Given
+        self._late: list[Assignment] = []
+
+    def run(self, campaign: Campaign) -> None:
+        """Works until nobody gets work any more."""
+        from capeval_server.annotation import assignment
+
+        idle = 0
+        while idle < 2 * len(self.workers):
+            worker = self.random.choice(self.workers)
+            found = assignment.work(worker).assignments
+            idle = 0 if found else idle + 1
+            for held in found:
+                self._one(held)
+            self._manage(campaign, worker)
+            if not found:
+                # Nobody waits for time: what nobody comes back to runs out.
+                self._run_out(campaign)
+
+    def _count(self, what: str) -> None:
+        self.done[what] = self.done.get(what, 0) + 1
+
+    def _one(self, held: Assignment) -> None:
+        """What a worker does with an item."""
+        from capeval.errors import CapevalError
+        from capeval_server.annotation import assignment
+
+        doings: list[tuple[float, str, Callable[[], object]]] = [
+            (0.80, "answer", lambda: self._answer(held)),
+            (0.05, "skip", lambda: assignment.set_aside(held, "skipped", "too hard")),
+            (0.04, "return", lambda: assignment.set_aside(held, "returned")),
+            (0.005, "report", lambda: assignment.report(held, "not loading")),
+            (0.025, "draft", lambda: assignment.save_draft(held, {"caption": "a"})),
+            (0.08, "leave", lambda: self._leave(held)),
+        ]
+        ((_, name, do),) = self.random.choices(doings, [weight for weight, _, _ in doings])
+        try:
+            do()
+            self._count(name)
+        except CapevalError as error:
+            # Blocked, reported or closed by somebody else meanwhile.
+            self._count(f"{name}: {type(error).__name__}")
+
+    def _answer(self, held: Assignment) -> None:
+        key = self._send(held, 1, "a cart in a street")
+        if self.random.random() < 0.05:
+            self._send(held, 1, "a cart in a street", key)
+        if self.random.random() < 0.05:
+            self._send(held, 1, "another window")
+        if self.random.random() < 0.05:
+            self._send(held, 2, "a red cart in a street")
+
+    def _send(self, held: Assignment, revision: int, text: str, key: str = "") -> str:
+        from capeval_server.annotation import answering
+
+        key = key or f"{os.getpid()}-{self.random.getrandbits(64):x}"
+        outcome = answering.submit(
+            held, self._given(answer={"caption": text}, revision=revision, key=key, events={})
+        )
+        if outcome.outcome != "answered":
+            self.acknowledged.append(key)
+        return key
+
+    def _leave(self, held: Assignment) -> None:
+        """Ends a lease, as time would; and comes back later, or never."""
+        from django.utils import timezone
+
+        from capeval_server.annotation import assignment
+        from capeval_server.annotation.models import Assignment as Rows
+
+        past = timezone.now() - timedelta(days=1)
+        Rows.objects.filter(pk=held.pk).update(lease_until=past)
+        assignment.expire(held.item.campaign)
+        if self._late and self.random.random() < 0.5:
+            self._answer(self._late.pop(self.random.randrange(len(self._late))))
+        self._late.append(held)
+
+    def _run_out(self, campaign: Campaign) -> None:
+        from django.utils import timezone
+
+        from capeval_server.annotation import assignment
+        from capeval_server.annotation.models import Assignment as Rows
+
+        mine = Rows.objects.filter(participation__in=self.workers, state="held")
+        mine.update(lease_until=timezone.now() - timedelta(days=1))
+        assignment.expire(campaign)
+
+    def _manage(self, campaign: Campaign, worker: Participation) -> None:
+        """What an organiser does now and then."""
+        from capeval.errors import CapevalError
+        from capeval_server.annotation import campaigns, quality
+        from capeval_server.annotation.models import Exclusion
+
+        chance = self.random.random()
+        try:
+            if chance < 0.004:
+                quality.block(None, worker, "spam")
+                self._count("block")
+            elif chance < 0.009:
+                for block in Exclusion.objects.filter(campaign=campaign, lifted=None)[:1]:
+                    quality.lift(None, block, "a mistake")
+                    self._count("lift")
+            elif chance < 0.011:
+                campaigns.change_state(None, campaign, "paused")
+                campaigns.change_state(None, campaign, "open")
+                self._count("pause")
+            elif chance < 0.15:
+                self._review(campaign)
+        except CapevalError as error:
+            self._count(f"manage: {type(error).__name__}")
+
+    def _review(self, campaign: Campaign) -> None:
+        from capeval_server.annotation import quality
+
+        for response in quality.queue(campaign)[:3]:
+            bad = self.random.random() < 0.03
+            verdict, reason = ("rejected", "nonsense") if bad else ("fine", "")
+            quality.review(self.reviewer, response, verdict, reason=reason)
+            self._count(verdict)
+
+
+def check_end(campaign: Campaign, acknowledged: Sequence[str]) -> None:
+    """Fails unless all invariants hold, and each item has its answers or is named as one that can't have."""
+    from capeval_server.annotation.auditing import audit
+    from capeval_server.annotation.locks import held
+    from capeval_server.annotation.models import Response
+    from capeval_server.annotation.progress import progress_of
+
+    with held(campaign) as now:
+        found = [str(finding) for finding in audit(now)]
+    assert not found, found
+    stored = list(Response.objects.filter(item__campaign=campaign).values_list("key", flat=True))
+    assert set(acknowledged) <= set(stored)
+    assert len(set(stored)) == len(stored)
+    progress = progress_of(campaign)
+    assert progress.finished == progress.items or progress.waiting, progress
+    counted = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False)
+    assert progress.counted == counted.count()
+
+
+def main(slug: str, seed: str, number: str, of: str) -> None:
+    """Has a share of a campaign's workers work on it."""
+    from django.contrib.auth.models import User
+
+    from capeval_server.annotation.models import Campaign as Campaigns
+
+    campaign = Campaigns.objects.get(slug=slug)
+    workers = list(campaign.participations.order_by("pk"))[int(number) :: int(of)]
+    crowd = Crowd(workers, User.objects.get(username="rita"), int(seed) + int(number))
+    crowd.run(campaign)
+    print(*crowd.acknowledged)
+    print(crowd.done, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    import django
+
+    django.setup()
+    main(*sys.argv[1:])

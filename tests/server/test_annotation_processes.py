@@ -1,0 +1,133 @@
+"""Annotation by real processes, on both kinds of database: no slot is given twice, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.server.processes import DJANGO, Server
+
+# Campaigns, and their workers.
+MAKE = """
+import json
+from django.contrib.auth.models import User
+from tests.server.annotation import join, make
+User.objects.get_or_create(username="rita")
+kind, options, workers, number = sys.argv[1], json.loads(sys.argv[2]), *map(int, sys.argv[3:])
+for _ in range(number):
+    campaign = make(kind, **options)
+    join(campaign, workers)
+    print(campaign.slug)
+"""
+# Threads that all ask for the last slot at once, again and again: each round is a campaign of one item.
+RUSH = """
+import json, threading
+from django.db import connection
+from capeval_server.annotation import assignment
+from capeval_server.annotation.models import Assignment, Campaign
+from tests.server.annotation import answer
+number, of, slugs = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+given = []
+def ask(campaign, worker, start):
+    start.wait()
+    try:
+        for held in assignment.work(worker).assignments:
+            given.append((campaign.slug, answer(held).outcome))
+    finally:
+        connection.close()
+sys.stdin.readline()
+for slug in slugs:
+    campaign = Campaign.objects.get(slug=slug)
+    workers = list(campaign.participations.order_by("pk"))[number::of]
+    start = threading.Barrier(len(workers))
+    crowd = [threading.Thread(target=ask, args=(campaign, worker, start)) for worker in workers]
+    for thread in crowd: thread.start()
+    for thread in crowd: thread.join()
+print(json.dumps(given))
+"""
+END = """
+import json
+from capeval_server.annotation.models import Campaign
+from tests.server.annotation import counted
+from tests.server.annotation_robots import check_end
+for slug in sys.argv[2:]:
+    campaign = Campaign.objects.get(slug=slug)
+    check_end(campaign, json.loads(sys.argv[1]))
+    print(counted(campaign))
+"""
+PROCESSES = 4
+
+
+@pytest.fixture
+def made(tmp_path: Path, database: str | None) -> Server:
+    """A server with an empty database, whose programs find the tests."""
+    server = Server(tmp_path, database)
+    server.env["PYTHONPATH"] += f":{Path(__file__).parents[2]}"
+    server.run("migrate")
+    return server
+
+
+def started(server: Server, *command: str) -> subprocess.Popen[str]:
+    environment = {**server.env, "DJANGO_SETTINGS_MODULE": "capeval_server.settings"}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [sys.executable, *command], env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    )
+
+
+def outputs(processes: list[subprocess.Popen[str]]) -> list[str]:
+    """What processes print, once all have ended well."""
+    for process in processes:
+        assert process.stdin
+        process.stdin.write("\n")
+        process.stdin.flush()
+    found = [process.communicate() for process in processes]
+    for process, (_, errors) in zip(processes, found, strict=True):
+        assert process.returncode == 0, errors[-8000:]
+    return [printed for printed, _ in found]
+
+
+def rush(server: Server, rounds: int) -> None:
+    """Forty workers in four processes ask at once for the last slot, in each of some rounds."""
+    options = json.dumps({"items": 1, "answers": 1})
+    slugs = server.python(MAKE, "triplet", options, "40", str(rounds)).split()
+    processes = [
+        started(server, "-c", DJANGO + RUSH, str(number), str(PROCESSES), *slugs)
+        for number in range(PROCESSES)
+    ]
+    given = [tuple(one) for printed in outputs(processes) for one in json.loads(printed)]
+    assert sorted(given) == sorted((slug, "stored") for slug in slugs)
+    assert server.python(END, "[]", *slugs).split() == ["1"] * rounds
+
+
+def test_forty_workers_ask_at_once_for_the_last_slot(made: Server) -> None:
+    rush(made, rounds=3)
+
+
+@pytest.mark.conformance
+def test_forty_workers_ask_at_once_for_the_last_slot_a_hundred_times(made: Server) -> None:
+    rush(made, rounds=100)
+
+
+def robots(server: Server, items: int, answers: int, workers: int, processes: int) -> None:
+    """Robots in several processes work on a campaign to its end."""
+    options = {"items": items, "answers": answers, "review_first": 5, "review_every": 20, "trust_answers": 3}
+    slug = server.python(MAKE, "write", json.dumps(options), str(workers), "1").strip()
+    command = ("-m", "tests.server.annotation_robots", slug, "7")
+    found = outputs([started(server, *command, str(number), str(processes)) for number in range(processes)])
+    acknowledged = " ".join(found).split()
+    assert len(set(acknowledged)) >= items * answers * 0.8
+    server.python(END, json.dumps(acknowledged[:1000]), slug)
+
+
+def test_robots_in_several_processes(made: Server) -> None:
+    robots(made, items=20, answers=2, workers=10, processes=2)
+
+
+@pytest.mark.conformance
+def test_the_robot_campaign_of_ten_thousand_items(made: Server) -> None:
+    robots(made, items=10_000, answers=11, workers=50, processes=2)

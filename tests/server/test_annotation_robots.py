@@ -1,0 +1,60 @@
+"""The robot campaign: whatever workers and organisers do, the invariants hold, and it ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from capeval_server.annotation import quality
+from capeval_server.annotation.auditing import audit
+from capeval_server.annotation.models import Campaign, Item, Slot
+from tests.server.annotation import answer, hold, join, make
+from tests.server.annotation_robots import Crowd, check_end
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_robots(seed: int) -> None:
+    campaign = make("write", items=30, answers=3, review_first=5, review_every=5, trust_answers=3, batch=3)
+    crowd = Crowd(join(campaign, 12), User.objects.create(username="rita"), seed)
+    crowd.run(campaign)
+    assert crowd.done["answer"] > 60
+    assert {"skip", "return", "leave", "fine"} <= set(crowd.done)
+    check_end(campaign, crowd.acknowledged)
+
+
+def rules(campaign: Campaign) -> list[str]:
+    return [finding.rule for finding in audit(campaign)]
+
+
+@pytest.mark.django_db
+def test_the_audit_finds_each_changed_row() -> None:
+    campaign = make("write", items=6, answers=2, review_first=1, batch=1)
+    workers = join(campaign, 2)
+    for worker in workers:
+        for _ in range(3):
+            response = answer(hold(worker)).response
+    quality.review(User.objects.create(username="rita"), response, "fine")
+    hold(workers[0])
+    assert rules(campaign) == []
+    item = Item.objects.filter(campaign=campaign, free__gt=0)[0]
+    filled = Slot.objects.exclude(filled_by=None)[0]
+    changes: list[tuple[Any, dict[str, Any], str]] = [
+        (item, {"free": 0}, "the numbers of free slots"),
+        (item, {"free_trusted": 7}, "the numbers of free slots"),
+        (workers[0], {"answered": 9}, "the numbers of answers of each worker"),
+        (workers[1], {"fine": 9}, "the numbers of judged answers"),
+        (workers[0], {"stage": "blocked"}, "a blocked worker"),
+        (workers[0], {"batch": 99}, "a worker must hold items of the latest batch"),
+        (filled, {"closed": True, "filled_by": None}, "an item must have as many slots"),
+    ]
+    for row, change, rule in changes:
+        row.refresh_from_db()
+        before = {name: getattr(row, name) for name in change}
+        rows = type(row)._default_manager.filter(pk=row.pk)
+        rows.update(**change)
+        assert any(found.startswith(rule) for found in rules(campaign)), rule
+        rows.update(**before)
+    assert rules(campaign) == []

@@ -1,0 +1,181 @@
+"""Votes on a plan: counting, stopping when a question is decided, and a simulated electorate."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from capeval.errors import MismatchError, OptionError
+from capeval.formats.judgements import (
+    Pair,
+    Plan,
+    load_pair_votes,
+    load_plan,
+    load_votes,
+    plan_files,
+    write_plan,
+)
+from capeval.studies.consensus import ConsensusOptions, study_plan, with_references
+from capeval.studies.pair_scores import PairScorer
+from capeval.studies.protocol import plan_study
+from capeval.studies.votes import count_pair_votes, count_votes, is_decided, votes_until_decided
+from capeval.types import ImageId
+
+WORDS = ("dog", "cat", "bus", "boat", "horse", "kite", "cake", "train")
+CAPTIONS: dict[ImageId, list[str]] = {
+    number: [
+        f"a {word} in a field",
+        f"one {word} stands on the green grass",
+        f"the {word} is out in a field of grass",
+        f"a large {word} on grass",
+        f"there stands a {word}",
+        f"this {word} looks lonely in its field",
+    ]
+    for number, word in enumerate(WORDS)
+}
+MACHINES: dict[str, dict[ImageId, str]] = {
+    "good": {number: f"a {word} standing in a field" for number, word in enumerate(WORDS)},
+    "poor": {number: f"a {word}" for number, word in enumerate(WORDS)},
+    "blind": dict.fromkeys(range(len(WORDS)), "a man with a hat"),
+}
+
+
+def test_a_question_is_decided_when_further_votes_change_nothing() -> None:
+    assert [is_decided([1] * count, 11) for count in (5, 6)] == [False, True]
+    assert is_decided([1, 1, 0], 4)
+    assert not is_decided([1, 0, 0], 4)
+    assert is_decided([1, -1], 2)
+    assert not is_decided([], 1)
+    assert votes_until_decided([1, -1, *[1] * 9], 11) == 7
+    assert votes_until_decided([1, -1, 1], 3) == 3
+    assert votes_until_decided([1, -1], 11) == 2
+    with pytest.raises(OptionError, match="'planned' must be an integer of at least 1"):
+        votes_until_decided([1], 0)
+
+
+def test_stopping_early_changes_no_winner() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(500):
+        planned = int(rng.integers(1, 14))
+        votes = rng.choice([-1, 0, 1], planned).tolist()
+        stopped = votes[: votes_until_decided(votes, planned)]
+        assert np.sign(sum(stopped)) == np.sign(sum(votes))
+
+
+def test_equal_counts_for_neither() -> None:
+    pair = Pair(image=1, kind="HC", first="a dog", second="the dog", first_by="human", second_by="human")
+    counted = count_pair_votes([pair, pair, pair], [(1, 0, 0), (0, 0), (1, -1, -1)])
+    assert counted.winners.tolist() == [1, 0, -1]
+    assert counted.agreement["all"].tied_pairs == 1
+    assert (counted.wins[0].a_wins, counted.wins[0].b_wins, counted.wins[0].ties) == (1, 1, 1)
+
+
+def test_wrong_votes_are_named() -> None:
+    pair = Pair(image=1, first="a dog", second="the dog")
+    with pytest.raises(MismatchError, match=r"answers to each of 1 pairs \(got 2\)"):
+        count_pair_votes([pair], [(1,), (1,)])
+    with pytest.raises(MismatchError, match=r"answers to each of 0 triplets \(got 1\)"):
+        count_votes(Plan(pairs=(pair,), triplets=()), [(1,)])
+    with pytest.raises(OptionError, match="'judgements' must be an integer of at least 1"):
+        count_pair_votes([pair], [(1,)], judgements=0)
+    silent = [()] * 12
+    with pytest.raises(MismatchError, match="got none for pairs 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"):
+        count_pair_votes([pair] * 12, silent)
+    with pytest.raises(OptionError, match="votes on triplets, or votes on pairs and references"):
+        study_plan(None, count_pair_votes([pair], [(1,)]), ConsensusOptions())
+
+
+def planned(folder: Path) -> Plan:
+    """A plan that was written and read again."""
+    counts = {"HC": 12, "HI": 12, "HM": 12, "MM": 12}
+    write_plan(plan_study(CAPTIONS, MACHINES, counts, judgements=3, seed=5), folder)
+    return load_plan(*plan_files(folder))
+
+
+def electorate(plan: Plan, wanted: Callable[[int], int], folder: Path) -> Path:
+    """The answers of voters who want a known candidate of each pair, one of three against the others."""
+    path = folder / "votes.csv"
+    rng = np.random.default_rng(9)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("triplet", "choice", "worker", "mirrored"))
+        for number, triplet in enumerate(plan.triplets):
+            first = wanted(triplet.pair) == 1
+            for worker in rng.permutation(3).tolist():
+                chosen = first if worker else not first
+                left = chosen == (triplet.on_the_left == "first")
+                writer.writerow((number, "left" if left else "right", worker, int(rng.integers(2))))
+    return path
+
+
+def test_a_simulated_electorate_gives_the_known_winners(tmp_path: Path) -> None:
+    plan = planned(tmp_path)
+    order = {"human": 4, "good": 3, "poor": 2, "blind": 1, "other": 0}
+
+    def better(number: int) -> int:
+        pair = plan.pairs[number]
+        # Between two people's captions the voters want the longer, and the first of equally long ones.
+        difference = order[pair.first_by or ""] - order[pair.second_by or ""]
+        return 1 if (difference or len(pair.first) - len(pair.second)) >= 0 else -1
+
+    counted = count_votes(plan, load_votes(electorate(plan, better, tmp_path), plan))
+    assert counted.winners.tolist() == [better(number) for number in range(len(plan.pairs))]
+    assert counted.incomplete == ()
+    wins = {(each.a, each.b): (each.a_wins, each.b_wins) for each in counted.wins if each.kind == "MM"}
+    assert wins == {("blind", "good"): (0, 4), ("good", "poor"): (4, 0), ("blind", "poor"): (0, 4)}
+    # Two of three agree on each triplet; each has votes for both, so agreement is below chance.
+    assert counted.agreement["all"].questions == len(plan.triplets)
+    assert counted.agreement["all"].answers == 3 * len(plan.triplets)
+    assert counted.agreement["all"].alpha is not None
+
+
+def test_a_simulated_electorate_gives_the_known_accuracies(tmp_path: Path) -> None:
+    plan = planned(tmp_path)
+    everyone = count_votes(plan, [(1, 1, 1)] * len(plan.triplets))
+    differences = PairScorer(everyone.pairs).differences()["CIDEr"]
+    # The voters follow CIDEr on pairs of HC, HI and HM and do the opposite on those of MM.
+    signs = np.where(differences == 0, 1, np.sign(differences))
+
+    def by_cider(number: int) -> int:
+        return int(-signs[number] if plan.pairs[number].kind == "MM" else signs[number])
+
+    counted = count_votes(plan, load_votes(electorate(plan, by_cider, tmp_path), plan))
+    study = study_plan(counted, None, ConsensusOptions(counts=(1, 4), draws=2))
+    found = {kind: each.value for kind, each in study.accuracy["consensus"]["CIDEr"].items()}
+    assert found == {"HC": 1.0, "HI": 1.0, "HM": 1.0, "MM": 0.0, "all": 0.75}
+    # The voters want the same candidate of a pair beside every reference: any half predicts the other.
+    assert study.human["Humans"].mean == 1.0
+    # With all four references nothing is drawn, so the curve ends at the accuracy.
+    assert study.by_references["all"]["CIDEr"][1].mean == 0.75
+    assert study.wins["CIDEr"].fractions["good"] == 1 - study.wins["consensus"].fractions["good"]
+    assert study.wins["CIDEr"].correlation == pytest.approx(-1)
+    assert study.agreement == {}
+    assert study.dataset is None
+
+
+def test_both_kinds_of_votes_are_compared(tmp_path: Path) -> None:
+    plan = planned(tmp_path)
+    triplets = count_votes(plan, [(1,) if t.pair % 2 else (-1,) for t in plan.triplets])
+    path = tmp_path / "pair_votes.csv"
+    path.write_text("pair,choice\n" + "".join(f"{n},first\n" * 3 for n in range(len(plan.pairs) - 1)))
+    pairwise = count_pair_votes(plan.pairs, load_pair_votes(path, plan.pairs), complete_only=True)
+    study = study_plan(triplets, pairwise, ConsensusOptions(draws=1), references=CAPTIONS)
+    # The last pair has no pairwise votes, and is left out of both.
+    assert study.accuracy["consensus"]["CIDEr"]["all"].pairs == len(plan.pairs) - 1
+    assert study.agreement["HC"].same.value == 0.5
+    assert study.agreement["all"].alpha is None
+    assert list(study.accuracy) == ["consensus", "pairwise"]
+
+
+def test_captions_that_are_compared_are_no_references() -> None:
+    pairs = (
+        Pair(image=1, first="a dog", second="the dog"),
+        Pair(image=1, first="a dog", second="a cat"),
+        Pair(image=2, first="a dog", second="the dog"),
+    )
+    found = with_references(pairs, {1: ["a dog", "a cat", "dogs", "the dog"], 2: ["a cat", "a dog"]})
+    assert [pair.references for pair in found] == [("dogs",), ("dogs",), ("a cat",)]
+    with pytest.raises(MismatchError, match=r"2 images \(1, 2\) are without a reference"):
+        with_references(pairs, {1: ["a dog"]})
