@@ -39,7 +39,7 @@ from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Team
 from tests.server.annotation import answer, hold, join, make
-from tests.server.kit import CAPTIONS, RESULTS, results
+from tests.server.kit import CAPTIONS, RESULTS, code_of, results
 
 pytestmark = pytest.mark.django_db
 
@@ -83,7 +83,13 @@ LISTED: dict[str, list[str]] = {
     "api/challenges": [""],
     "api/challenges/<slug>": [""],
     "api/challenges/<slug>/organise/export": [""],
+    "api/challenges/<slug>/announcements": [""],
+    "api/challenges/<slug>/organise/announcements": [""],
     "api/challenges/<slug>/organise/blocks/<user>": [""],
+    "api/challenges/<slug>/organise/pictures": [""],
+    "api/challenges/<slug>/organise/pictures/<name>": [""],
+    "api/challenges/<slug>/organise/webhooks": [""],
+    "api/challenges/<slug>/organise/webhooks/<number>": [""],
     "api/challenges/<slug>/organise/organisers": [""],
     "api/challenges/<slug>/organise/organisers/<user>": [""],
     "api/challenges/<slug>/organise/participants": ["", "start=1"],
@@ -91,6 +97,7 @@ LISTED: dict[str, list[str]] = {
     "api/challenges/<slug>/organise/participants/<user>/approve": [""],
     "api/challenges/<slug>/organise/phases/<phase>/final": [""],
     "api/challenges/<slug>/organise/rerun": [""],
+    "api/challenges/<slug>/organise/splits/<split>/references/<references>/reported/<name>": [""],
     "api/challenges/<slug>/organise/submissions": [""],
     "api/challenges/<slug>/organise/submissions/<submission_id>/mark": [""],
     "api/challenges/<slug>/organise/submissions/<submission_id>/rerun": [""],
@@ -115,6 +122,9 @@ LISTED: dict[str, list[str]] = {
     "jobs/": [""],
     "new/": [""],
     "new/apply/": [""],
+    "new/form/": [""],
+    "new/sample.zip": [""],
+    "notices/": [""],
     "reached": [""],
     "submissions/<uuid:pk>/": [""],
     "submissions/<uuid:pk>/compare/": ["", "with=OTHER"],
@@ -126,10 +136,14 @@ LISTED: dict[str, list[str]] = {
     "tokens/": [""],
     "tokens/<int:pk>/revoke/": [""],
     "<challenge:slug>/": [""],
+    "<challenge:slug>/announcements/": ["", "page=2"],
+    "<challenge:slug>/contact/": [""],
     "<challenge:slug>/data/": [""],
+    "<challenge:slug>/faq/": [""],
     "<challenge:slug>/images/<slug:split>.json": [""],
     "<challenge:slug>/images/<slug:split>/": ["", "image=1"],
     "<challenge:slug>/kit.zip": [""],
+    "<challenge:slug>/pictures/<str:name>": [""],
     "<challenge:slug>/rules/": [""],
     "<challenge:slug>/<slug:name>/": [*_BOARD, f"{_OF}&layout=both"],
     "<challenge:slug>/<slug:name>/cite/": _BOARD,
@@ -142,15 +156,24 @@ LISTED: dict[str, list[str]] = {
     "<slug:slug>/organise/files/": [""],
     "<slug:slug>/organise/files/apply/": [""],
     "<slug:slug>/organise/files/challenge.toml": [""],
+    "<slug:slug>/organise/notices/": [""],
+    "<slug:slug>/organise/notices/<int:pk>/remove/": [""],
     "<slug:slug>/organise/organisers/": [""],
     "<slug:slug>/organise/organisers/<int:pk>/remove/": [""],
     "<slug:slug>/organise/participants/": ["", "page=2"],
     "<slug:slug>/organise/phases/": [""],
     "<slug:slug>/organise/phases/<slug:phase>/": [""],
     "<slug:slug>/organise/phases/<slug:phase>/final/": [""],
+    "<slug:slug>/organise/pictures/": [""],
+    "<slug:slug>/organise/pictures/<int:pk>/remove/": [""],
+    "<slug:slug>/organise/webhooks/": [""],
+    "<slug:slug>/organise/webhooks/<int:pk>/remove/": [""],
     "<slug:slug>/organise/references/": [""],
     "<slug:slug>/organise/references/<slug:split>/<slug:references>/": [""],
     "<slug:slug>/organise/references/<slug:split>/<slug:references>/publish/": [""],
+    "<slug:slug>/organise/references/<slug:split>/<slug:references>/reported/": [""],
+    "<slug:slug>/organise/references/<slug:split>/<slug:references>/reported/<slug:name>.csv": [""],
+    "<slug:slug>/organise/references/<slug:split>/<slug:references>/reported/<slug:name>/remove/": [""],
     "<slug:slug>/organise/rerun/": ["", "which=all&phase="],
     "<slug:slug>/organise/submissions/": ["", "state=scored&team=a"],
     "<slug:slug>/organise/submissions/<uuid:pk>/": [""],
@@ -202,6 +225,7 @@ def _values() -> dict[str, list[str]]:
         "int:pk": numbers,
         "team_id": numbers,
         "user": ["ann"],
+        "number": numbers,
         "id": numbers,
         "app_label": ["challenges", "submissions", "teams"],
         "content_type_id": ["1"],
@@ -434,7 +458,7 @@ def test_references_that_cannot_be_read_are_in_no_log(
 def test_what_is_a_teams_own_is_served_to_no_other(everybody: dict[str, Client], leaderboard: str) -> None:
     Phase.objects.update(leaderboard=leaderboard)
     Submission.objects.filter(team__isnull=False).update(reason=OWN, mark_reason=OWN, mark="flagged")
-    secrets = [OWN, str(SCORE), *Team.objects.filter(name__startswith=OWN).values_list("code", flat=True)]
+    secrets = [OWN, str(SCORE), *map(code_of, Team.objects.filter(name__startswith=OWN))]
     for who in ("anybody", "bob", "bob's program", "otto", "otto's program"):
         assert not _with(secrets, list(_served(everybody[who]))), who
     assert {secret for _, secret in _with(secrets, list(_served(everybody["ann"])))} >= {OWN, secrets[2]}
