@@ -132,7 +132,10 @@ def test_nothing_secret_is_in_it(olga: Someone, challenge: Challenge) -> None:
     Submission.objects.filter(pk=submission.pk).update(idempotency_key="secret-key-1")
     archive = exported(olga)
     everything = b"".join(archive.read(name) for name in archive.namelist()).decode()
-    codes = [*Team.objects.values_list("code", flat=True), *Token.objects.values_list("digest", flat=True)]
+    codes = [
+        *map(str, Team.objects.values_list("code", flat=True)),
+        *Token.objects.values_list("digest", flat=True),
+    ]
     stored = [str(version.file.name).split("/")[-1] for version in ReferenceVersion.objects.all()]
     for secret in (MARKER, "secret@mail.example", "secret-key-1", "capeval_", *codes, *stored):
         assert secret.lower() not in everything.lower(), secret

@@ -50,6 +50,9 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "references": (f"{ROOT}references/", None),
     "send_references": (f"{ROOT}references/val/c2/", {}),
     "publish_references": (f"{ROOT}references/val/c2/publish/", {}),
+    "reported": (f"{ROOT}references/val/c2/reported/", None),
+    "reported_file": (f"{ROOT}references/val/c2/reported/old.csv", None),
+    "remove_reported": (f"{ROOT}references/val/c2/reported/old/remove/", {}),
     "files": (f"{ROOT}files/", None),
     "apply": (f"{ROOT}files/apply/", {}),
     "definition": (f"{ROOT}files/challenge.toml", None),
@@ -65,6 +68,8 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "remove_organiser": (f"{ROOT}organisers/ORGANISER/remove/", {}),
     "export": (f"{ROOT}export/", None),
     "new": ("/new/", None),
+    "new_by_form": ("/new/form/", None),
+    "sample": ("/new/sample.zip", None),
     "apply_new": ("/new/apply/", {}),
 }
 
@@ -112,6 +117,8 @@ def _addresses(submission: Submission, organiser: User) -> dict[str, tuple[str, 
     picture, new = Picture.objects.get_or_create(challenge=challenge, name="a.png", media_type="image/png")
     if new:
         picture.file.save("a", ContentFile(b""))
+    sets = ReferenceSet.objects.filter(split__challenge__slug="small", name="c2")
+    importing.keep_reported(sets.get(), "old", [], title="Old", url="", ranked=False)
     known = {
         "SUBMISSION": submission.pk,
         "TEAM": submission.team_id,
@@ -146,8 +153,8 @@ def test_nobody_else_finds_anything(olga: Someone, ann: Participant, tmp_path: P
 def test_organisers_and_staff_find_all(olga: Someone, ann: Participant) -> None:
     submission = ann.submitted()
     for client in (olga.client, Someone("staff", is_staff=True).client):
-        for name, (place, form) in _addresses(submission, olga.user).items():
-            if form is None and not (client == olga.client and name == "new"):
+        for place, form in _addresses(submission, olga.user).values():
+            if form is None and not (client == olga.client and place.startswith("/new/")):
                 answer: Any = client.get(place)
                 assert answer.status_code == 200, place
                 assert "no-store" in answer.headers["Cache-Control"], place
@@ -180,14 +187,14 @@ def test_requests_of_other_sites_are_refused(olga: Someone, ann: Participant) ->
     posted = ["edit", "add_phase", "phase", "files", "rerun", "team", "organisers"]
     posted += [name for name, (_, form) in addresses.items() if form is not None]
     for name in posted:
-        if not name.endswith("new"):
+        if not addresses[name][0].startswith("/new/"):
             assert strict.post(addresses[name][0], addresses[name][1] or {}).status_code == 403, name
     assert not actions()
 
 
 def test_get_changes_nothing(olga: Someone, ann: Participant) -> None:
-    for name, (place, form) in _addresses(ann.submitted(), olga.user).items():
-        if form is not None and not name.endswith("new"):
+    for place, form in _addresses(ann.submitted(), olga.user).values():
+        if form is not None and not place.startswith("/new/"):
             assert olga.client.get(place).status_code == 405, place
 
 
@@ -223,7 +230,11 @@ def test_names_are_text(olga: Someone, challenge: Challenge) -> None:
     Challenge.objects.update(title=MARKUP, description=MARKUP, rules=MARKUP)
     Action.objects.create(challenge=challenge, who=MARKUP, what=MARKUP, submission=submission)
     for place, form in _addresses(submission, olga.user).values():
-        if form is None and place != "/new/" and not place.endswith(("export/", ".toml")):
+        if (
+            form is None
+            and not place.startswith("/new/")
+            and not place.endswith(("export/", ".toml", ".csv"))
+        ):
             page = olga.client.get(place).content.decode()
             assert "&lt;script&gt;" in page, place
             assert MARKUP not in page, place

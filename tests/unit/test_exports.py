@@ -30,7 +30,7 @@ def _imported(code: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "command", [["--help"], ["score", "--help"], ["study", "--help"]]
+    "command", [["--help"], ["score", "--help"], ["study", "--help"], ["baselines", "--help"]]
 )
 def test_help_imports_nothing_that_scores(command: list[str]) -> None:
     imported = _imported(f"from capeval.cli.app import app; app({command})")

@@ -12,6 +12,8 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from capeval_server.stamps import Stamped
+
 __all__ = [
     "ALGORITHM",
     "IMAGE_ID",
@@ -24,6 +26,7 @@ __all__ = [
     "Picture",
     "ReferenceSet",
     "ReferenceVersion",
+    "Reported",
     "Split",
     "Subset",
 ]
@@ -158,6 +161,27 @@ class ReferenceSet(models.Model):
             subsets = {name: [one for one in images if one in covered] for name, images in subsets.items()}
         least = 1 if self.public else self.split.least_subset
         return {name: images for name, images in subsets.items() if len(images) >= least}
+
+
+class Reported(Stamped):
+    """Scores by references of a set that were reported elsewhere, as in a paper or on an older leaderboard.
+
+    They are shown beside what was scored here, and are never part of it: they are no submissions.
+    """
+
+    reference_set = models.ForeignKey(ReferenceSet, on_delete=models.CASCADE, related_name="reported")
+    name = models.SlugField()
+    # What they are, and an address with them.
+    title = models.CharField(max_length=200)
+    url = models.CharField(max_length=500, blank=True)
+    # Whether the rank that each row would have is shown.
+    ranked = models.BooleanField(default=False)
+    # A list of what `ReportedRow` of reported.py has.
+    rows = models.JSONField()
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["reference_set", "name"], name="reported_once")]
 
 
 class ReferenceVersion(models.Model):

@@ -27,6 +27,7 @@ _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("import", challenges.import_files),
     ("example", challenges.example),
     ("export", challenges.export),
+    ("reported", challenges.reported),
     ("organiser", challenges.organiser),
     ("participant", challenges.participant),
     ("final", challenges.final),

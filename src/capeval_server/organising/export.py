@@ -18,7 +18,7 @@ from django.utils import timezone
 
 import capeval
 from capeval.spreadsheets import plain
-from capeval_server.challenges.models import Challenge, ReferenceVersion
+from capeval_server.challenges.models import Challenge, ReferenceVersion, Reported
 from capeval_server.organising.description import to_toml
 from capeval_server.organising.models import Action, record
 from capeval_server.organising.moderation import of_challenge
@@ -34,6 +34,7 @@ Everything of the challenge {slug}, as it was at {time}, written by capeval {ver
 
 challenge.toml            the definition; the references and people's captions that it names are not here
 references.csv, .json     each version of each reference set: its number, date and SHA-256
+reported.csv, .json       scores that were reported elsewhere, which are in none of the other files
 teams.csv, .json          teams, members, who owns them or waits for approval, and their extra quota
 blocks.csv, .json         who can't take part, and why
 announcements.csv, .json  what was announced
@@ -175,6 +176,23 @@ def _version(version: ReferenceVersion) -> Row:
     }
 
 
+def _reported(challenge: Challenge) -> Iterator[Row]:
+    found = Reported.objects.filter(reference_set__split__challenge=challenge)
+    found = found.select_related("reference_set__split").defer("reference_set__split__image_ids")
+    for source in found.order_by("reference_set__split__name", "reference_set__name", "name"):
+        for row in source.rows:
+            yield {
+                "split": source.reference_set.split.name,
+                "references": source.reference_set.name,
+                "name": source.name,
+                "title": source.title,
+                "source_url": source.url,
+                "ranked": source.ranked,
+                "imported": _time(source.created),
+                **row,
+            }
+
+
 def _teams(challenge: Challenge) -> Iterator[Row]:
     raises = Prefetch("raises", Raise.objects.select_related("phase").order_by("phase__name"))
     teams = challenge.teams.prefetch_related("memberships__user", raises)
@@ -288,6 +306,13 @@ def _actions(challenge: Challenge) -> Iterator[Row]:
 _RESULT = ["submission", "split", "references", "version", "stale", "metric"]
 _TABLES: dict[str, tuple[list[str], Callable[[Challenge], Iterator[Row]]]] = {
     "references": (["split", "references", "version", "stale", "public", "created", "sha256"], _references),
+    "reported": (
+        [
+            *("split", "references", "name", "title", "source_url", "ranked", "imported"),
+            *("team", "method", "date", "url", "publication", "scores"),
+        ],
+        _reported,
+    ),
     "teams": (["team", "name", "created", "members", "owner", "waiting", "raises"], _teams),
     "announcements": (["title", "text", "created"], _announcements),
     "webhooks": (["url", "created"], _webhooks),

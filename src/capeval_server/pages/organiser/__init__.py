@@ -26,6 +26,8 @@ def _at(place: str, view: View, name: str) -> Any:
 
 urlpatterns = [
     path("new/", challenge.new, name="organiser_new"),
+    path("new/form/", challenge.new_by_form, name="organiser_new_by_form"),
+    path("new/sample.zip", challenge.sample, name="organiser_sample"),
     path("new/apply/", challenge.apply_new, name="organiser_apply_new"),
     _at("", overview.overview_page, "overview"),
     _at("trail/", overview.trail, "trail"),
@@ -45,6 +47,17 @@ urlpatterns = [
         "references/<slug:split>/<slug:references>/publish/",
         references.publish_references,
         "publish_references",
+    ),
+    _at("references/<slug:split>/<slug:references>/reported/", references.import_reported, "reported"),
+    _at(
+        "references/<slug:split>/<slug:references>/reported/<slug:name>.csv",
+        references.reported_file,
+        "reported_file",
+    ),
+    _at(
+        "references/<slug:split>/<slug:references>/reported/<slug:name>/remove/",
+        references.remove_reported,
+        "remove_reported",
     ),
     _at("files/", challenge.files, "files"),
     _at("files/apply/", challenge.apply_to, "apply"),
