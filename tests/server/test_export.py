@@ -17,7 +17,8 @@ from django.test import Client
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.jobs import worker
-from capeval_server.organising import export, moderation, participants
+from capeval_server.notices import events, webhooks
+from capeval_server.organising import export, moderation, participants, pictures
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.models import Team
 from tests.server.kit import MARKER, Participant, Someone, codes, results, write_challenge
@@ -27,7 +28,8 @@ pytestmark = pytest.mark.django_db
 
 FORMULA = '=HYPERLINK("http://x","y")'
 NUMBERS = ["value", "low", "high"]
-TABLES = ["actions", "blocks", "references", "results", "scores", "submissions", "teams"]
+TABLES = ["actions", "announcements", "blocks", "references", "results", "scores", "submissions", "teams"]
+TABLES += ["webhooks"]
 
 
 @pytest.fixture
@@ -54,7 +56,7 @@ def cells(archive: zipfile.ZipFile, name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(archive.read(f"{name}.csv").decode())))
 
 
-def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
+def test_everything_is_in_it(olga: Someone, challenge: Challenge, settings: Any) -> None:
     ann = Participant("ann", "Team A")
     submission = ann.scored(stands=True, method="Mine")
     while worker.work_once():
@@ -62,10 +64,18 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
     moderation.raise_quota(olga.user, Team.objects.get(), Phase.objects.get(), per_day=1, total=2)
     moderation.mark(olga.user, challenge, submission, "flagged", "Why")
     participants.block(olga.user, challenge, Someone("eve").user.username, "Spam")
+    settings.WEBHOOK_HOSTS = ["hooks.example.org"]
+    hook = webhooks.add(olga.user, challenge, "https://hooks.example.org/")
+    events.announce(olga.user, challenge, "News", "All is *well*.")
+    pictures.add(olga.user, challenge, "a.gif", b"GIF89a")
     archive = exported(olga)
     assert archive.testzip() is None
+    assert archive.read("pictures/a.gif") == b"GIF89a"
+    assert hook.secret not in "".join(archive.read(name).decode() for name in archive.namelist())
+    assert [row["url"] for row in table(archive, "webhooks")] == ["https://hooks.example.org/"]
+    assert [row["text"] for row in table(archive, "announcements")] == ["All is *well*."]
     names = {f"{name}.{form}" for name in TABLES for form in ("csv", "json")}
-    names |= {"README.txt", "challenge.toml"}
+    names |= {"README.txt", "challenge.toml", "pictures/a.gif"}
     # What people wrote for the human baseline may be among other references.
     assert set(archive.namelist()) == names | {f"files/{submission.pk}/val.json"}
     assert archive.read(f"files/{submission.pk}/val.json") == results()
@@ -100,7 +110,7 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
     definition = tomllib.loads(archive.read("challenge.toml").decode())
     assert definition["challenge"]["slug"] == "small"
     assert definition["splits"][0]["references"][1]["human"] == "human_val_c2.json"
-    assert [row["who"] for row in table(archive, "actions")] == ["the command line", *["olga"] * 3]
+    assert [row["who"] for row in table(archive, "actions")] == ["the command line", *["olga"] * 6]
 
 
 def test_stale_scores_are_told_apart(olga: Someone) -> None:
