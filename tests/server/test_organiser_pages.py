@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
@@ -17,7 +18,7 @@ from django.test import Client
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion
 from capeval_server.jobs import leases, worker
 from capeval_server.organising import importing, moderation
-from capeval_server.organising.models import COMMAND_LINE, Action
+from capeval_server.organising.models import COMMAND_LINE, Action, Export
 from capeval_server.pages.organiser import urlpatterns
 from capeval_server.submissions import lifecycle, recording
 from capeval_server.submissions.models import Result, Score, Submission
@@ -103,6 +104,9 @@ def _addresses(submission: Submission, organiser: User) -> dict[str, tuple[str, 
     assert named == set(ADDRESSES), "say here what each address of organisers is"
     sets = ReferenceSet.objects.filter(split__challenge__slug="small", name="c2")
     importing.keep_reported(sets.get(), "old", [], title="Old", url="", ranked=False)
+    made, new = Export.objects.get_or_create(challenge=submission.challenge, defaults={"state": "ready"})
+    if new:
+        default_storage.save(made.file, ContentFile(b"PK"))
     known = {"SUBMISSION": submission.pk, "TEAM": submission.team_id, "ORGANISER": organiser.pk}
     found = {}
     for name, (place, form) in ADDRESSES.items():
