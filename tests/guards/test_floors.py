@@ -16,10 +16,10 @@ BASELINES = PROJECT / "src" / "capeval_baselines"
 # each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("checks", "columns", "errors", "files", "frames", "messages", "notebooks", "progress", "spreadsheets"),
-    ("_native", "scene_graphs", "types"),
+    ("_native", "scene_graphs", "threads", "types"),
     ("tokenization", "formats", "resources", "sampling"),
     ("metrics",),
-    ("evaluation", "significance"),
+    ("evaluation", "significance", "distributed"),
     ("studies", "benchmarks"),
     ("report", "compat", "integrations"),
     ("cli",),
@@ -67,9 +67,11 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
 SERVER_FLOOR = {name: floor for floor, names in enumerate(SERVER_FLOORS) for name in names}
 # The same of the baselines.
 BASELINES_FLOORS: tuple[tuple[str, ...], ...] = (
-    ("__init__", "vocabulary"),
+    ("__init__", "boxes", "vocabulary"),
     ("machines",),
-    ("search",),
+    ("ngrams", "search", "word_forms"),
+    ("filtering",),
+    ("demonstration",),
     ("commands",),
 )
 BASELINES_FLOOR = {name: floor for floor, names in enumerate(BASELINES_FLOORS) for name in names}

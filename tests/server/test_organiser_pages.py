@@ -15,8 +15,9 @@ from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion
+from capeval_server.challenges.models import Challenge, Phase, Picture, ReferenceSet, ReferenceVersion
 from capeval_server.jobs import leases, worker
+from capeval_server.notices.models import Announcement, Webhook
 from capeval_server.organising import importing, moderation
 from capeval_server.organising.models import COMMAND_LINE, Action, Export
 from capeval_server.pages.organiser import urlpatterns
@@ -24,7 +25,7 @@ from capeval_server.submissions import lifecycle, recording
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Raise, Team
-from tests.server.kit import MARKER, MARKUP, Participant, Someone, make_challenge, zipped
+from tests.server.kit import MARKER, MARKUP, Participant, Someone, code_of, make_challenge, zipped
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
@@ -38,6 +39,14 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "edit": (f"{ROOT}edit/", None),
     "add_phase": (f"{ROOT}phases/", None),
     "phase": (f"{ROOT}phases/open/", None),
+    "final": (f"{ROOT}phases/open/final/", {"confirm": "on"}),
+    "notices": (f"{ROOT}notices/", None),
+    "take_back": (f"{ROOT}notices/ANNOUNCEMENT/remove/", {}),
+    "add_webhook": (f"{ROOT}webhooks/", {"url": "https://hooks.example.org/"}),
+    "remove_webhook": (f"{ROOT}webhooks/WEBHOOK/remove/", {}),
+    "pictures": (f"{ROOT}pictures/", None),
+    "remove_picture": (f"{ROOT}pictures/PICTURE/remove/", {}),
+    "participants": (f"{ROOT}participants/", None),
     "references": (f"{ROOT}references/", None),
     "send_references": (f"{ROOT}references/val/c2/", {}),
     "publish_references": (f"{ROOT}references/val/c2/publish/", {}),
@@ -102,12 +111,25 @@ def hidden_fields(page: str) -> dict[str, Any]:
 def _addresses(submission: Submission, organiser: User) -> dict[str, tuple[str, dict[str, str] | None]]:
     named = {pattern.name.removeprefix("organiser_") for pattern in urlpatterns}
     assert named == set(ADDRESSES), "say here what each address of organisers is"
+    challenge = submission.challenge
+    announcement, _ = Announcement.objects.get_or_create(challenge=challenge, title="New", text="News")
+    webhook, _ = Webhook.objects.get_or_create(challenge=challenge, url="https://hooks.example.org/there")
+    picture, new = Picture.objects.get_or_create(challenge=challenge, name="a.png", media_type="image/png")
+    if new:
+        picture.file.save("a", ContentFile(b""))
     sets = ReferenceSet.objects.filter(split__challenge__slug="small", name="c2")
     importing.keep_reported(sets.get(), "old", [], title="Old", url="", ranked=False)
     made, new = Export.objects.get_or_create(challenge=submission.challenge, defaults={"state": "ready"})
     if new:
         default_storage.save(made.file, ContentFile(b"PK"))
-    known = {"SUBMISSION": submission.pk, "TEAM": submission.team_id, "ORGANISER": organiser.pk}
+    known = {
+        "SUBMISSION": submission.pk,
+        "TEAM": submission.team_id,
+        "ORGANISER": organiser.pk,
+        "ANNOUNCEMENT": announcement.pk,
+        "WEBHOOK": webhook.pk,
+        "PICTURE": picture.pk,
+    }
     found = {}
     for name, (place, form) in ADDRESSES.items():
         for word, value in known.items():
@@ -235,7 +257,9 @@ def _about(**changes: Any) -> dict[str, Any]:
         "fields-INITIAL_FORMS": 2,
         "fields-0-name": "method",
         "fields-0-required": "on",
+        "fields-0-shown": "on",
         "fields-1-name": "url",
+        "fields-1-shown": "on",
         **changes,
     }
 
@@ -252,8 +276,8 @@ def test_editing_texts_and_fields(olga: Someone, challenge: Challenge) -> None:
     challenge.refresh_from_db()
     assert (challenge.title, challenge.rules) == ("Another", "*Be* fair.\nAnd kind.")
     assert challenge.fields == [
-        {"name": "method", "required": True},
-        {"name": "training-data", "required": False},
+        {"name": "method", "required": True, "shown": True},
+        {"name": "training-data", "required": False, "shown": False},
     ]
     assert actions() == ["changed title, rules and fields of the challenge"]
     olga.do(f"{ROOT}edit/", **{**form, "seen": _seen(olga.see(f"{ROOT}edit/"))})
@@ -342,7 +366,7 @@ def test_adding_a_phase(olga: Someone) -> None:
         ({"splits": "test"}, "test is not one of the available choices"),
         ({"leaderboard": "open"}, "open is not one of the available choices"),
         ({"name": "a b"}, "String should match pattern"),
-        ({"name": "organise"}, "must not be any of images, join, organise"),
+        ({"name": "organise"}, "must not be any of announcements, contact, data, faq"),
     ],
 )
 def test_what_is_wrong_in_a_phase_is_named(olga: Someone, changes: dict[str, str], message: str) -> None:
@@ -747,7 +771,7 @@ def test_raises_are_checked_and_taken_back(olga: Someone, ann: Participant) -> N
     olga.do(place, phase="open", per_day=0, total=0)
     assert not Raise.objects.exists()
     assert len(actions()) == 2
-    assert Team.objects.get().code not in olga.see(place) + olga.see(f"{ROOT}teams/")
+    assert code_of(Team.objects.get()) not in olga.see(place) + olga.see(f"{ROOT}teams/")
 
 
 def test_organisers_of_organisers(olga: Someone, ann: Participant) -> None:

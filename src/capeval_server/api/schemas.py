@@ -131,6 +131,9 @@ class ChallengeAnswer(Schema):
     title: str
     description: str
     rules: str
+    data: str
+    faq: str
+    contact: str
     fields: list[DeclaredField]
     approval: bool
     splits: list[SplitAnswer]

@@ -43,6 +43,9 @@ class About(_Part):
     title: Annotated[str, Field(min_length=1, max_length=200)]
     description: str = ""
     rules: str = ""
+    data: str = ""
+    faq: str = ""
+    contact: str = ""
     fields: list[DeclaredField] = []
     approval: bool = False
 

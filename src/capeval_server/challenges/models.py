@@ -23,6 +23,7 @@ __all__ = [
     "Challenge",
     "ImageList",
     "Phase",
+    "Picture",
     "ReferenceSet",
     "ReferenceVersion",
     "Reported",
@@ -44,6 +45,9 @@ class Challenge(models.Model):
     title = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     rules = models.TextField(blank=True)
+    data = models.TextField(blank=True)
+    faq = models.TextField(blank=True)
+    contact = models.TextField(blank=True)
     # What a submitter declares: a list of {"name", "required", "shown"}; it is shown unless that says no.
     fields = models.JSONField(default=list)
     # Whether an organiser approves each participant before they can submit.
@@ -58,6 +62,20 @@ class Challenge(models.Model):
         """What of a submission everybody may see that was declared, in the order of the fields."""
         names = [field["name"] for field in self.fields if field.get("shown", True)]
         return {name: declared[name] for name in names if name in declared}
+
+
+class Picture(models.Model):
+    """A picture in the texts of a challenge."""
+
+    challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="pictures")
+    # By which texts name it.
+    name = models.CharField(max_length=100)
+    file = models.FileField(upload_to="pictures", max_length=300)
+    # Of its content, as what it is served.
+    media_type = models.CharField(max_length=20)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="picture_once")]
 
 
 class Split(models.Model):

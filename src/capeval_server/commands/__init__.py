@@ -31,6 +31,7 @@ _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("organiser", challenges.organiser),
     ("participant", challenges.participant),
     ("final", challenges.final),
+    ("announce", challenges.announce),
     ("rerun", challenges.rerun),
     ("user", accounts.user),
     ("token", accounts.token),

@@ -15,7 +15,17 @@ from capeval_server.commands.common import UserName, set_up, user_named
 if TYPE_CHECKING:
     from capeval_server.challenges.models import Challenge
 
-__all__ = ["example", "export", "final", "import_files", "organiser", "participant", "reported", "rerun"]
+__all__ = [
+    "announce",
+    "example",
+    "export",
+    "final",
+    "import_files",
+    "organiser",
+    "participant",
+    "reported",
+    "rerun",
+]
 
 Slug = Annotated[
     str,
@@ -186,6 +196,18 @@ def final(
         raise OptionError(f"'PHASE' must be a phase of {slug} (got {phase!r})")
     make_final(None, found)
     print(f"{phase}: the results are final")
+
+
+def announce(
+    slug: Slug,
+    title: Annotated[str, Argument(metavar="TITLE", help="Its title.", show_default=False)],
+) -> None:
+    """Announces the text on standard input on a challenge's page, and by mail to all who take part."""
+    set_up()
+    from capeval_server.notices import events
+
+    made = events.announce(None, _challenge_named(slug), title, sys.stdin.read())
+    print(f"{slug}: announced {made.title}")
 
 
 def rerun(

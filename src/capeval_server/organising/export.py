@@ -35,6 +35,9 @@ references.csv, .json     each version of each reference set: its number, date a
 reported.csv, .json       scores that were reported elsewhere, which are in none of the other files
 teams.csv, .json          teams, members, who owns them or waits for approval, and their extra quota
 blocks.csv, .json         who can't take part, and why
+announcements.csv, .json  what was announced
+webhooks.csv, .json       addresses that are told what happens, without their secrets
+pictures/NAME             pictures in the challenge's texts
 submissions.csv, .json    submissions: state, what was declared, mark and reason
 results.csv, .json        of each metric and version of references its signature, or its failure
 scores.csv, .json         the numbers, of all images where no subset is named, with 95% intervals
@@ -74,6 +77,7 @@ def export(challenge: Challenge, target: IO[bytes]) -> None:
             _write_csv(archive, f"{name}.csv", columns, rows(challenge))
             _write_json(archive, f"{name}.json", rows(challenge))
         _write_final(archive, challenge)
+        _write_pictures(archive, challenge)
         _write_files(archive, challenge)
 
 
@@ -113,6 +117,12 @@ def _write_final(archive: zipfile.ZipFile, challenge: Challenge) -> None:
         references = board.version.reference_set
         place = f"{board.phase.name}/{references.split.name}_{references.name}_v{board.version.number}"
         archive.writestr(f"final/{place}.json", zlib.decompress(bytes(board.content)))
+
+
+def _write_pictures(archive: zipfile.ZipFile, challenge: Challenge) -> None:
+    for picture in challenge.pictures.order_by("name"):
+        with picture.file.open("rb") as source, archive.open(f"pictures/{picture.name}", "w") as out:
+            shutil.copyfileobj(source, out)
 
 
 def _write_files(archive: zipfile.ZipFile, challenge: Challenge) -> None:
@@ -181,6 +191,16 @@ def _teams(challenge: Challenge) -> Iterator[Row]:
             "waiting": sorted(one.user.username for one in team.memberships.all() if not one.approved),
             "raises": [_raise(found) for found in team.raises.all()],
         }
+
+
+def _announcements(challenge: Challenge) -> Iterator[Row]:
+    for one in challenge.announcements.order_by("pk"):
+        yield {"title": one.title, "text": one.text, "created": _time(one.created)}
+
+
+def _webhooks(challenge: Challenge) -> Iterator[Row]:
+    for one in challenge.webhooks.order_by("pk"):
+        yield {"url": one.url, "created": _time(one.created)}
 
 
 def _blocks(challenge: Challenge) -> Iterator[Row]:
@@ -279,6 +299,8 @@ _TABLES: dict[str, tuple[list[str], Callable[[Challenge], Iterator[Row]]]] = {
         _reported,
     ),
     "teams": (["team", "name", "created", "members", "owner", "waiting", "raises"], _teams),
+    "announcements": (["title", "text", "created"], _announcements),
+    "webhooks": (["url", "created"], _webhooks),
     "blocks": (["who", "reason", "created"], _blocks),
     "submissions": (
         [

@@ -9,7 +9,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("challenges", "0005_reported"),
+        ("challenges", "0006_reported"),
         ("organising", "0002_actions_of_no_challenge"),
     ]
 

@@ -6,7 +6,15 @@ from typing import Any
 
 from django.urls import path
 
-from capeval_server.pages.organiser import challenge, overview, people, references, submissions
+from capeval_server.pages.organiser import (
+    challenge,
+    notices,
+    overview,
+    people,
+    pictures,
+    references,
+    submissions,
+)
 from capeval_server.pages.organiser.common import View
 
 __all__ = ["urlpatterns"]
@@ -23,6 +31,12 @@ urlpatterns = [
     path("new/apply/", challenge.apply_new, name="organiser_apply_new"),
     _at("", overview.overview_page, "overview"),
     _at("trail/", overview.trail, "trail"),
+    _at("notices/", notices.notices, "notices"),
+    _at("notices/<int:pk>/remove/", notices.take_back, "take_back"),
+    _at("webhooks/", notices.add_webhook, "add_webhook"),
+    _at("webhooks/<int:pk>/remove/", notices.remove_webhook, "remove_webhook"),
+    _at("pictures/", pictures.pictures, "pictures"),
+    _at("pictures/<int:pk>/remove/", pictures.remove_picture, "remove_picture"),
     _at("edit/", challenge.edit, "edit"),
     _at("phases/", challenge.phase, "add_phase"),
     _at("phases/<slug:phase>/", challenge.phase, "phase"),

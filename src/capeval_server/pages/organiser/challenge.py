@@ -52,7 +52,7 @@ def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     fields = forms.FieldSet(request.POST or None, initial=about["fields"], prefix="fields")
     if request.method == "POST" and form.is_valid() and fields.is_valid():
         given = form.cleaned_data
-        texts = ("title", "description", "rules")
+        texts = ("title", "description", "rules", "data", "faq", "contact")
         wanted: dict[str, Any] = {name: given[name].replace("\r\n", "\n") for name in texts}
         wanted |= {"fields": forms.declared(fields), "approval": given["approval"]}
         try:

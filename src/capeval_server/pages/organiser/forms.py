@@ -9,11 +9,13 @@ from django.contrib.auth.models import User
 
 from capeval.metrics import DEFAULT
 from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase
+from capeval_server.notices.events import LONGEST_TEXT, LONGEST_TITLE
 from capeval_server.organising.settings import FieldsError
 from capeval_server.submissions.models import LONGEST_REASON, Submission
 
 __all__ = [
     "AboutForm",
+    "AnnouncementForm",
     "BlockForm",
     "ConfirmForm",
     "FieldSet",
@@ -24,10 +26,12 @@ __all__ = [
     "OrganiserForm",
     "ParticipantForm",
     "PhaseForm",
+    "PictureForm",
     "RaiseForm",
     "ReferencesForm",
     "ReportedForm",
     "RerunForm",
+    "WebhookForm",
     "declared",
     "show_new_problem",
     "show_problems",
@@ -203,6 +207,14 @@ class AboutForm(forms.Form):
     rules = forms.CharField(
         required=False, widget=forms.Textarea({"rows": 12}), help_text="Markdown. What participants agree to."
     )
+    # The form's own data has another place: Django takes fields off the class.
+    data = forms.CharField(  # type: ignore[assignment]
+        required=False,
+        widget=forms.Textarea({"rows": 6}),
+        help_text="Markdown. Where the data is, and how to use it.",
+    )
+    faq = forms.CharField(label="FAQ", required=False, widget=forms.Textarea({"rows": 6}))
+    contact = forms.CharField(required=False, widget=forms.Textarea({"rows": 3}))
     approval = forms.BooleanField(
         label="Participants must be approved",
         required=False,
@@ -311,6 +323,34 @@ class ParticipantForm(forms.Form):
     )
     username = forms.CharField(max_length=150, required=False, strip=True)
     reason = forms.CharField(max_length=LONGEST_REASON, required=False)
+
+
+class AnnouncementForm(forms.Form):
+    """Says what is announced."""
+
+    title = forms.CharField(max_length=LONGEST_TITLE)
+    text = forms.CharField(
+        max_length=LONGEST_TEXT,
+        widget=forms.Textarea({"rows": 6}),
+        help_text="Markdown. It is on the challenge's page, and is mailed to all who take part.",
+    )
+
+
+class WebhookForm(forms.Form):
+    """Names an address that is told what happens."""
+
+    url = forms.CharField(label="Address", max_length=500, widget=forms.URLInput)
+
+
+class PictureForm(forms.Form):
+    """Takes a picture."""
+
+    file = forms.FileField(
+        label="Picture",
+        help_text="PNG, JPEG, WebP or GIF, of at most 2 MiB. One of the same name is replaced.",
+        max_length=100,
+        widget=forms.ClearableFileInput({"accept": ".png,.jpg,.jpeg,.webp,.gif"}),
+    )
 
 
 class BlockForm(forms.Form):
