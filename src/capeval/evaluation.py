@@ -91,7 +91,7 @@ class Report:
         signature = next(iter(self.signatures.values()))
         counts = signature.references.replace("-", " to ")
         references = "1 reference" if counts == "1" else f"{counts} references"
-        images = "1 image" if len(self.image_ids) == 1 else f"{len(self.image_ids):,} images"
+        images = "1 image" if signature.images == 1 else f"{signature.images:,} images"
         named = f" ({source})" if source else ""
         of_metrics = dict.fromkeys(metric.note for metric, _ in self.scores if metric.note)
         return (
@@ -154,7 +154,8 @@ class Report:
         Args:
             per_image: Whether to add the scores of each image.
         """
-        report: dict[str, Any] = {"images": len(self.image_ids), "metrics": _numbers(self.corpus)}
+        images = next(iter(self.signatures.values())).images
+        report: dict[str, Any] = {"images": images, "metrics": _numbers(self.corpus)}
         if self.subsets:
             report["subsets"] = {name: _numbers(scores) for name, scores in self.subsets.items()}
         if self.intervals:
