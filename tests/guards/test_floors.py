@@ -16,7 +16,7 @@ BASELINES = PROJECT / "src" / "capeval_baselines"
 # each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("checks", "columns", "errors", "files", "frames", "messages", "notebooks", "progress", "spreadsheets"),
-    ("_native", "scene_graphs", "types"),
+    ("_native", "scene_graphs", "threads", "types"),
     ("tokenization", "formats", "resources", "sampling"),
     ("metrics",),
     ("evaluation", "significance", "distributed"),

@@ -29,9 +29,7 @@ def _imported(code: str) -> set[str]:
     return set(done.stderr.split())
 
 
-@pytest.mark.parametrize(
-    "command", [["--help"], ["score", "--help"], ["study", "--help"]]
-)
+@pytest.mark.parametrize("command", [["--help"], ["score", "--help"], ["study", "--help"]])
 def test_help_imports_nothing_that_scores(command: list[str]) -> None:
     imported = _imported(f"from capeval.cli.app import app; app({command})")
     assert "click" in imported

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from capeval.types import Digest, FloatArray, ImageId, Signature
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["report_of", "statistics"]
+__all__ = ["column_names", "report_of", "statistics"]
 
 _WHAT = "a table of statistics"
 
@@ -46,7 +46,9 @@ def statistics(report: Report) -> pa.Table:
     digest = signatures[0].digest
     settings = np.full(len(report.image_ids), _settings(signatures), dtype=np.int64)
     columns = {"image_id": pa.array(report.image_ids)}
-    for name, (_, scores) in zip(_names([metric for metric, _ in report.scores]), report.scores, strict=True):
+    for name, (_, scores) in zip(
+        column_names([metric for metric, _ in report.scores]), report.scores, strict=True
+    ):
         columns[name] = lists(scores.statistics)
     columns["references"] = pa.array(digest.counts.astype(np.int64))
     columns["digest"] = pa.array(digest.fingerprints.view(np.int64))
@@ -73,7 +75,7 @@ def report_of(
         OptionError: A metric is not known, or given twice.
     """
     resolved = resolve(metrics)
-    names = _names(resolved)
+    names = column_names(resolved)
     types = {"image_id": "any", **dict.fromkeys(names, "list<double>")}
     types |= dict.fromkeys(("references", "digest", "settings"), "int64")
     read = read_table(table, types, _WHAT)
@@ -112,9 +114,9 @@ def _signature(metric: Metric, tokenizer: str, digest: Digest) -> Signature:
     )
 
 
-def _names(metrics: Iterable[Metric]) -> list[str]:
+def column_names(metrics: Sequence[Metric]) -> list[str]:
     """The column of each metric: its key in letters that every engine takes."""
-    return [re.sub(r"[^a-z0-9]+", "_", key.lower()) for key in metric_keys(tuple(metrics))]
+    return [re.sub(r"[^a-z0-9]+", "_", key.lower()) for key in metric_keys(metrics)]
 
 
 def _settings(signatures: list[Signature]) -> int:

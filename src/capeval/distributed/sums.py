@@ -62,9 +62,8 @@ class Sums:
         )
 
     def __repr__(self) -> str:
-        return (
-            f"<Sums: {self.images:,} images, {listed([n for metric in self.metrics for n in metric.names])}>"
-        )
+        names = ", ".join(name for metric in self.metrics for name in metric.names)
+        return f"<Sums: {self.images:,} images, {names}>"
 
     @property
     def images(self) -> int:

@@ -63,17 +63,31 @@ def column(table: pa.Table, name: str, kind: str, what: str) -> pa.Array:
         FormatError: The column is of another type, or has a null.
     """
     pa = arrow(what)
-    wanted = {"list<double>": pa.large_list(pa.float64()), "string": pa.large_string(), "int64": pa.int64()}
     found = table.column(name)
     if kind != "any":
-        try:
-            found = found.cast(wanted[kind])
-        except pa.ArrowException:
-            raise wrong(f"{what}: column {name!r} must be of {kind} (got {found.type})", field=name) from None
+        if not _is_of(found.type, kind):
+            raise wrong(f"{what}: column {name!r} must be of {kind} (got {found.type})", field=name)
+        wanted = {
+            "list<double>": pa.large_list(pa.float64()),
+            "string": pa.large_string(),
+            "int64": pa.int64(),
+        }
+        found = found.cast(wanted[kind])
     if found.null_count:
         row = next(row for row, valid in enumerate(found.is_valid().to_pylist()) if not valid)
         raise wrong(f"{what}: row {row} has no {name!r} (got null)", field=name, row=row)
     return found.combine_chunks() if found.num_chunks != 1 else found.chunk(0)
+
+
+def _is_of(found: Any, kind: str) -> bool:
+    """Whether a type is of a kind: not all that can be cast is meant."""
+    of = arrow("a table").types
+    if kind == "string":
+        return bool(of.is_string(found) or of.is_large_string(found) or of.is_string_view(found))
+    if kind == "int64":
+        return bool(of.is_integer(found))
+    is_list = of.is_list(found) or of.is_large_list(found) or of.is_fixed_size_list(found)
+    return bool(is_list and of.is_floating(found.value_type))
 
 
 def lists(rows: FloatArray) -> pa.Array:
