@@ -91,9 +91,10 @@ bench: $(VENV)/.native $(VENV)/.spice ## Time capeval and the reference side by 
 bench-kernels: ## Time the Rust kernels with Criterion
 	cargo bench --workspace --exclude capeval-python
 
-bench-server: $(VENV)/.native ## Time a server's pages under load, and how many submissions its workers score
+bench-server: $(VENV)/.native ## Time a server's pages under load, how many submissions its workers score, and large campaigns
 	$(BIN)/python -m benchmarks.server_load
 	$(BIN)/python -m benchmarks.server_scoring
+	$(BIN)/python -m benchmarks.annotation
 
 docs: $(VENV)/.native ## Build the documents into site/, which works from the disk: open site/index.html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --fresh-env -d build/docs docs site

@@ -45,6 +45,14 @@ REFERENCES = {
 CANDIDATES = {1: "A dog is running on grass.", 2: "Two cats on a bed.", 3: "A bus drives down a street."}
 OTHERS = {1: "A dog on the grass.", 2: "A cat sleeps.", 3: "A red bus on the street."}
 DOMAINS = {"animals": [1, 2], "vehicles": [3]}
+# Objects of Open Images: a dog in a box with an animal, a fire hydrant and a tree.
+OPEN_IMAGES = {
+    "boxes.csv": "ImageID,LabelName,Confidence,XMin,XMax,YMin,YMax\n3f,/m/0bt9lr,1,.1,.9,.1,.9\n"
+    "3f,/m/0jbk,1,.1,.9,.1,.9\n3f,/m/01pns0,1,.8,.9,.5,.9\n3f,/m/07j7r,1,0,.2,0,1\n",
+    "classes.csv": "/m/0bt9lr,Dog\n/m/0jbk,Animal\n/m/01pns0,Fire hydrant\n/m/07j7r,Tree\n",
+    "hierarchy.json": '{"LabelName": "/m/0bl9f", "Subcategory": [{"LabelName": "/m/0jbk", "Subcategory":'
+    ' [{"LabelName": "/m/0bt9lr"}]}, {"LabelName": "/m/01pns0"}, {"LabelName": "/m/07j7r"}]}',
+}
 
 
 class Block(NamedTuple):
@@ -116,6 +124,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for file, content in files.items():
         (tmp_path / file).write_text(json.dumps(content), encoding="utf-8")
     (tmp_path / "captions.txt").write_text("".join(f"{c}\n" for c in CANDIDATES.values()), encoding="utf-8")
+    for file, text in OPEN_IMAGES.items():
+        (tmp_path / file).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -38,13 +38,16 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
     (
         "__init__",
         "cache",
+        "conditional",
         "environment",
         "errors",
         "examples",
         "logs",
         "names",
         "outages",
+        "serving",
         "staff",
+        "stamps",
         "statuses",
     ),
     ("accounts", "challenges", "jobs"),
@@ -63,9 +66,11 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
 SERVER_FLOOR = {name: floor for floor, names in enumerate(SERVER_FLOORS) for name in names}
 # The same of the baselines.
 BASELINES_FLOORS: tuple[tuple[str, ...], ...] = (
-    ("__init__", "vocabulary"),
+    ("__init__", "boxes", "vocabulary"),
     ("machines",),
-    ("search",),
+    ("ngrams", "search", "word_forms"),
+    ("filtering",),
+    ("demonstration",),
     ("commands",),
 )
 BASELINES_FLOOR = {name: floor for floor, names in enumerate(BASELINES_FLOORS) for name in names}

@@ -29,7 +29,9 @@ def _imported(code: str) -> set[str]:
     return set(done.stderr.split())
 
 
-@pytest.mark.parametrize("command", [["--help"], ["score", "--help"], ["study", "--help"]])
+@pytest.mark.parametrize(
+    "command", [["--help"], ["score", "--help"], ["study", "--help"], ["baselines", "--help"]]
+)
 def test_help_imports_nothing_that_scores(command: list[str]) -> None:
     imported = _imported(f"from capeval.cli.app import app; app({command})")
     assert "click" in imported
