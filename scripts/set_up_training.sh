@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes the virtual environment of the tests that need PyTorch, or says plainly what is missing.
+# Makes the virtual environment of all tests that need PyTorch, those of training and of the baselines, or says
+# plainly what is missing.
 # Usage: set_up_training.sh FOLDER debian|pypi
 #   debian: Debian's PyTorch, a build for processors alone (151 MB to fetch, 650 MB installed)
 #   pypi:   the newest PyTorch, with what it brings for graphics cards (2.9 GB to fetch, 5.5 GB installed)
@@ -26,7 +27,7 @@ debian)
     python=/usr/bin/python3
     if ! { "$python" -c "import torch" && "$python" -c "import venv, ensurepip"; } 2>/dev/null; then
         command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] ||
-            missing "Debian's packages python3-torch and python3-venv (or: make test-training TORCH=pypi)"
+            missing "Debian's packages python3-torch and python3-venv (or: TORCH=pypi)"
         echo "Installing Debian's PyTorch"
         export DEBIAN_FRONTEND=noninteractive
         log=$(mktemp)
@@ -46,12 +47,12 @@ pypi)
 *) missing "TORCH must be debian or pypi (got $torch)" ;;
 esac
 
-echo "Installing what the tests of training need into $venv"
+echo "Installing what the tests with PyTorch need into $venv"
 rm -rf "$venv"
 # Words of an option, which must be split, here and below.
 # shellcheck disable=SC2086
 "$python" -m venv $options "$venv"
 # shellcheck disable=SC2086
 tried "$venv/bin/python" -m pip install --quiet --disable-pip-version-check $packages \
-    torchmetrics evaluate jieba pytest filelock numpy platformdirs rich typer ||
+    torchmetrics evaluate jieba transformers h5py pytest click filelock numpy platformdirs rich ||
     missing "packages that could not be installed"

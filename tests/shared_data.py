@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def shared_data(name: str) -> Path:

@@ -17,6 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 # All of their names are public. Of other modules, such as those of studies, those that pages name.
 COMPLETE = [
     "capeval",
+    "capeval.distributed",
     "capeval.errors",
     "capeval.formats",
     "capeval.metrics",

@@ -1,0 +1,34 @@
+"""Runs the command line, to which the commands of the baselines are added as by their entry point."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from unittest import mock
+
+from capeval.cli.app import app, main
+from capeval_baselines.commands import app as baselines
+
+# The environment of these tests does not have the package installed, whose entry points add the commands.
+app.add_command(baselines)
+
+
+def capeval(*arguments: str | Path, fails: bool = False) -> str:
+    """What a command writes; on standard error, where it fails."""
+    output, errors = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    code: object = 0
+    given = ["capeval", *map(str, arguments)]
+    with mock.patch.multiple(sys, argv=given, stdout=output, stderr=errors):
+        try:
+            main()
+        except SystemExit as exit_code:
+            code = exit_code.code
+        output.flush()
+        written = output.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    assert code in ((2,) if fails else (0, None)), errors.getvalue()
+    return errors.getvalue() if fails else str(written)
+
+
+if __name__ == "__main__":
+    main()
