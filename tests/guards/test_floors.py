@@ -63,10 +63,10 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
 SERVER_FLOOR = {name: floor for floor, names in enumerate(SERVER_FLOORS) for name in names}
 # The same of the baselines.
 BASELINES_FLOORS: tuple[tuple[str, ...], ...] = (
-    ("__init__", "boxes", "vocabulary"),
-    ("machines",),
-    ("search", "word_forms"),
-    ("filtering",),
+    ("__init__", "boxes", "features", "vocabulary"),
+    ("captions", "embeddings", "machines", "updown"),
+    ("checkpoints", "search", "word_forms"),
+    ("captioning", "filtering", "generation", "training"),
     ("commands",),
 )
 BASELINES_FLOOR = {name: floor for floor, names in enumerate(BASELINES_FLOORS) for name in names}
