@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint test-rust test-python test-baselines conformance conformance-spice spice-wheel bench bench-kernels bench-server docs pictures wheel clean test-training release-check audit notebooks
+.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs pictures wheel clean test-training release-check audit notebooks test-distributed test-baselines
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -65,6 +65,19 @@ test-training: $(VENV)/.native $(TRAINING)/.dependencies ## The tests of torchme
 test-baselines: $(VENV)/.native $(TRAINING)/.dependencies ## The tests of the captioners of capeval_baselines, which need PyTorch
 	PYTHONPATH=src $(TRAINING)/bin/python -m pytest -c tests/captioners/pytest.ini tests/captioners
 
+# In an environment of its own, with shards of COCO 2014.
+DISTRIBUTED := .venv-distributed
+$(DISTRIBUTED)/.dependencies: scripts/set_up_distributed.sh constraints-distributed.txt
+	@sh scripts/set_up_distributed.sh $(DISTRIBUTED)
+	@touch $@
+
+$(DISTRIBUTED)/.shards: $(VENV)/.native $(DISTRIBUTED)/.dependencies benchmarks/shards.py
+	@$(BIN)/python -m benchmarks.shards $(DISTRIBUTED)/shards --images 2000 --shard 500
+	@touch $@
+
+test-distributed: $(VENV)/.native $(VENV)/.spice $(DISTRIBUTED)/.shards ## The recipes for Ray, Spark, Dask, DuckDB and Polars, on the engines themselves
+	CAPEVAL_SHARDS=$(DISTRIBUTED)/shards PYTHONPATH=src $(DISTRIBUTED)/bin/python -m pytest -c tests/distributed/pytest.ini tests/distributed
+
 conformance: $(VENV)/.native $(VENV)/.spice ## Compare all of the real data with the reference, and try many examples
 	$(BIN)/pytest -m conformance -raP
 	$(BIN)/pytest tests/properties --hypothesis-profile=thorough
@@ -82,9 +95,10 @@ bench: $(VENV)/.native $(VENV)/.spice ## Time capeval and the reference side by 
 bench-kernels: ## Time the Rust kernels with Criterion
 	cargo bench --workspace --exclude capeval-python
 
-bench-server: $(VENV)/.native ## Time a server's pages under load, and how many submissions its workers score
+bench-server: $(VENV)/.native ## Time a server's pages under load, how many submissions its workers score, and large campaigns
 	$(BIN)/python -m benchmarks.server_load
 	$(BIN)/python -m benchmarks.server_scoring
+	$(BIN)/python -m benchmarks.annotation
 
 docs: $(VENV)/.native ## Build the documents into site/, which works from the disk: open site/index.html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --fresh-env -d build/docs docs site
@@ -119,4 +133,4 @@ audit: $(VENV)/.native ## Ask PyPI for advisories about the dependencies: the ve
 	$(BIN)/python -m pip_audit --strict --no-deps --disable-pip --progress-spinner off --requirement constraints.txt
 
 clean: ## Remove what the recipes made
-	rm -rf $(VENV) .venv-training-* target build dist site jupyter_execute demo demo-server src/capeval/_native*.so
+	rm -rf $(VENV) .venv-training-* .venv-distributed target build dist site jupyter_execute demo demo-server src/capeval/_native*.so

@@ -1,9 +1,9 @@
-"""Requests per second of a running server with 1,000 submissions on a leaderboard.
+"""Requests per second of a running server with 1,000 submissions on a leaderboard, and 5,001 of 200 teams.
 
-`python -m benchmarks.server_load` makes a server with a small challenge and 1,000 teams whose scores are
-drawn at random, starts it as `capeval server start` does, and asks for pages from another process, over
-loopback, with one client and with eight. CAPEVAL_SERVER_DATABASE chooses the database, which must be
-empty; SQLite by default.
+`python -m benchmarks.server_load` makes a server with two small challenges, whose scores are drawn at random,
+starts it as `capeval server start` does, and asks for pages from another process, over loopback, with one
+client and with eight. A leaderboard that changes is changed before each question for it, which is thus the
+first of its state. CAPEVAL_SERVER_DATABASE chooses the database, which must be empty; SQLite by default.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -19,13 +20,23 @@ import threading
 import time
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 import httpx
 import numpy as np
 
 from benchmarks.measure import machine, table
 
-SUBMISSIONS, SAMPLES = 1000, 1000
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+    from capeval_server.challenges.models import Challenge
+    from capeval_server.submissions.models import Result
+
+STANDING, SAMPLES = 1000, 1000
+TEAMS, SUBMISSIONS = 200, 5001
+# How often a leaderboard is changed.
+CHANGES = 30
 BOARD = "/small/open/"
 API = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
 PATHS = {
@@ -34,6 +45,15 @@ PATHS = {
     "leaderboard, API (JSON)": API,
     "leaderboard, API (CSV)": f"{API}&format=csv",
     "jobs page": "/jobs/",
+}
+OF_A_TEAM = {"submissions of a team": "/many/submissions/"}
+OF_ORGANISERS = {
+    "overview, of organisers": "/many/organise/",
+    "submissions, of organisers": "/many/organise/submissions/",
+    "submissions, of organisers, last": "/many/organise/submissions/?page=101",
+    "submissions, of organisers, failed metrics": "/many/organise/submissions/?failures=on",
+    "teams, of organisers": "/many/organise/teams/",
+    "trail, of organisers": "/many/organise/trail/",
 }
 
 
@@ -44,23 +64,31 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CAPEVAL_SERVER_DATA"] = folder
-        _fill(Path(folder))
+        member, organiser = _fill(Path(folder))
         address, server = _start()
+        asked: list[tuple[str, str, str | None]] = [(name, path, None) for name, path in PATHS.items()]
+        asked += [(name, path, member) for name, path in OF_A_TEAM.items()]
+        asked += [(name, path, organiser) for name, path in OF_ORGANISERS.items()]
         try:
             rows = [
-                _row(name, f"{address}{path}", clients, arguments.seconds)
-                for name, path in PATHS.items()
+                _row(name, f"{address}{path}", session, clients, arguments.seconds)
+                for name, path, session in asked
                 for clients in (1, 8)
             ]
+            rows += [
+                _changing(name, f"{address}{path}")
+                for name, path in PATHS.items()
+                if BOARD in path or API in path
+            ]
         finally:
-            server.kill()
+            os.killpg(server.pid, signal.SIGKILL)
             server.wait()
-    print(f"{machine()}; {SUBMISSIONS:,} submissions\n")
+    print(f"{machine()}; {STANDING:,} submissions on the leaderboard; {SUBMISSIONS:,} of {TEAMS} teams\n")
     print(table(["page", "clients", "requests/s", "median ms", "99th percentile ms", "KB"], rows))
 
 
-def _fill(folder: Path) -> None:
-    """A challenge, and submissions that are scored and stand."""
+def _fill(folder: Path) -> tuple[str, str]:
+    """Two challenges; returns the sessions of a member of a team, and of an organiser."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
     import django
 
@@ -68,54 +96,91 @@ def _fill(folder: Path) -> None:
     from django.contrib.auth.models import User
     from django.core.management import call_command
 
-    from capeval_server.challenges.models import ReferenceVersion
-    from capeval_server.examples import write_example
-    from capeval_server.leaderboards.questions import score_names
     from capeval_server.organising.definition_files import import_challenge
-    from capeval_server.submissions.models import Result, Score, Submission
-    from capeval_server.teams.models import Membership, Team
 
     folder.mkdir(exist_ok=True)
     call_command("migrate", verbosity=0)
     call_command("createcachetable", verbosity=0)
-    challenge = import_challenge(write_example("small", folder / "small"))
-    phase, split = challenge.phases.get(), challenge.splits.get()
-    version = ReferenceVersion.objects.get(reference_set__name="c2")
+    users = User.objects.bulk_create(User(username=f"user{n}") for n in range(STANDING))
+    organiser = User.objects.create(username="organiser")
     chance = np.random.default_rng(0)
-    users = User.objects.bulk_create(User(username=f"user{n}") for n in range(SUBMISSIONS))
-    teams = Team.objects.bulk_create(Team(challenge=challenge, name=f"Team {n}") for n in range(SUBMISSIONS))
+    for slug, teams, submissions in (("small", STANDING, STANDING), ("many", TEAMS, SUBMISSIONS)):
+        challenge = import_challenge(_definition(folder, slug))
+        challenge.organisers.add(organiser)
+        _fill_challenge(challenge, users[:teams], submissions, chance)
+    return _session(users[0]), _session(organiser)
+
+
+def _definition(folder: Path, slug: str) -> Path:
+    from capeval_server.examples import write_example
+
+    path = write_example("small", folder / slug)
+    path.write_text(path.read_text().replace('slug = "small"', f'slug = "{slug}"'))
+    return path
+
+
+def _session(user: User) -> str:
+    """The key of a session in which a user is signed in."""
+    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+    from django.contrib.sessions.backends.db import SessionStore
+
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = "allauth.account.auth_backends.AuthenticationBackend"
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.save()
+    return str(session.session_key)
+
+
+def _fill_challenge(
+    challenge: Challenge, users: list[User], number: int, chance: np.random.Generator
+) -> None:
+    """Teams of one user each, and so many scored submissions; the first of each team stands."""
+    from capeval_server.submissions.models import Result, Submission
+    from capeval_server.teams.models import Membership, Team
+
+    phase, split = challenge.phases.get(), challenge.splits.get()
+    version = split.reference_sets.get(name="c2").versions.get()
+    teams = Team.objects.bulk_create(Team(challenge=challenge, name=f"Team {user.pk}") for user in users)
     Membership.objects.bulk_create(
         Membership(team=team, challenge=challenge, user=user) for team, user in zip(teams, users, strict=True)
     )
-    declared = {"method": "A method that was made up"}
     submissions = Submission.objects.bulk_create(
         Submission(
-            team=team,
+            team=teams[n % len(teams)],
             phase=phase,
-            user=user,
+            user=users[n % len(users)],
             algorithm="made",
-            declared=declared,
+            declared={"method": "A method that was made up"},
             state="scored",
-            stands=True,
+            stands=n < len(teams),
         )
-        for team, user in zip(teams, users, strict=True)
+        for n in range(number)
     )
-    for submission in submissions:
-        quality = chance.uniform(0.2, 1.2)
-        for metric in split.metrics:
-            result = Result.objects.create(submission=submission, reference_version=version, metric=metric)
-            Score.objects.bulk_create(
-                Score(
-                    result=result,
-                    name=name,
-                    value=quality,
-                    low=quality - 0.02,
-                    high=quality + 0.02,
-                    samples=chance.normal(quality, 0.01, SAMPLES).astype(np.float32).tobytes(),
-                )
-                for name in score_names(split)
-                if name.startswith(metric)
-            )
+    results = Result.objects.bulk_create(
+        Result(submission=submission, reference_version=version, metric=metric)
+        for submission in submissions
+        for metric in split.metrics
+    )
+    # The resamples of what does not stand are never read.
+    _score(results[: len(teams) * len(split.metrics)], chance)
+
+
+def _score(results: list[Result], chance: np.random.Generator) -> None:
+    from capeval.metrics import METRICS
+    from capeval_server.submissions.models import Score
+
+    made = []
+    for result in results:
+        if result.metric == results[0].metric:
+            quality = chance.uniform(0.2, 1.2)
+        samples = chance.normal(quality, 0.01, SAMPLES).astype(np.float32).tobytes()
+        interval = {"low": quality - 0.02, "high": quality + 0.02}
+        made += [
+            Score(result=result, name=name, value=quality, samples=samples, **interval)
+            for name in METRICS[result.metric]().names
+        ]
+    Score.objects.bulk_create(made, batch_size=500)
 
 
 def _start() -> tuple[str, subprocess.Popen[bytes]]:
@@ -123,7 +188,7 @@ def _start() -> tuple[str, subprocess.Popen[bytes]]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "capeval_server", "start", "--port", str(port)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0)
     address = f"http://127.0.0.1:{port}"
     for _ in range(400):
         try:
@@ -136,13 +201,36 @@ def _start() -> tuple[str, subprocess.Popen[bytes]]:
     raise SystemExit("the server did not start")
 
 
-def _row(name: str, url: str, clients: int, seconds: float) -> list[str]:
+def _changing(name: str, url: str) -> list[str]:
+    """How long the first reader of each state of a leaderboard waits, for each process of the server."""
+    from capeval_server.submissions.models import Submission
+
+    changed = Submission.objects.filter(phase__challenge__slug="small", stands=True).order_by("pk")[:CHANGES]
+    times = []
+    with httpx.Client() as client:
+        client.get(url).raise_for_status()
+        for submission in changed:
+            submission.algorithm = f"changed {name}"[:64]
+            submission.save()
+            start = time.perf_counter()
+            answer = client.get(url)
+            times.append(time.perf_counter() - start)
+            answer.raise_for_status()
+    return _told(f"{name}, changed each time", 1, times, sum(times), len(answer.content))
+
+
+def _row(name: str, url: str, session: str | None, clients: int, seconds: float) -> list[str]:
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    driver = context.Process(target=_drive, args=(url, clients, seconds, sender))
+    driver = context.Process(target=_drive, args=(url, session, clients, seconds, sender))
     driver.start()
+    sender.close()
     times, elapsed, size = receiver.recv()
     driver.join()
+    return _told(name, clients, times, elapsed, size)
+
+
+def _told(name: str, clients: int, times: list[float], elapsed: float, size: int) -> list[str]:
     milliseconds = np.asarray(times) * 1000
     return [
         name,
@@ -154,16 +242,25 @@ def _row(name: str, url: str, clients: int, seconds: float) -> list[str]:
     ]
 
 
-def _drive(url: str, clients: int, seconds: float, sender: multiprocessing.connection.Connection) -> None:
+def _drive(
+    url: str,
+    session: str | None,
+    clients: int,
+    seconds: float,
+    sender: multiprocessing.connection.Connection,
+) -> None:
     """Asks for a page again and again, and sends how long each answer took."""
     times: list[float] = []
     sizes: set[int] = set()
     begin = time.perf_counter()
+    cookies = {"sessionid": session} if session else {}
 
     def ask() -> None:
-        with httpx.Client() as client:
+        with httpx.Client(cookies=cookies) as client:
             client.get(url).raise_for_status()
-            while time.perf_counter() < begin + seconds:
+            own = 0
+            while not own or time.perf_counter() < begin + seconds:
+                own += 1
                 start = time.perf_counter()
                 answer = client.get(url)
                 times.append(time.perf_counter() - start)

@@ -3,6 +3,7 @@
 `python -m benchmarks.server_scoring` makes a server's database with the COCO challenge, submits one
 held-out human caption of each image again and again, and lets workers score them as `capeval server worker`
 does: one worker that prepares anew for each submission, one that keeps what it prepared, and two of those.
+The library alone does the same work beside them: it reads the file, scores it, and makes the intervals.
 CAPEVAL_SERVER_DATABASE chooses the database, which must be empty; SQLite by default.
 """
 
@@ -23,6 +24,26 @@ from statistics import median
 
 from benchmarks.measure import machine, python, table
 
+# The library without a server, prepared once: how long each of so many files of results takes.
+LIBRARY = """
+import sys, time
+import capeval
+from capeval.evaluation import Evaluator
+from capeval.significance import Resampler
+references, results, number = sys.argv[1:]
+evaluator = Evaluator(capeval.load_references(references), ["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"])
+resampler = Resampler(samples=1000)
+def score():
+    report = evaluator.evaluate(capeval.load_candidates(results, strict=True))
+    for score in resampler.resample(report).values():
+        score.interval()
+score()
+began = time.perf_counter()
+for _ in range(int(number)):
+    score()
+print(time.perf_counter() - began)
+"""
+ALONE = "the library alone, prepared once"
 WORKERS = {"prepared for each": 1, "prepared once, one worker": 1, "prepared once, two workers": 2}
 # What a worker was that keeps nothing: each submission has a process of its own.
 FORGETFUL = """
@@ -64,9 +85,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CAPEVAL_SERVER_DATA"] = f"{folder}/data"
         results = _make(Path(folder))
-        rates: dict[str, list[float]] = {name: [] for name in WORKERS}
-        for _, (name, workers) in itertools.product(range(arguments.rounds), WORKERS.items()):
-            seconds = _round(results, workers, arguments.submissions, keep="once" in name)
+        rates: dict[str, list[float]] = {name: [] for name in (*WORKERS, ALONE)}
+        for _, name in itertools.product(range(arguments.rounds), rates):
+            if name == ALONE:
+                seconds = _alone(Path(folder), arguments.submissions)
+            else:
+                seconds = _round(results, WORKERS[name], arguments.submissions, keep="once" in name)
             rates[name].append(3600 * arguments.submissions / seconds)
             print(f"  {name}: {seconds:.1f} s", file=sys.stderr, flush=True)
     print(f"{machine()}; medians of {arguments.rounds} rounds of {arguments.submissions} submissions\n")
@@ -75,6 +99,8 @@ def main() -> None:
         for name, found in rates.items()
     ]
     print(table(["val2014, 40,504 images", "submissions/hour", "seconds each", "range"], rows))
+    slower = median(rates[ALONE]) / median(rates["prepared once, one worker"])
+    print(f"\nOne worker takes {slower:.2f} times as long as the library alone.")
 
 
 def _make(folder: Path) -> bytes:
@@ -99,6 +125,17 @@ def _make(folder: Path) -> bytes:
     (folder / "challenge.toml").write_text(CHALLENGE)
     make_team(User.objects.create(username="bench"), import_challenge(folder / "challenge.toml"))
     return (folder / "results.json").read_bytes()
+
+
+def _alone(folder: Path, number: int) -> float:
+    """The seconds in which the library alone scores so many files of results."""
+    command = python(
+        "-c", LIBRARY, f"{folder / 'references.json'}", f"{folder / 'results.json'}", f"{number}"
+    )
+    # As the processes of workers have it.
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return float(done.stdout)
 
 
 def _round(results: bytes, workers: int, submissions: int, *, keep: bool) -> float:

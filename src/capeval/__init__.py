@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from capeval.metrics.spice import Spice as Spice
     from capeval.metrics.spider import Spider as Spider
     from capeval.resources import DocumentFrequencies as DocumentFrequencies
+    from capeval.threads import set_threads as set_threads
     from capeval.tokenization import Tokenizer as Tokenizer
     from capeval.tokenization import tokenize as tokenize
     from capeval.types import Candidates as Candidates
@@ -45,6 +46,7 @@ _MODULES = {
     "formats": ("load_candidates", "load_references"),
     "metrics.meteor": ("align",),
     "resources": ("DocumentFrequencies",),
+    "threads": ("set_threads",),
     "tokenization": ("Tokenizer", "tokenize"),
     "types": ("Candidates", "References", "Scores", "Signature"),
 }

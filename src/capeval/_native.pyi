@@ -20,6 +20,7 @@ __all__ = [
     "MeteorOptions",
     "MeteorReferences",
     "MeteorTables",
+    "PartialFrequencies",
     "SentenceStages",
     "SentenceTooLongError",
     "SpiceModel",
@@ -48,7 +49,9 @@ __all__ = [
     "rouge_l_statistics",
     "rouge_n_statistics",
     "rouge_s_statistics",
+    "set_threads",
     "spice_tuples",
+    "threads",
     "tokenize",
     "tokenize_lines",
 ]
@@ -89,6 +92,9 @@ class Captions:
 
     def counts(self) -> NDArray[np.int64]:
         """The number of captions of each image."""
+
+    def fingerprints(self) -> NDArray[np.uint64]:
+        """A fingerprint of each image: of its id, and of its captions in their order."""
 
     def select(self, images: list[int]) -> Captions:
         """The images at some positions, each at most once."""
@@ -290,6 +296,65 @@ class DocumentFrequencies:
 
     def of_order(self, order: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """The n-grams of `order` words that two or more images have: rows of word numbers, counts."""
+
+@final
+class PartialFrequencies:
+    """The number of images of a part that have each n-gram of one to four words."""
+
+    @staticmethod
+    def of_references(references: TokenizedReferences, stem: bool) -> PartialFrequencies:
+        """Counts the n-grams."""
+
+    @staticmethod
+    def merged(parts: list[PartialFrequencies]) -> PartialFrequencies:
+        """The sum of parts."""
+
+    def finish(self) -> DocumentFrequencies:
+        """The document frequencies, once all images are counted."""
+
+    def images(self) -> float:
+        """The number of images counted."""
+
+    def size(self, order: int) -> int:
+        """How many numbers the n-grams of `order` words have; some may be of none."""
+
+    def rows(self, order: int, start: int, end: int) -> tuple[bytes, NDArray[np.int32], NDArray[np.int64]]:
+        """The n-grams in a range of numbers: all texts, where each ends, and the number of images."""
+
+    @staticmethod
+    def from_rows(
+        images: float, text: bytes, ends: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> PartialFrequencies:
+        """Reads n-grams; the counts of rows with the same one add up.
+
+        Raises:
+            ValueError: `args` are `ngram` or `images`, and the row in which it is wrong.
+        """
+
+    def to_arrays(
+        self,
+    ) -> tuple[
+        list[str],
+        float,
+        NDArray[np.uint32],
+        list[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]],
+    ]:
+        """Words, images, counts of words; for each length from two, both parts of n-grams, and counts."""
+
+    @staticmethod
+    def from_arrays(
+        words: list[str],
+        images: float,
+        counts: NDArray[np.uint32],
+        longer: list[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]],
+    ) -> PartialFrequencies:
+        """Takes what `to_arrays` gave."""
+
+def set_threads(count: int) -> None:
+    """Sets how many threads do the work from now on; 0 for as many as rayon takes."""
+
+def threads() -> int:
+    """How many threads do the work."""
 
 def bleu_statistics(
     candidates: TokenizedCandidates,

@@ -6,6 +6,7 @@ Each returns the value that it checked. The error is an `OptionError`, unless th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from capeval.errors import OptionError
 
@@ -17,6 +18,7 @@ __all__ = [
     "checked_level",
     "checked_number",
     "checked_order",
+    "checked_path",
     "checked_positive",
     "checked_text",
 ]
@@ -88,6 +90,13 @@ def checked_text(name: str, value: object) -> str:
     """A string."""
     if not isinstance(value, str):
         raise OptionError(f"{name!r} must be a string (got {value!r})")
+    return value
+
+
+def checked_path(name: str, value: object) -> Path | None:
+    """A path, or None."""
+    if value is not None and not isinstance(value, Path):
+        raise OptionError(f"{name!r} must be a Path, or None (got {value!r})")
     return value
 
 

@@ -91,7 +91,7 @@ class Report:
         signature = next(iter(self.signatures.values()))
         counts = signature.references.replace("-", " to ")
         references = "1 reference" if counts == "1" else f"{counts} references"
-        images = "1 image" if len(self.image_ids) == 1 else f"{len(self.image_ids):,} images"
+        images = "1 image" if signature.images == 1 else f"{signature.images:,} images"
         named = f" ({source})" if source else ""
         of_metrics = dict.fromkeys(metric.note for metric, _ in self.scores if metric.note)
         return (
@@ -154,7 +154,8 @@ class Report:
         Args:
             per_image: Whether to add the scores of each image.
         """
-        report: dict[str, Any] = {"images": len(self.image_ids), "metrics": _numbers(self.corpus)}
+        images = next(iter(self.signatures.values())).images
+        report: dict[str, Any] = {"images": images, "metrics": _numbers(self.corpus)}
         if self.subsets:
             report["subsets"] = {name: _numbers(scores) for name, scores in self.subsets.items()}
         if self.intervals:
@@ -280,17 +281,25 @@ class Evaluator:
             (prepared.metric, make_scores(prepared, prepared.statistics(tokens), tokens.image_ids))
             for prepared in self._prepared
         )
-        return Report(
-            image_ids=self.references.image_ids,
-            corpus={name: score for _, part in scores for name, score in part.corpus.items()},
-            per_image={name: values for _, part in scores for name, values in part.per_image.items()},
-            subsets={name: _subset(scores, part) for name, part in rows.items()},
-            signatures={
-                key: part.signature
-                for key, (_, part) in zip(metric_keys([metric for metric, _ in scores]), scores, strict=True)
-            },
-            scores=scores,
-        )
+        subset_scores = {name: _subset(scores, part) for name, part in rows.items()}
+        return report_from(self.references.image_ids, scores, subset_scores)
+
+
+def report_from(
+    image_ids: tuple[ImageId, ...],
+    scores: tuple[tuple[Metric, Scores], ...],
+    subsets: Mapping[str, Mapping[str, float]] | None = None,
+) -> Report:
+    """The report of the scores of each metric."""
+    keys = metric_keys([metric for metric, _ in scores])
+    return Report(
+        image_ids=image_ids,
+        corpus={name: score for _, part in scores for name, score in part.corpus.items()},
+        per_image={name: values for _, part in scores for name, values in part.per_image.items()},
+        subsets=subsets or {},
+        signatures={key: part.signature for key, (_, part) in zip(keys, scores, strict=True)},
+        scores=scores,
+    )
 
 
 def evaluate(

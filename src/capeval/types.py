@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -296,54 +295,63 @@ CandidatesLike = Candidates | _Groups | _Singles | _Aligned | Table
 
 
 class Digest:
-    """A fingerprint of captions: 8 hexadecimal digits, which do not depend on the order of the images.
+    """A fingerprint of references: 8 hexadecimal digits, of the ids and captions of all images in any order.
 
-    It is computed when it is first read or compared: that takes as long as tokenising the captions, and
-    most callers never read it.
+    It is the sum of the fingerprints of the images, so those of parts add up to that of the whole. It is
+    computed when it is first read or compared, since most callers never do that.
     """
 
     def __init__(self, captions: References) -> None:
         self._captions = captions
 
-    @cached_property
-    def _text(self) -> str:
-        from hashlib import blake2b
+    @classmethod
+    def of_images(cls, fingerprints: NDArray[np.uint64], counts: NDArray[np.int64]) -> Self:
+        """The digest of images of which the fingerprints and the numbers of captions are known."""
+        digest = cls.__new__(cls)
+        digest.__dict__.update(fingerprints=fingerprints, counts=counts)
+        return digest
 
-        ids, native = self._captions.image_ids, self._captions.native
-        order = sorted(range(len(ids)), key=lambda position: ids[position])
-        groups = [native.of(position) for position in order]
-        texts = [text for group in groups for text in group]
-        # The lengths make the bytes unambiguous: other captions can't give the same.
-        lengths = np.array([len(group) for group in groups] + [len(text) for text in texts], dtype="<i8")
-        digest = blake2b(digest_size=4)
-        for part in (json.dumps([ids[position] for position in order]), "".join(texts)):
-            digest.update(part.encode())
-        digest.update(lengths.tobytes())
-        return digest.hexdigest()
+    @classmethod
+    def of_total(cls, total: int) -> Self:
+        """The digest with that sum of the fingerprints of images."""
+        digest = cls.__new__(cls)
+        digest.__dict__["total"] = total
+        return digest
+
+    @cached_property
+    def fingerprints(self) -> NDArray[np.uint64]:
+        """The fingerprint of each image, in their order."""
+        return self._captions.native.fingerprints()
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """The number of captions of each image, in their order."""
+        return self._captions.counts
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of the fingerprints, in 64 bits."""
+        return int(self.fingerprints.sum(dtype=np.uint64))
 
     def __str__(self) -> str:
-        return self._text
+        return f"{self.total:016x}"[:8]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Digest):
             return NotImplemented
-        return self is other or str(self) == str(other)
+        return self is other or self.total == other.total
 
     def __hash__(self) -> int:
-        return hash(str(self))
+        return hash(self.total)
 
     def __repr__(self) -> str:
         return f"<Digest: {self}>"
 
-    def __reduce__(self) -> tuple[Callable[[str], Digest], tuple[str]]:
+    def __reduce__(self) -> tuple[Callable[..., Digest], tuple[object, ...]]:
         # Without the captions, which would otherwise be in the pickle of every report.
-        return _digest, (str(self),)
-
-
-def _digest(text: str) -> Digest:
-    digest = Digest.__new__(Digest)
-    digest.__dict__["_text"] = text
-    return digest
+        if "_captions" in self.__dict__ or "fingerprints" in self.__dict__:
+            return Digest.of_images, (self.fingerprints, self.counts)
+        return Digest.of_total, (self.total,)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,6 +42,7 @@ INSTALLED_APPS = [
     "capeval_server.organising",
     "capeval_server.teams",
     "capeval_server.submissions",
+    "capeval_server.notices",
     # The renderer below finds the templates of forms here, behind the server's own.
     "django.forms",
 ]
@@ -204,6 +205,9 @@ PREPARED = environment.number("PREPARED", 2)
 KEPT = DATA / "kept"
 # Bootstrap resamples of each interval.
 BOOTSTRAP_SAMPLES = environment.number("BOOTSTRAP_SAMPLES", 1000)
+
+# The hosts that organisers' webhooks may have, as HOST or HOST:PORT: none by default.
+WEBHOOK_HOSTS = environment.words("WEBHOOK_HOSTS", "")
 
 # Whether each request is a line of the log.
 ACCESS_LOG = environment.flag("ACCESS_LOG", default="1")

@@ -17,6 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 # All of their names are public. Of other modules, such as those of studies, those that pages name.
 COMPLETE = [
     "capeval",
+    "capeval.distributed",
     "capeval.errors",
     "capeval.formats",
     "capeval.metrics",
@@ -26,7 +27,7 @@ COMPLETE = [
 ]
 
 # They have pages of their own, and need libraries that are not here.
-ELSEWHERE = ("capeval.compat", "capeval.integrations")
+ELSEWHERE = ("capeval.compat", "capeval.integrations", "capeval_baselines.generation")
 
 
 def described() -> dict[str, Any]:

@@ -32,7 +32,9 @@ from tests.waiting import PATIENCE
 ROOT = Path(__file__).parents[2]
 # Its examples need PyTorch: tests/training runs them.
 ELSEWHERE = ROOT / "docs" / "integrations.md"
-PAGES = sorted({ROOT / "README.md", *ROOT.glob("docs/**/*.md")} - {ELSEWHERE})
+# Its recipes need engines such as Spark: tests/distributed runs them.
+ENGINES = ROOT / "docs" / "engines.md"
+PAGES = sorted({ROOT / "README.md", *ROOT.glob("docs/**/*.md")} - {ELSEWHERE, ENGINES})
 FENCE = re.compile(r"^( *)```(\w+)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 
 REFERENCES = {

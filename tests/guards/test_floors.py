@@ -16,10 +16,10 @@ BASELINES = PROJECT / "src" / "capeval_baselines"
 # each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("checks", "columns", "errors", "files", "frames", "messages", "notebooks", "progress", "spreadsheets"),
-    ("_native", "scene_graphs", "types"),
+    ("_native", "scene_graphs", "threads", "types"),
     ("tokenization", "formats", "resources", "sampling"),
     ("metrics",),
-    ("evaluation", "significance"),
+    ("evaluation", "significance", "distributed"),
     ("studies", "benchmarks"),
     ("report", "compat", "integrations"),
     ("cli",),
@@ -38,13 +38,16 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
     (
         "__init__",
         "cache",
+        "conditional",
         "environment",
         "errors",
         "examples",
         "logs",
         "names",
         "outages",
+        "serving",
         "staff",
+        "stamps",
         "statuses",
     ),
     ("accounts", "challenges", "jobs"),
@@ -65,8 +68,9 @@ SERVER_FLOOR = {name: floor for floor, names in enumerate(SERVER_FLOORS) for nam
 BASELINES_FLOORS: tuple[tuple[str, ...], ...] = (
     ("__init__", "boxes", "features", "vocabulary"),
     ("captions", "embeddings", "machines", "updown"),
-    ("checkpoints", "search", "word_forms"),
+    ("checkpoints", "ngrams", "search", "word_forms"),
     ("captioning", "filtering", "generation", "training"),
+    ("demonstration",),
     ("commands",),
 )
 BASELINES_FLOOR = {name: floor for floor, names in enumerate(BASELINES_FLOORS) for name in names}

@@ -15,7 +15,7 @@ from capeval_server.submissions.packing import packed_samples
 from capeval_server.teams.joining import make_team
 from tests.server.kit import METRICS
 
-__all__ = ["around", "baseline", "score", "stand", "version"]
+__all__ = ["around", "baseline", "score", "score_again", "stand", "version"]
 
 
 def version(references: str = "c2") -> ReferenceVersion:
@@ -51,6 +51,13 @@ def score(
                 Score.objects.create(
                     result=result, subset=subset, name=name, value=value, samples=kept, **ends
                 )
+
+
+def score_again(submission: Submission, scores: Mapping[str, float | None]) -> None:
+    """Gives a submission other scores in place of its own, as scoring it again does."""
+    Result.objects.filter(submission=submission).delete()
+    score(submission, scores)
+    submission.save()
 
 
 def stand(team: str, value: float | None = None, *, samples: Any = None, **about: Any) -> Submission:

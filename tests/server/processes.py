@@ -147,7 +147,10 @@ class Server:
         """A command that goes on, with limits of its own."""
         env = self.env | _variables(limits)
         with (self.folder / "log").open("ab") as log:
-            process = subprocess.Popen(self.command(*arguments), env=env, stdout=log, stderr=log)
+            # A group of its own, so that a server is killed with the processes that answer for it.
+            process = subprocess.Popen(
+                self.command(*arguments), env=env, stdout=log, stderr=log, process_group=0
+            )
         self.processes.append(process)
         return process
 
@@ -219,13 +222,14 @@ class Server:
 
     # Requests
 
-    def start(self) -> None:
+    def start(self, processes: int | None = None) -> None:
         """Starts the server, or one more beside it, and waits until it answers."""
         reserved, self.port = reserved_port()
         self._reserved.append(reserved)
         self.root = f"http://127.0.0.1:{self.port}"
         self.address = f"{self.root}/api"
-        self.server = self.spawn("start", "--port", str(self.port), "--threads", "16")
+        number = () if processes is None else ("--processes", str(processes))
+        self.server = self.spawn("start", "--port", str(self.port), "--threads", "16", *number)
         wait_until(self._answers, lambda: self.log)
 
     def _answers(self) -> bool:
@@ -237,7 +241,7 @@ class Server:
         return True
 
     def kill_server(self) -> None:
-        self.server.kill()
+        os.killpg(self.server.pid, signal.SIGKILL)
         self.server.wait()
 
     def submit(self, token: str, name: str = RESULTS, **headers: str) -> httpx.Response:
@@ -287,7 +291,8 @@ class Server:
 
     def stop(self) -> None:
         for process in self.processes:
-            process.kill()
+            if process.returncode is None and process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         self.client.close()
         for reserved in self._reserved:

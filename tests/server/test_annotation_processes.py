@@ -128,6 +128,94 @@ def test_robots_in_several_processes(made: Server) -> None:
     robots(made, items=20, answers=2, workers=10, processes=2)
 
 
+# Two workers hold the same slot: the lease of the first ran out. Both answer at once.
+TWICE = """
+import threading
+from django.db import connection
+from django.utils import timezone
+from capeval_server.annotation import assignment
+from capeval_server.annotation.models import Assignment, Campaign, Response
+from tests.server.annotation import answer, counted, join, make
+for kind in ("another's", "the same key", "another window"):
+    campaign = make("triplet", items=1, answers=1)
+    first, second = join(campaign, 2)
+    held = [assignment.work(first).assignments[0]]
+    if kind == "another's":
+        Assignment.objects.update(lease_until=timezone.now() - timezone.timedelta(days=1))
+        held += assignment.work(second).assignments
+        assert len(held) == 2
+    threads, outcomes = 8, []
+    start = threading.Barrier(threads)
+    def send(number):
+        start.wait()
+        one = held[number % len(held)]
+        key = f"key {number % len(held) if kind != 'another window' else number}"
+        try:
+            outcomes.append(answer(one, key=key).outcome)
+        finally:
+            connection.close()
+    crowd = [threading.Thread(target=send, args=(number,)) for number in range(threads)]
+    for thread in crowd: thread.start()
+    for thread in crowd: thread.join()
+    stored = Response.objects.filter(item__campaign=campaign).count()
+    print(kind, counted(campaign), stored, *sorted(outcomes), sep=",")
+"""
+
+
+def test_several_answer_in_the_same_moment(made: Server) -> None:
+    lines = [line.split(",") for line in made.python(TWICE).splitlines()]
+    assert lines == [
+        ["another's", "1", "2", *["stored"] * 4, *["surplus"] * 4],
+        ["the same key", "1", "1", *["stored"] * 8],
+        ["another window", "1", "1", *["answered"] * 7, "stored"],
+    ]
+
+
+# An organiser blocks a worker, lifts that and blocks again, and lowers and raises the number of answers,
+# while all workers answer.
+BLOCKS = """
+import json, threading, traceback
+from django.db import connection
+from capeval.errors import CapevalError
+from capeval_server.annotation import assignment, campaigns, quality
+from tests.server.annotation import answer, counted, join, make
+from tests.server.annotation_robots import check_end
+campaign = make("write", items=30, answers=2, batch=3)
+workers = join(campaign, 4)
+start, wrong, given = threading.Barrier(len(workers) + 1), [], []
+def thread(do):
+    def run():
+        start.wait()
+        try:
+            do()
+        except Exception:
+            wrong.append(traceback.format_exc())
+        finally:
+            connection.close()
+    return threading.Thread(target=run)
+def work(worker):
+    while held := assignment.work(worker).assignments:
+        for one in held:
+            given.append(answer(one).response.key)
+def manage():
+    for number in range(4):
+        exclusion, _ = quality.block(None, workers[0], "spam")
+        campaigns.set_answers(None, campaign, 1 + number % 2)
+        quality.lift(None, exclusion, "a mistake")
+    quality.block(None, workers[0], "spam")
+crowd = [thread(manage), *(thread(lambda worker=worker: work(worker)) for worker in workers)]
+for one in crowd: one.start()
+for one in crowd: one.join()
+print(*wrong)
+campaign.refresh_from_db()
+check_end(campaign, given)
+"""
+
+
+def test_blocking_and_lowering_while_they_answer(made: Server) -> None:
+    assert made.python(BLOCKS).strip() == ""
+
+
 @pytest.mark.conformance
 def test_the_robot_campaign_of_ten_thousand_items(made: Server) -> None:
     robots(made, items=10_000, answers=11, workers=50, processes=2)

@@ -12,6 +12,8 @@ from capeval_server.annotation.tasks.base import template_text
 from capeval_server.annotation.tasks.write import LONGEST_CAPTION
 from capeval_server.errors import AnswerError, CampaignError
 
+THUMB = {"precision": "5", "recall": "3", "fluency": "0.1", "conciseness": "0", "inclusive": "0"}
+
 # Of each kind: an item, what its browser gets, raw answers with what is stored, and answers that are refused.
 CASES: dict[str, dict[str, Any]] = {
     "write": {
@@ -32,7 +34,7 @@ CASES: dict[str, dict[str, Any]] = {
         "wrong": [{"keywords": "cart"}, {"keywords": [""]}, {"image": "x"}, {"keywords": [1]}],
     },
     "triplet": {
-        "item": {"reference": "a", "first": "b", "second": "c"},
+        "item": {"reference": "a", "first": "b", "second": "c", "first_by": "ours", "image_id": "7"},
         "shown": {"reference": "a", "left": "b", "right": "c"},
         "mirrored": {"reference": "a", "left": "c", "right": "b"},
         "answers": [
@@ -45,12 +47,60 @@ CASES: dict[str, dict[str, Any]] = {
         "wrong": [{"reference": "a", "first": "b"}, {"reference": "a", "first": "b", "second": ""}],
     },
     "pairwise": {
-        "item": {"first": "b", "second": "c"},
+        "item": {"first": "b", "second": "c", "first_by": "ours", "second_by": "human"},
         "shown": {"left": "b", "right": "c"},
         "mirrored": {"left": "c", "right": "b"},
         "answers": [({"choice": "left"}, True, {"choice": "second"})],
         "refused": [{"choice": None}, {"choice": "first"}],
         "wrong": [{"first": "b"}, {"first": "b", "second": "c", "reference": "a"}],
+    },
+    "m1": {
+        "item": {"candidate": "b", "human": "c", "system": "ours"},
+        "shown": {"left": "b", "right": "c"},
+        "mirrored": {"left": "c", "right": "b"},
+        "answers": [
+            ({"choice": "left"}, False, {"choice": "better"}),
+            ({"choice": "left"}, True, {"choice": "worse"}),
+            ({"choice": "right"}, True, {"choice": "better"}),
+            ({"choice": "equal"}, True, {"choice": "equal"}),
+        ],
+        "refused": [{"choice": "better"}, {"choice": "left", "system": "x"}],
+        "wrong": [{"candidate": "b", "human": "c"}, {"candidate": "b", "human": "", "system": "x"}],
+    },
+    **{
+        kind: {
+            "item": {"caption": "b", "system": "ours"},
+            "shown": {"caption": "b"},
+            "mirrored": {"caption": "b"},
+            "answers": [({"choice": choice}, True, {"choice": choice}) for choice in choices],
+            "refused": [{"choice": "6"}, {"choice": 1}, {}],
+            "wrong": [{"caption": "b"}, {"system": "x"}],
+        }
+        for kind, choices in (("m2", ("person", "machine")), ("m3", ("1", "5")), ("m4", ("1", "5")))
+    },
+    "m5": {
+        "item": {"candidate": "b", "human": "c", "system": "ours"},
+        "shown": {"left": "b", "right": "c"},
+        "mirrored": {"left": "c", "right": "b"},
+        "answers": [
+            ({"choice": "yes"}, True, {"choice": "yes"}),
+            ({"choice": "no"}, False, {"choice": "no"}),
+        ],
+        "refused": [{"choice": "left"}, {"choice": "maybe"}],
+        "wrong": [{"candidate": "b", "human": "c", "system": "x", "caption": "d"}],
+    },
+    "rating": {
+        "item": {"caption": "b", "system": "ours"},
+        "shown": {"caption": "b"},
+        "mirrored": {"caption": "b"},
+        "answers": [(THUMB, False, THUMB)],
+        "refused": [
+            {"choice": "1"},
+            {**THUMB, "recall": "6"},
+            {**THUMB, "fluency": "-0.1"},
+            {**THUMB, "x": "1"},
+        ],
+        "wrong": [{"caption": "b"}],
     },
 }
 KINDS = sorted(TASKS)
@@ -92,6 +142,56 @@ def test_items_that_a_kind_cannot_use(kind: str) -> None:
 def test_the_texts_of_a_kind_ship(kind: str) -> None:
     for name in TASKS[kind].texts:
         assert template_text(name).startswith("# ")
+
+
+# What the papers print, word for word; emphasis is Markdown.
+PRINTED = {
+    "write-coco": (
+        "Describe all the important parts of the scene.",
+        "Do not start the sentences with 'There is'.",
+        "Do not describe unimportant details.",
+        "Do not describe things that might have happened in the future or past.",
+        "Do not describe what a person might say.",
+        "Do not give people proper names.",
+        "The sentences should contain at least 8 words.",
+    ),
+    "write-nocaps": (
+        "Describe the image in one sentence",
+        "In each HIT you must describe 5 images.",
+        "Describe all the **important parts** of the scene.",
+        "The sentence should contain at least **8 words**.",
+        "Avoid making spelling errors in your description.",
+        "We provide keywords that may help identify some of the objects in the image.",
+        "It is not mandatory to mention any of the keywords.",
+        "**Do not** start the sentences with 'There is' or 'There are'.",
+        "**Do not** write your descriptions as 'An image containing...', 'A photo of...' or similar.",
+        "**Do not** describe unimportant details.",
+        "**Do not** describe things that might have happened in the future or past.",
+        "**Do not** describe what a person in the image might say.",
+        "**Do not** give people proper names.",
+        "**Do not** use the text box to report an error with the HIT.",
+    ),
+    "write-pascal": ("Describe what is going on in the image",),
+    "triplet": ("Which of the sentences, B or C, is more similar to sentence A?",),
+    "pairwise": ("Pick the better description",),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_texts_are_those_of_the_papers(name: str) -> None:
+    text = template_text(name)
+    for printed in PRINTED[name]:
+        assert printed in text
+
+
+def test_choices_say_what_can_be_sent() -> None:
+    for kind, task in TASKS.items():
+        payload = task.payload(CASES[kind]["item"])
+        named = {name: list(choices.labels) for name, choices in task.choices.items()}
+        assert bool(named) == (kind != "write")
+        for place in range(max(map(len, named.values()), default=0)):
+            raw = {name: choices[min(place, len(choices) - 1)] for name, choices in named.items()}
+            assert task.answer(payload, raw, mirrored=False)
 
 
 def test_what_is_not_there() -> None:

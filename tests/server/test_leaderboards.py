@@ -28,9 +28,9 @@ from capeval_server.leaderboards.exports import to_csv
 from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.questions import ask
 from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
-from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.submissions.models import Result, Submission
 from capeval_server.submissions.queue import jobs
-from tests.server.boards import around, baseline, score, stand, version
+from tests.server.boards import around, baseline, score, score_again, stand, version
 from tests.server.kit import CAPTIONS
 
 pytestmark = pytest.mark.django_db
@@ -203,11 +203,10 @@ def test_as_of(phase: Phase) -> None:
 
 
 def test_fingerprints(phase: Phase) -> None:
-    stand("a", 1.0)
-    second = stand("b", 2.0)
+    rescored, second = stand("a", 1.0), stand("b", 2.0)
     first = fingerprint(board(phase))
     assert fingerprint(board(phase, order="worst")) == fingerprint(board(phase, sort_by="BLEU-1")) == first
-    Score.objects.filter(value=1.0).update(value=1.0 + 1e-15)
+    score_again(rescored, {"CIDEr-D": 1.0 + 1e-15})
     changed = fingerprint(board(phase))
     Submission.objects.filter(pk=second.pk).update(stands=False)
     assert len({first, changed, fingerprint(board(phase))}) == 3
@@ -259,8 +258,11 @@ def test_queries_do_not_grow_with_rows(phase: Phase) -> None:
         for number in range(Submission.objects.count(), rows):
             stand(f"t{number}", float(number), samples=around(number), mark="flagged", mark_reason="x")
         counts.append([_queries(path) for path in paths])
+        again = [_queries(path) for path in paths]
     assert counts[0] == counts[1]
-    assert max(counts[0]) <= 15
+    # A leaderboard that is made is looked at before and after, to be kept as what it is.
+    assert max(counts[0]) <= 25
+    assert max(again) <= 15
 
 
 def _queries(path: str) -> int:
@@ -339,7 +341,7 @@ def test_jobs_by_api(phase: Phase) -> None:
 
 
 def test_plots_are_the_same_for_the_same(phase: Phase) -> None:
-    stand("$\\frac{1}{2}$ 日本 <b>", 1.0)
+    submission = stand("$\\frac{1}{2}$ 日本 <b>", 1.0)
     found = board(phase)
     light, dark = plot(found, "light"), plot(found, "dark")
     assert light.etag == plot(board(phase), "light").etag != dark.etag
@@ -347,7 +349,7 @@ def test_plots_are_the_same_for_the_same(phase: Phase) -> None:
     assert "frac{1}{2}" in text
     assert "<b>" not in text
     assert light.svg() != dark.svg()
-    Score.objects.update(value=2.0)
+    score_again(submission, {"CIDEr-D": 2.0})
     assert plot(board(phase), "light").etag != light.etag
 
 

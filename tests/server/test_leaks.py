@@ -27,6 +27,10 @@ from django.test import Client
 from django.urls import get_resolver
 
 from capeval_server.accounts.models import Token
+from capeval_server.annotation import entering
+from capeval_server.annotation.definition import NewItem
+from capeval_server.annotation.making import add_items
+from capeval_server.annotation.models import Assignment, Campaign, Response, Worker
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.examples import write_example
 from capeval_server.jobs import worker
@@ -34,11 +38,14 @@ from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Team
+from tests.server.annotation import answer, hold, join, make
 from tests.server.kit import CAPTIONS, RESULTS, results
 
 pytestmark = pytest.mark.django_db
 
 REFERENCE, HUMAN, OWN = "Xylomarker", "Humanmarker", "Ownmarker"
+# What no worker gets: classes, groups and names of items, expected answers, what others wrote.
+HIDDEN = "Hiddenmarker"
 SCORE = 0.123454321
 _OF = "split=val&references=c2"
 _BOARD = ["", _OF, f"{_OF}&version=1", f"{_OF}&subset=animals", "split=val&references=c1&fingerprint=x"]
@@ -46,11 +53,43 @@ _BOARD += [f"{_OF}&sort_by=x", f"{_OF}&as_of=2030-01-01T00:00:00Z&page=2"]
 # The server's own addresses, and the questions that they are asked; those of packages are all asked without.
 LISTED: dict[str, list[str]] = {
     "": [""],
+    "annotate/<slug:slug>/": [""],
+    "annotate/<slug:slug>/<uuid:lease>/answer/": [""],
+    "annotate/<slug:slug>/<uuid:lease>/aside/": [""],
+    "annotate/<slug:slug>/<uuid:lease>/draft/": [""],
+    "annotate/<slug:slug>/<uuid:lease>/image/<slug:size>/": [""],
+    "annotate/<slug:slug>/agree/": [""],
+    "annotate/<slug:slug>/enter/<str:token>/": [""],
     "api/": [""],
+    "api/annotate/<slug>": [""],
+    "api/annotate/<slug>/agree": [""],
+    "api/annotate/<slug>/items/<lease>/answer": [""],
+    "api/annotate/<slug>/items/<lease>/draft": [""],
+    "api/annotate/<slug>/items/<lease>/report": [""],
+    "api/annotate/<slug>/items/<lease>/return": [""],
+    "api/annotate/<slug>/items/<lease>/skip": [""],
+    "api/annotate/<slug>/next": [""],
+    "api/annotate/<slug>/renew": [""],
+    "api/campaigns": [""],
+    "api/campaigns/<slug>": [""],
+    "api/campaigns/<slug>/answers": [""],
+    "api/campaigns/<slug>/invites": [""],
+    "api/campaigns/<slug>/reviews": [""],
+    "api/campaigns/<slug>/reviews/<response_id>": [""],
+    "api/campaigns/<slug>/state": [""],
+    "api/campaigns/<slug>/workers": [""],
+    "api/campaigns/<slug>/workers/<pseudonym>/block": [""],
+    "api/campaigns/<slug>/workers/<pseudonym>/lift": [""],
     "api/challenges": [""],
     "api/challenges/<slug>": [""],
     "api/challenges/<slug>/organise/export": [""],
+    "api/challenges/<slug>/announcements": [""],
+    "api/challenges/<slug>/organise/announcements": [""],
     "api/challenges/<slug>/organise/blocks/<user>": [""],
+    "api/challenges/<slug>/organise/pictures": [""],
+    "api/challenges/<slug>/organise/pictures/<name>": [""],
+    "api/challenges/<slug>/organise/webhooks": [""],
+    "api/challenges/<slug>/organise/webhooks/<number>": [""],
     "api/challenges/<slug>/organise/organisers": [""],
     "api/challenges/<slug>/organise/organisers/<user>": [""],
     "api/challenges/<slug>/organise/participants": ["", "start=1"],
@@ -58,6 +97,7 @@ LISTED: dict[str, list[str]] = {
     "api/challenges/<slug>/organise/participants/<user>/approve": [""],
     "api/challenges/<slug>/organise/phases/<phase>/final": [""],
     "api/challenges/<slug>/organise/rerun": [""],
+    "api/challenges/<slug>/organise/splits/<split>/references/<references>/reported/<name>": [""],
     "api/challenges/<slug>/organise/submissions": [""],
     "api/challenges/<slug>/organise/submissions/<submission_id>/mark": [""],
     "api/challenges/<slug>/organise/submissions/<submission_id>/rerun": [""],
@@ -82,6 +122,9 @@ LISTED: dict[str, list[str]] = {
     "jobs/": [""],
     "new/": [""],
     "new/apply/": [""],
+    "new/form/": [""],
+    "new/sample.zip": [""],
+    "notices/": [""],
     "reached": [""],
     "submissions/<uuid:pk>/": [""],
     "submissions/<uuid:pk>/compare/": ["", "with=OTHER"],
@@ -93,10 +136,14 @@ LISTED: dict[str, list[str]] = {
     "tokens/": [""],
     "tokens/<int:pk>/revoke/": [""],
     "<challenge:slug>/": [""],
+    "<challenge:slug>/announcements/": ["", "page=2"],
+    "<challenge:slug>/contact/": [""],
     "<challenge:slug>/data/": [""],
+    "<challenge:slug>/faq/": [""],
     "<challenge:slug>/images/<slug:split>.json": [""],
     "<challenge:slug>/images/<slug:split>/": ["", "image=1"],
     "<challenge:slug>/kit.zip": [""],
+    "<challenge:slug>/pictures/<str:name>": [""],
     "<challenge:slug>/rules/": [""],
     "<challenge:slug>/<slug:name>/": [*_BOARD, f"{_OF}&layout=both"],
     "<challenge:slug>/<slug:name>/cite/": _BOARD,
@@ -109,15 +156,24 @@ LISTED: dict[str, list[str]] = {
     "<slug:slug>/organise/files/": [""],
     "<slug:slug>/organise/files/apply/": [""],
     "<slug:slug>/organise/files/challenge.toml": [""],
+    "<slug:slug>/organise/notices/": [""],
+    "<slug:slug>/organise/notices/<int:pk>/remove/": [""],
     "<slug:slug>/organise/organisers/": [""],
     "<slug:slug>/organise/organisers/<int:pk>/remove/": [""],
     "<slug:slug>/organise/participants/": ["", "page=2"],
     "<slug:slug>/organise/phases/": [""],
     "<slug:slug>/organise/phases/<slug:phase>/": [""],
     "<slug:slug>/organise/phases/<slug:phase>/final/": [""],
+    "<slug:slug>/organise/pictures/": [""],
+    "<slug:slug>/organise/pictures/<int:pk>/remove/": [""],
+    "<slug:slug>/organise/webhooks/": [""],
+    "<slug:slug>/organise/webhooks/<int:pk>/remove/": [""],
     "<slug:slug>/organise/references/": [""],
     "<slug:slug>/organise/references/<slug:split>/<slug:references>/": [""],
     "<slug:slug>/organise/references/<slug:split>/<slug:references>/publish/": [""],
+    "<slug:slug>/organise/references/<slug:split>/<slug:references>/reported/": [""],
+    "<slug:slug>/organise/references/<slug:split>/<slug:references>/reported/<slug:name>.csv": [""],
+    "<slug:slug>/organise/references/<slug:split>/<slug:references>/reported/<slug:name>/remove/": [""],
     "<slug:slug>/organise/rerun/": ["", "which=all&phase="],
     "<slug:slug>/organise/submissions/": ["", "state=scored&team=a"],
     "<slug:slug>/organise/submissions/<uuid:pk>/": [""],
@@ -161,9 +217,15 @@ def _values() -> dict[str, list[str]]:
         "uuid:pk": submissions,
         "submission_id": submissions,
         "other_id": submissions,
+        "token": ["work_invented"],
+        "size": ["small"],
+        "lease": [str(lease) for lease in Assignment.objects.values_list("lease", flat=True)],
+        "pseudonym": list(Worker.objects.values_list("pseudonym", flat=True)[:1]),
+        "response_id": [str(pk) for pk in Response.objects.values_list("pk", flat=True)],
         "int:pk": numbers,
         "team_id": numbers,
         "user": ["ann"],
+        "number": numbers,
         "id": numbers,
         "app_label": ["challenges", "submissions", "teams"],
         "content_type_id": ["1"],
@@ -285,7 +347,26 @@ def everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) ->
     Submission.objects.filter(pk=Submission.objects.filter(team__isnull=False)[0].pk).update(stands=True)
     Score.objects.filter(name="CIDEr-D", result__submission__team__isnull=False).update(value=SCORE)
     _draft(found["olga"], path.parent)
+    _campaign(challenge)
     return found
+
+
+def _campaign(challenge: Challenge) -> None:
+    """A campaign of the challenge: two workers, one of whom has answered, and a check."""
+    made = make("write", items=0, answers=2, review_first=1, batch=2)
+    Campaign.objects.filter(pk=made.pk).update(slug="small", challenge=challenge)
+    hidden: dict[str, Any] = {
+        "group": HIDDEN,
+        "category": HIDDEN,
+        "image": "",
+        "payload": {"keywords": ["cart"]},
+    }
+    items = [NewItem(key=f"{HIDDEN} {number}", expected={}, **hidden) for number in range(2)]
+    items.append(NewItem(key=f"{HIDDEN} check", expected={"caption": HIDDEN}, **hidden))
+    add_items(made, items, 2)
+    first, second = join(made, 2)
+    answer(hold(first), f"{HIDDEN} caption")
+    hold(second)
 
 
 def _draft(organiser: Client, folder: Path) -> None:
@@ -381,6 +462,30 @@ def test_what_is_a_teams_own_is_served_to_no_other(everybody: dict[str, Client],
     for who in ("anybody", "bob", "bob's program", "otto", "otto's program"):
         assert not _with(secrets, list(_served(everybody[who]))), who
     assert {secret for _, secret in _with(secrets, list(_served(everybody["ann"])))} >= {OWN, secrets[2]}
+
+
+def test_what_a_worker_must_not_know_is_served_to_managers_alone(everybody: dict[str, Client]) -> None:
+    campaign = Campaign.objects.get(slug="small")
+    (token,) = entering.invite(None, campaign, 1)
+    worker = entering.agree(entering.invited(campaign, token), 1)
+    hold(worker)
+    everybody["a worker's program"] = Client(headers={"Authorization": f"Bearer {token}"})
+    everybody["a worker"] = Client()
+    assert everybody["a worker"].get(f"/annotate/small/enter/{token}/").status_code == 302
+    for who in (
+        "anybody",
+        "a worker",
+        "a worker's program",
+        "ann's program",
+        "bob",
+        "bob's program",
+        "otto",
+        "otto's program",
+    ):
+        assert not _with([HIDDEN], list(_served(everybody[who]))), who
+    assert "cart" in _text(_ask(everybody["a worker's program"], "POST", "/api/annotate/small/next"))
+    assert "Keywords: cart" in _text(_ask(everybody["a worker"], "GET", "/annotate/small/"))
+    assert _with([HIDDEN], list(_served(everybody["olga's program"])))
 
 
 def test_what_is_not_published_is_a_teams_own(everybody: dict[str, Client]) -> None:

@@ -173,3 +173,16 @@ def test_a_nearly_full_disk(settings: Any) -> None:
 def test_nobody_else_asks_how_a_request_arrives() -> None:
     assert Client().get("/reached").status_code == 404
     assert Client().get("/reached?question=cmVhY2hlZA:1:x").status_code == 404
+
+
+def test_metrics_are_of_all_processes(fresh: Server) -> None:
+    fresh.run("migrate")
+    fresh.env["CAPEVAL_SERVER_METRICS"] = TOKEN
+    fresh.start(processes=2)
+    for _ in range(20):
+        # Each is a connection of its own, which any of the processes may take.
+        assert fresh.client.get(f"{fresh.root}/jobs/").status_code == 200
+    answer = fresh.client.get(f"{fresh.root}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    counted = 'capeval_requests_total{method="GET",page="jobs",status="200"} 20.0'
+    assert counted in answer.text
+    assert "capeval_database_up 1.0" in answer.text

@@ -10,12 +10,14 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion
+from capeval_server.challenges.models import Challenge, Phase, Picture, ReferenceSet, ReferenceVersion
 from capeval_server.jobs import leases, worker
+from capeval_server.notices.models import Announcement, Webhook
 from capeval_server.organising import importing, moderation
 from capeval_server.organising.models import COMMAND_LINE, Action
 from capeval_server.pages.organiser import urlpatterns
@@ -37,9 +39,20 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "edit": (f"{ROOT}edit/", None),
     "add_phase": (f"{ROOT}phases/", None),
     "phase": (f"{ROOT}phases/open/", None),
+    "final": (f"{ROOT}phases/open/final/", {"confirm": "on"}),
+    "notices": (f"{ROOT}notices/", None),
+    "take_back": (f"{ROOT}notices/ANNOUNCEMENT/remove/", {}),
+    "add_webhook": (f"{ROOT}webhooks/", {"url": "https://hooks.example.org/"}),
+    "remove_webhook": (f"{ROOT}webhooks/WEBHOOK/remove/", {}),
+    "pictures": (f"{ROOT}pictures/", None),
+    "remove_picture": (f"{ROOT}pictures/PICTURE/remove/", {}),
+    "participants": (f"{ROOT}participants/", None),
     "references": (f"{ROOT}references/", None),
     "send_references": (f"{ROOT}references/val/c2/", {}),
     "publish_references": (f"{ROOT}references/val/c2/publish/", {}),
+    "reported": (f"{ROOT}references/val/c2/reported/", None),
+    "reported_file": (f"{ROOT}references/val/c2/reported/old.csv", None),
+    "remove_reported": (f"{ROOT}references/val/c2/reported/old/remove/", {}),
     "files": (f"{ROOT}files/", None),
     "apply": (f"{ROOT}files/apply/", {}),
     "definition": (f"{ROOT}files/challenge.toml", None),
@@ -55,6 +68,8 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "remove_organiser": (f"{ROOT}organisers/ORGANISER/remove/", {}),
     "export": (f"{ROOT}export/", None),
     "new": ("/new/", None),
+    "new_by_form": ("/new/form/", None),
+    "sample": ("/new/sample.zip", None),
     "apply_new": ("/new/apply/", {}),
 }
 
@@ -96,7 +111,22 @@ def hidden_fields(page: str) -> dict[str, Any]:
 def _addresses(submission: Submission, organiser: User) -> dict[str, tuple[str, dict[str, str] | None]]:
     named = {pattern.name.removeprefix("organiser_") for pattern in urlpatterns}
     assert named == set(ADDRESSES), "say here what each address of organisers is"
-    known = {"SUBMISSION": submission.pk, "TEAM": submission.team_id, "ORGANISER": organiser.pk}
+    challenge = submission.challenge
+    announcement, _ = Announcement.objects.get_or_create(challenge=challenge, title="New", text="News")
+    webhook, _ = Webhook.objects.get_or_create(challenge=challenge, url="https://hooks.example.org/there")
+    picture, new = Picture.objects.get_or_create(challenge=challenge, name="a.png", media_type="image/png")
+    if new:
+        picture.file.save("a", ContentFile(b""))
+    sets = ReferenceSet.objects.filter(split__challenge__slug="small", name="c2")
+    importing.keep_reported(sets.get(), "old", [], title="Old", url="", ranked=False)
+    known = {
+        "SUBMISSION": submission.pk,
+        "TEAM": submission.team_id,
+        "ORGANISER": organiser.pk,
+        "ANNOUNCEMENT": announcement.pk,
+        "WEBHOOK": webhook.pk,
+        "PICTURE": picture.pk,
+    }
     found = {}
     for name, (place, form) in ADDRESSES.items():
         for word, value in known.items():
@@ -123,8 +153,8 @@ def test_nobody_else_finds_anything(olga: Someone, ann: Participant, tmp_path: P
 def test_organisers_and_staff_find_all(olga: Someone, ann: Participant) -> None:
     submission = ann.submitted()
     for client in (olga.client, Someone("staff", is_staff=True).client):
-        for name, (place, form) in _addresses(submission, olga.user).items():
-            if form is None and not (client == olga.client and name == "new"):
+        for place, form in _addresses(submission, olga.user).values():
+            if form is None and not (client == olga.client and place.startswith("/new/")):
                 answer: Any = client.get(place)
                 assert answer.status_code == 200, place
                 assert "no-store" in answer.headers["Cache-Control"], place
@@ -157,14 +187,14 @@ def test_requests_of_other_sites_are_refused(olga: Someone, ann: Participant) ->
     posted = ["edit", "add_phase", "phase", "files", "rerun", "team", "organisers"]
     posted += [name for name, (_, form) in addresses.items() if form is not None]
     for name in posted:
-        if not name.endswith("new"):
+        if not addresses[name][0].startswith("/new/"):
             assert strict.post(addresses[name][0], addresses[name][1] or {}).status_code == 403, name
     assert not actions()
 
 
 def test_get_changes_nothing(olga: Someone, ann: Participant) -> None:
-    for name, (place, form) in _addresses(ann.submitted(), olga.user).items():
-        if form is not None and not name.endswith("new"):
+    for place, form in _addresses(ann.submitted(), olga.user).values():
+        if form is not None and not place.startswith("/new/"):
             assert olga.client.get(place).status_code == 405, place
 
 
@@ -200,7 +230,11 @@ def test_names_are_text(olga: Someone, challenge: Challenge) -> None:
     Challenge.objects.update(title=MARKUP, description=MARKUP, rules=MARKUP)
     Action.objects.create(challenge=challenge, who=MARKUP, what=MARKUP, submission=submission)
     for place, form in _addresses(submission, olga.user).values():
-        if form is None and place != "/new/" and not place.endswith(("export/", ".toml")):
+        if (
+            form is None
+            and not place.startswith("/new/")
+            and not place.endswith(("export/", ".toml", ".csv"))
+        ):
             page = olga.client.get(place).content.decode()
             assert "&lt;script&gt;" in page, place
             assert MARKUP not in page, place
@@ -220,7 +254,9 @@ def _about(**changes: Any) -> dict[str, Any]:
         "fields-INITIAL_FORMS": 2,
         "fields-0-name": "method",
         "fields-0-required": "on",
+        "fields-0-shown": "on",
         "fields-1-name": "url",
+        "fields-1-shown": "on",
         **changes,
     }
 
@@ -237,8 +273,8 @@ def test_editing_texts_and_fields(olga: Someone, challenge: Challenge) -> None:
     challenge.refresh_from_db()
     assert (challenge.title, challenge.rules) == ("Another", "*Be* fair.\nAnd kind.")
     assert challenge.fields == [
-        {"name": "method", "required": True},
-        {"name": "training-data", "required": False},
+        {"name": "method", "required": True, "shown": True},
+        {"name": "training-data", "required": False, "shown": False},
     ]
     assert actions() == ["changed title, rules and fields of the challenge"]
     olga.do(f"{ROOT}edit/", **{**form, "seen": _seen(olga.see(f"{ROOT}edit/"))})
@@ -327,7 +363,7 @@ def test_adding_a_phase(olga: Someone) -> None:
         ({"splits": "test"}, "test is not one of the available choices"),
         ({"leaderboard": "open"}, "open is not one of the available choices"),
         ({"name": "a b"}, "String should match pattern"),
-        ({"name": "organise"}, "must not be any of images, join, organise"),
+        ({"name": "organise"}, "must not be any of announcements, contact, data, faq"),
     ],
 )
 def test_what_is_wrong_in_a_phase_is_named(olga: Someone, changes: dict[str, str], message: str) -> None:

@@ -12,7 +12,8 @@ SCRIPT = """
 import os
 import sys
 
-from capeval import DocumentFrequencies, References
+import capeval
+from capeval import DocumentFrequencies, References, _native
 from capeval.metrics import registry
 
 def score(prepared, references):
@@ -49,6 +50,21 @@ counts = DocumentFrequencies.of(References(references)).counts
 def check_frequencies():
     assert DocumentFrequencies.of(References(references)).counts() == counts()
 
+def check_threads():
+    capeval.set_threads(3)
+    assert _native.threads() == 3
+    check()
+    in_child(check)
+    capeval.set_threads(1)
+    assert _native.threads() == 1
+    check()
+    capeval.set_threads(None)
+    check()
+
+usual = _native.threads()
+check_threads()
+assert _native.threads() == usual
+in_child(check_threads)
 in_child(check_frequencies)
 in_child(check_below)
 check()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import zipfile
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from capeval import Meteor, _native
+from capeval import Meteor, _native, align
 from capeval.errors import CapevalWarning, OptionError, ResourceError
 from capeval.resources import compiled, installed, meteor
 from tests.waiting import PATIENCE
@@ -47,6 +48,63 @@ def test_damaged_tables_are_made_again_by_one_of_several_processes(tmp_path: Pat
     assert [process.returncode for process in processes] == [0] * 3
     assert path.read_bytes() == sound
     assert {file.suffix for file in tmp_path.iterdir()} == {".tables", ".checked", ".lock"}
+
+
+def test_one_of_many_processes_makes_the_tables_in_a_new_home(tmp_path: Path, sound: bytes) -> None:
+    score = """
+from capeval import Meteor
+from capeval.resources import meteor
+made = []
+meteor.compiled_tables(progress=made.append)
+print(bool(made), Meteor().prepare({1: ["a dog runs"]}).score({1: "a dog"}).corpus["METEOR"])
+"""
+    env = {
+        name: value for name, value in os.environ.items() if name not in ("XDG_CACHE_HOME", compiled.CACHE)
+    }
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", score],
+            env={**env, "HOME": str(tmp_path)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(6)
+    ]
+    answers = [process.communicate(timeout=PATIENCE) for process in processes]
+    assert [said for _, said in answers] == [""] * 6
+    makers, scores = zip(*(answer.split() for answer, _ in answers), strict=True)
+    assert sorted(makers) == ["False"] * 5 + ["True"]
+    assert len(set(scores)) == 1
+    (path,) = tmp_path.rglob("*.tables")
+    assert path.read_bytes() == sound
+
+
+def test_tables_are_named_by_their_file(
+    tmp_path: Path, sound: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = place(tmp_path, sound)
+    named = Meteor(tables=path)
+    expected = Meteor().prepare({1: ["a dog runs"]}).score({1: "a dog ran"})
+    # Nothing else is looked for.
+    monkeypatch.setattr(meteor, "cache_folder", lambda: pytest.fail("looked in the cache"))
+    meteor.meteor_tables.cache_clear()
+    found = pickle.loads(pickle.dumps(named)).prepare({1: ["a dog runs"]}).score({1: "a dog ran"})
+    assert found.corpus == expected.corpus
+    assert found.signature == expected.signature
+    assert align("a dog", "the dog", metric=named).score > 0
+    assert (named.needs, named == Meteor()) == ((), True)
+    damaged = tmp_path / "other.tables"
+    for given in (damaged, tmp_path):
+        with pytest.raises(
+            ResourceError, match=r"must have METEOR's word tables \(.*\); `capeval resources meteor`"
+        ):
+            Meteor(tables=given).prepare({1: ["a dog"]})
+    damaged.write_bytes(sound[:100])
+    with pytest.raises(ResourceError, match=r"other.tables must have METEOR's word tables"):
+        Meteor(tables=damaged).prepare({1: ["a dog"]})
+    with pytest.raises(OptionError, match=r"'tables' must be a Path, or None \(got 'a'\)"):
+        Meteor(tables="a")  # type: ignore[arg-type]
 
 
 def test_sound_tables_are_not_made_again(tmp_path: Path, sound: bytes) -> None:

@@ -1,6 +1,7 @@
 """References and candidates: what they hold, and what they refuse by name."""
 
 import hashlib
+import pickle
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,23 @@ def test_a_digest_tells_references_apart() -> None:
     ]
     assert len({str(digest), *(str(Digest(References(other))) for other in others)}) == 7
     assert digest != str(digest)
-    # By hand: the sorted ids, the texts, and as 64 bits the numbers of captions and of characters.
-    parts = b"[1, 2]", b"a dogthe doga cat", np.array([2, 1, 5, 7, 5], dtype="<i8").tobytes()
-    assert str(digest) == hashlib.blake2b(b"".join(parts), digest_size=4).hexdigest()
+    # By hand: of each image the kind of its id, the id, the number of captions and, before each, its length.
+    images = (1, (b"a dog", b"the dog")), (2, (b"a cat",))
+    total = 0
+    for image, captions in images:
+        parts = [b"\0", image.to_bytes(8, "little"), len(captions).to_bytes(8, "little")]
+        parts += [part for caption in captions for part in (len(caption).to_bytes(8, "little"), caption)]
+        total += int.from_bytes(hashlib.sha256(b"".join(parts)).digest()[:8], "little")
+    assert digest.total == total % 2**64
+    assert str(digest) == f"{digest.total:016x}"[:8]
+
+
+def test_digests_of_parts_add_up() -> None:
+    whole = Digest(References({1: ["a dog"], 2: ["a cat"]}))
+    parts = [Digest(References({1: ["a dog"]})), Digest(References({2: ["a cat"]}))]
+    assert Digest.of_total(sum(part.total for part in parts) % 2**64) == whole
+    again = pickle.loads(pickle.dumps(whole))
+    assert again == whole
+    assert again.fingerprints.tolist() == whole.fingerprints.tolist()
+    assert again.counts.tolist() == [1, 1]
+    assert pickle.loads(pickle.dumps(Digest.of_total(7))) == Digest.of_total(7)

@@ -4,7 +4,9 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 
-use crate::ids::ImageIds;
+use sha2::{Digest, Sha256};
+
+use crate::ids::{ImageId, ImageIds};
 use crate::interner::Interner;
 
 /// Why captions could not be put together.
@@ -153,6 +155,28 @@ impl Captions {
         self.range_of(image).map(|index| self.caption(index))
     }
 
+    /// A fingerprint of an image: of its id and its captions, in their order.
+    pub fn fingerprint(&self, image: usize) -> u64 {
+        let mut hash = Sha256::new();
+        match self.ids.get(image) {
+            Some(ImageId::Integer(id)) => {
+                hash.update([0]);
+                hash.update(id.to_le_bytes());
+            }
+            Some(ImageId::String(id)) => {
+                hash.update([1]);
+                hash_text(&mut hash, id);
+            }
+            None => {}
+        }
+        let captions = self.captions_of(image);
+        // The lengths make the bytes unambiguous: other captions can't give the same.
+        hash.update((captions.len() as u64).to_le_bytes());
+        captions.for_each(|caption| hash_text(&mut hash, caption));
+        let first_bytes = hash.finalize();
+        u64::from_le_bytes(std::array::from_fn(|byte| first_bytes[byte]))
+    }
+
     /// All captions, each with the index of its image.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
         (0..self.len()).flat_map(|image| self.captions_of(image).map(move |text| (image, text)))
@@ -286,6 +310,11 @@ fn sorted_by_slot(slots: &[usize], offsets: &[usize]) -> Vec<usize> {
         next[slot] += 1;
     }
     order
+}
+
+fn hash_text(hash: &mut Sha256, text: &str) {
+    hash.update((text.len() as u64).to_le_bytes());
+    hash.update(text);
 }
 
 fn same_length(ids: &ImageIds, captions: usize) -> Result<(), CaptionsError> {

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use capeval_tokens::{References, Vocabulary};
 
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// The document frequency of the n-grams of a set of references: the number of images that have the
 /// n-gram in at least one reference.
@@ -20,21 +20,21 @@ const NONE: u32 = u32::MAX;
 /// So n-grams with a part that only one image has are not counted at all, which leaves out most
 /// n-grams of three and four words.
 pub struct DocumentFrequencies {
-    vocabulary: Arc<Vocabulary>,
-    images: f64,
-    words: Vec<u32>,
-    longer: Vec<Level>,
+    pub(crate) vocabulary: Arc<Vocabulary>,
+    pub(crate) images: f64,
+    pub(crate) words: Vec<u32>,
+    pub(crate) longer: Vec<Level>,
 }
 
 /// The n-grams of one length from two words on, numbered.
 #[derive(Default)]
-struct Level {
-    /// The numbers of the two parts of each n-gram, in the level below.
-    parts: Vec<(u32, u32)>,
+pub(crate) struct Level {
+    /// The numbers of the two parts of each n-gram, in the level below; [`NONE`] for a number of no n-gram.
+    pub parts: Vec<(u32, u32)>,
     /// The number of images with each n-gram.
-    counts: Vec<u32>,
+    pub counts: Vec<u32>,
     /// N-grams by their parts, in as many tables as threads filled them.
-    shards: Vec<HashTable<(u64, u32)>>,
+    pub shards: Vec<HashTable<(u64, u32)>>,
 }
 
 /// The number of the n-gram that starts at each word of the references, for each length from two on;
@@ -75,6 +75,11 @@ impl DocumentFrequencies {
     }
 
     pub(crate) fn with_starts(references: &References, max_order: usize) -> (Self, Starts) {
+        Self::counted(references, max_order, 2)
+    }
+
+    /// Counts the n-grams whose parts are in `least` images or more.
+    pub(crate) fn counted(references: &References, max_order: usize, least: u32) -> (Self, Starts) {
         let words = count_words(references);
         let mut longer: Vec<Level> = Vec::new();
         let mut starts: Vec<Vec<u32>> = Vec::new();
@@ -83,7 +88,7 @@ impl DocumentFrequencies {
                 (Some(numbers), Some(level)) => (numbers.as_slice(), level.counts.as_slice()),
                 _ => (references.tokens().all_words(), words.as_slice()),
             };
-            let (level, numbers) = Level::count(references, order, shorter.0, shorter.1);
+            let (level, numbers) = Level::count(references, order, shorter, least);
             longer.push(level);
             starts.push(numbers);
         }
@@ -106,7 +111,7 @@ impl DocumentFrequencies {
                 [] => {}
                 [word] => made.words[*word as usize] = count,
                 _ => {
-                    let number = made.number_of(ngram);
+                    let number = made.number_of(ngram, 1);
                     made.longer[ngram.len() - 2].counts[number as usize] = count;
                 }
             }
@@ -114,13 +119,14 @@ impl DocumentFrequencies {
         made
     }
 
-    /// The number of an n-gram in its level; it and its parts become known, in one image, if they
+    /// The number of an n-gram in its level; it and its parts become known, in `images` images, if they
     /// were not.
-    fn number_of(&mut self, ngram: &[u32]) -> u32 {
+    pub(crate) fn number_of(&mut self, ngram: &[u32], images: u32) -> u32 {
         if let [word] = ngram {
             return *word;
         }
-        let parts = (self.number_of(&ngram[..ngram.len() - 1]), self.number_of(&ngram[1..]));
+        let (all_but_last, all_but_first) = (&ngram[..ngram.len() - 1], &ngram[1..]);
+        let parts = (self.number_of(all_but_last, images), self.number_of(all_but_first, images));
         while self.longer.len() < ngram.len() - 1 {
             self.longer.push(Level { shards: vec![HashTable::new()], ..Level::default() });
         }
@@ -132,7 +138,7 @@ impl DocumentFrequencies {
                 let number = all.len() as u32;
                 free.insert((key, number));
                 all.push(parts);
-                counts.push(1);
+                counts.push(images);
                 number
             }
         }
@@ -206,14 +212,20 @@ impl DocumentFrequencies {
 
 impl Level {
     /// Numbers and counts the n-grams of `order` words; `numbers` and `counts` are those of the n-grams
-    /// one word shorter, `numbers` by the word they start at.
-    fn count(references: &References, order: usize, numbers: &[u32], counts: &[u32]) -> (Self, Vec<u32>) {
+    /// one word shorter, `numbers` by the word they start at. N-grams with a part that is in less than
+    /// `least` images are left out.
+    fn count(
+        references: &References,
+        order: usize,
+        (numbers, counts): (&[u32], &[u32]),
+        least: u32,
+    ) -> (Self, Vec<u32>) {
         // Each thread reads all references and keeps the n-grams of its shard: reading is cheap beside
         // filling a table, and nothing has to be handed from thread to thread.
         let shards = rayon::current_num_threads().clamp(1, 8).next_power_of_two();
         let starts: Vec<AtomicU32> =
             numbers.par_iter().with_min_len(1 << 16).map(|_| AtomicU32::new(NONE)).collect();
-        let in_two = |number: u32| number != NONE && counts[number as usize] > 1;
+        let counts_on = |number: u32| number != NONE && counts[number as usize] >= least;
         let tables: Vec<Shard> = (0..shards)
             .into_par_iter()
             .map(|shard| {
@@ -225,7 +237,7 @@ impl Level {
                             let (first, last) = (numbers[start], numbers[start + 1]);
                             let key = key(first, last);
                             let hash = hash(key);
-                            if shard_of(hash, shards) == shard && in_two(first) && in_two(last) {
+                            if shard_of(hash, shards) == shard && counts_on(first) && counts_on(last) {
                                 let number = table.count(hash, key, image as u32);
                                 starts[start].store(number * shards as u32 + shard as u32, Ordering::Relaxed);
                             }
@@ -235,16 +247,17 @@ impl Level {
                 table
             })
             .collect();
-        let level = Self::joined(tables);
-        let seen_again =
-            |number: u32| if number != NONE && level.counts[number as usize] > 1 { number } else { NONE };
-        let starts =
-            starts.into_par_iter().with_min_len(1 << 16).map(|n| seen_again(n.into_inner())).collect();
+        let level = Self::joined(tables, least > 1);
+        let stays = |number: u32| {
+            if number != NONE && level.counts[number as usize] >= least { number } else { NONE }
+        };
+        let starts = starts.into_par_iter().with_min_len(1 << 16).map(|n| stays(n.into_inner())).collect();
         (level, starts)
     }
 
-    /// One level of the shards' n-grams: number `i` of shard `s` of `n` becomes `i * n + s`.
-    fn joined(tables: Vec<Shard>) -> Self {
+    /// One level of the shards' n-grams: number `i` of shard `s` of `n` becomes `i * n + s`. Those that two
+    /// images have are found by their parts, where that is wanted.
+    pub fn joined(tables: Vec<Shard>, findable: bool) -> Self {
         let shards = tables.len();
         let most = tables.iter().map(|table| table.entries.len()).max().unwrap_or(0);
         let mut level = Self {
@@ -253,12 +266,12 @@ impl Level {
             shards: Vec::new(),
         };
         for (shard, table) in tables.into_iter().enumerate() {
-            let mut known = HashTable::with_capacity(table.entries.len());
+            let mut known = HashTable::with_capacity(if findable { table.entries.len() } else { 0 });
             for &Counted { key, number, count, .. } in &table.entries {
                 let number = number as usize * shards + shard;
                 level.parts[number] = ((key >> 32) as u32, key as u32);
                 level.counts[number] = count;
-                if count > 1 {
+                if findable && count > 1 {
                     known.insert_unique(hash(key), (key, number as u32), |known| hash(known.0));
                 }
             }
@@ -289,25 +302,32 @@ struct Counted {
 
 /// The n-grams that one thread counts.
 #[derive(Default)]
-struct Shard {
+pub(crate) struct Shard {
     entries: HashTable<Counted>,
 }
 
 impl Shard {
+    /// Counts an n-gram of an image, once an image.
     fn count(&mut self, hash_of_key: u64, key: u64, image: u32) -> u32 {
-        let number = self.entries.len() as u32;
-        match self.entries.entry(hash_of_key, |entry| entry.key == key, |entry| hash(entry.key)) {
-            Entry::Occupied(mut known) => {
-                let entry = known.get_mut();
-                entry.count += u32::from(entry.image != image);
-                entry.image = image;
-                entry.number
-            }
-            Entry::Vacant(free) => {
-                free.insert(Counted { key, number, count: 1, image });
-                number
-            }
+        let entry = self.entry(hash_of_key, key);
+        if entry.count == 0 || entry.image != image {
+            entry.count += 1;
+            entry.image = image;
         }
+        entry.number
+    }
+
+    /// Adds images with an n-gram that were counted elsewhere.
+    pub fn add(&mut self, hash_of_key: u64, key: u64, images: u32) -> u32 {
+        let entry = self.entry(hash_of_key, key);
+        entry.count = entry.count.saturating_add(images);
+        entry.number
+    }
+
+    fn entry(&mut self, hash_of_key: u64, key: u64) -> &mut Counted {
+        let number = self.entries.len() as u32;
+        let entry = self.entries.entry(hash_of_key, |entry| entry.key == key, |entry| hash(entry.key));
+        entry.or_insert(Counted { key, number, count: 0, image: 0 }).into_mut()
     }
 }
 
@@ -331,18 +351,18 @@ fn count_words(references: &References) -> Vec<u32> {
     counts.map(|(counts, _)| counts).reduce(|| vec![0; words], add)
 }
 
-fn key(first: u32, last: u32) -> u64 {
+pub(crate) fn key(first: u32, last: u32) -> u64 {
     u64::from(first) << 32 | u64::from(last)
 }
 
 /// Spreads every bit of `key` over the whole product, so that low bits can pick a slot and bits in the
 /// middle a shard.
-fn hash(key: u64) -> u64 {
+pub(crate) fn hash(key: u64) -> u64 {
     let product = u128::from(key ^ 0x243f_6a88_85a3_08d3) * 0x9e37_79b9_7f4a_7c15;
     (product as u64) ^ (product >> 64) as u64
 }
 
-fn shard_of(hash: u64, count: usize) -> usize {
+pub(crate) fn shard_of(hash: u64, count: usize) -> usize {
     (hash >> 40) as usize & (count - 1)
 }
 

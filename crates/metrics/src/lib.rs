@@ -8,6 +8,7 @@ pub mod bleu;
 pub mod cider;
 pub mod frequencies;
 mod ngrams;
+pub mod partial;
 pub mod rouge;
 mod rows;
 

@@ -5,10 +5,12 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
 use crate::errors::{caption_error, format_error, internal};
+use crate::threads::detached;
 
 /// The keys under which an object can have a list of results.
 const RESULT_LISTS: [&str; 3] = ["annotations", "predictions", "results"];
@@ -76,6 +78,15 @@ impl Captions {
     fn counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         let offsets = self.0.image_offsets().windows(2);
         offsets.map(|pair| (pair[1] - pair[0]) as i64).collect::<Vec<_>>().into_pyarray(py)
+    }
+
+    /// A fingerprint of each image, of its id and its captions.
+    fn fingerprints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let fingerprints = detached(py, || {
+            let images = (0..self.0.len()).into_par_iter().with_min_len(1024);
+            images.map(|image| self.0.fingerprint(image)).collect::<Vec<_>>()
+        })?;
+        Ok(fingerprints.into_pyarray(py))
     }
 
     fn select(&self, py: Python<'_>, images: Vec<usize>) -> PyResult<Self> {

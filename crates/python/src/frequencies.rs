@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use capeval_metrics::frequencies;
+use capeval_metrics::partial::{self, RowError};
 use capeval_tokens::Vocabulary;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::errors::internal;
 use crate::threads::detached;
@@ -81,6 +84,120 @@ impl DocumentFrequencies {
     }
 }
 
+/// The number of images of a part with each n-gram.
+#[pyclass(frozen, module = "capeval._native")]
+pub struct PartialFrequencies(Arc<partial::PartialFrequencies>);
+
+type Array<'py> = Bound<'py, PyArray1<u32>>;
+type Rows<'py> = (Bound<'py, PyBytes>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>);
+type Arrays<'py> = (Vec<String>, f64, Array<'py>, Vec<(Array<'py>, Array<'py>, Array<'py>)>);
+type Given<'py> = PyReadonlyArray1<'py, u32>;
+
+#[pymethods]
+impl PartialFrequencies {
+    #[staticmethod]
+    fn of_references(py: Python<'_>, references: &TokenizedReferences, stem: bool) -> PyResult<Self> {
+        let counted = detached(py, || {
+            if stem {
+                let stemmed = references.0.replaced(capeval_metrics::stem);
+                partial::PartialFrequencies::of_references(&stemmed.references)
+            } else {
+                partial::PartialFrequencies::of_references(&references.0)
+            }
+        })?;
+        Ok(Self(Arc::new(counted)))
+    }
+
+    #[staticmethod]
+    fn merged(py: Python<'_>, parts: Vec<Py<Self>>) -> PyResult<Self> {
+        let parts: Vec<_> = parts.iter().map(|part| Arc::clone(&part.get().0)).collect();
+        let merged = detached(py, || {
+            partial::PartialFrequencies::merged(&parts.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+        })?;
+        Ok(Self(Arc::new(merged)))
+    }
+
+    fn finish(&self, py: Python<'_>) -> PyResult<DocumentFrequencies> {
+        Ok(DocumentFrequencies(Arc::new(detached(py, || self.0.finish())?)))
+    }
+
+    fn images(&self) -> f64 {
+        self.0.images()
+    }
+
+    fn size(&self, order: usize) -> usize {
+        self.0.size(order)
+    }
+
+    /// N-grams in a range of numbers: their texts, where each ends, and the number of images.
+    fn rows<'py>(&self, py: Python<'py>, order: usize, start: usize, end: usize) -> PyResult<Rows<'py>> {
+        if !(1..=capeval_metrics::MAX_ORDER).contains(&order) || start > end || end > self.0.size(order) {
+            return Err(internal("there are no such n-grams"));
+        }
+        let (text, ends, images) = detached(py, || self.0.rows(order, start..end))?;
+        Ok((PyBytes::new(py, text.as_bytes()), ends.into_pyarray(py), images.into_pyarray(py)))
+    }
+
+    /// Takes rows: text `i` ends at byte `ends[i]`, and begins where the one before ends.
+    #[staticmethod]
+    fn from_rows(
+        py: Python<'_>,
+        images: f64,
+        text: &[u8],
+        ends: PyReadonlyArray1<'_, i64>,
+        counts: PyReadonlyArray1<'_, i64>,
+    ) -> PyResult<Self> {
+        let text = str::from_utf8(text).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let (ends, counts) = (ends.as_slice()?, counts.as_slice()?);
+        if ends.len() != counts.len() {
+            return Err(internal("n-grams and counts differ in length"));
+        }
+        let mut start = 0;
+        let texts: Option<Vec<&str>> = ends
+            .iter()
+            .map(|&end| {
+                let end = usize::try_from(end).ok()?;
+                text.get(std::mem::replace(&mut start, end)..end)
+            })
+            .collect();
+        let texts = texts.ok_or_else(|| internal("an n-gram ends outside of the text"))?;
+        let rows = texts.into_iter().zip(counts.iter().copied());
+        let read = detached(py, || partial::PartialFrequencies::from_rows(images, rows))?;
+        read.map(|counted| Self(Arc::new(counted))).map_err(|error| match error {
+            RowError::Ngram(row) => PyValueError::new_err(("ngram", row)),
+            RowError::Images(row) => PyValueError::new_err(("images", row)),
+        })
+    }
+
+    fn to_arrays<'py>(&self, py: Python<'py>) -> Arrays<'py> {
+        let (vocabulary, counts) = self.0.words();
+        let words = vocabulary.words().map(str::to_owned).collect();
+        let longer = self.0.longer().into_iter().map(|(first, last, counts)| {
+            (first.into_pyarray(py), last.into_pyarray(py), counts.into_pyarray(py))
+        });
+        (words, self.0.images(), PyArray1::from_slice(py, counts), longer.collect())
+    }
+
+    #[staticmethod]
+    fn from_arrays(
+        words: Vec<String>,
+        images: f64,
+        counts: Given<'_>,
+        longer: Vec<(Given<'_>, Given<'_>, Given<'_>)>,
+    ) -> PyResult<Self> {
+        let mut vocabulary = Vocabulary::default();
+        words.iter().for_each(|word| _ = vocabulary.intern(word));
+        let copied = |array: &Given<'_>| Ok::<_, PyErr>(array.as_slice()?.to_vec());
+        let longer: PyResult<Vec<_>> = longer
+            .iter()
+            .map(|(first, last, counts)| Ok((copied(first)?, copied(last)?, copied(counts)?)))
+            .collect();
+        let made = partial::PartialFrequencies::from_arrays(vocabulary, images, copied(&counts)?, longer?);
+        made.map(|made| Self(Arc::new(made))).ok_or_else(|| internal("n-grams and their parts do not fit"))
+    }
+}
+
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PartialFrequencies>()?;
     module.add_class::<DocumentFrequencies>()
 }

@@ -28,5 +28,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     frequencies::add(module)?;
     meteor::add(module)?;
     spice::add(module)?;
-    metrics::add(module)
+    metrics::add(module)?;
+    threads::add(module)
 }

@@ -8,6 +8,7 @@ mod rows;
 mod tokenization;
 mod vocabulary;
 
+pub use capeval_ptb::is_python_space;
 pub use captions::{Candidates, References, Replaced};
 pub use rows::TokenRows;
 pub use tokenization::{Tokenization, tokenize_all, tokenize_lines};

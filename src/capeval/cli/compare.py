@@ -10,7 +10,6 @@ from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, check_outputs, deliver, examples, render, system_names
 from capeval.cli.options import (
     CaptionColumn,
-    Context,
     ContextOption,
     Format,
     FormatOption,
@@ -63,7 +62,7 @@ def run(
     level: Level = 0.95,
     seed: Seed = 0,
     tokenizer_spec: TokenizerSpec = None,
-    context: ContextOption = Context.FILE,
+    context: ContextOption = None,
     form: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:

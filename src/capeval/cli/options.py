@@ -131,10 +131,11 @@ TokenizerSpec = Annotated[
     ),
 ]
 ContextOption = Annotated[
-    Context,
+    Context | None,
     Option(
         "--context",
         help="What a caption is tokenised in: the lines of one file, as by the reference; or alone.",
+        show_default="file; caption for folders of shards",
     ),
 ]
 Tokenized = Annotated[
@@ -142,7 +143,7 @@ Tokenized = Annotated[
 ]
 
 
-def tokenizer_of(spec: str | None, *, tokenized: bool = False, context: Context = Context.FILE) -> Tokenizer:
+def tokenizer_of(spec: str | None, *, tokenized: bool = False, context: Context | None = None) -> Tokenizer:
     """The tokenizer that `--tokenizer`, `--tokenized` and `--context` ask for; the reference's by default.
 
     Raises:
@@ -150,11 +151,11 @@ def tokenizer_of(spec: str | None, *, tokenized: bool = False, context: Context 
     """
     from capeval.tokenization import Tokenizer
 
-    if context is not Context.FILE and (tokenized or spec is not None):
+    if context is Context.CAPTION and (tokenized or spec is not None):
         other = "--tokenized" if tokenized else "--tokenizer"
         raise OptionError(f"--context is of the reference's tokenizer, and can't be given with {other}")
     if spec is None:
-        return Tokenizer(kind="none") if tokenized else Tokenizer(context=context.value)
+        return Tokenizer(kind="none") if tokenized else Tokenizer(context=(context or Context.FILE).value)
     if tokenized:
         raise OptionError("--tokenized and --tokenizer can't be given together")
     from capeval.cli.own_tokenizers import load_tokenizer

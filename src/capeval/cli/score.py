@@ -42,6 +42,7 @@ EXAMPLES = examples(
     "capeval score captions_val2014.json a.json b.json --report report.html --images val2014",
     "capeval score references.json results.json -m CIDEr-D --frequencies captions_train2014.json",
     "capeval score dataset_coco.json results.json --split test",
+    "capeval score shards/ shards/ --reference-caption-column references --caption-column caption",
     "capeval score captions.csv model.csv --id-column photo --caption-column output",
 )
 
@@ -91,13 +92,24 @@ def run(
     ] = None,
     tokenized: Tokenized = False,
     tokenizer_spec: TokenizerSpec = None,
-    context: ContextOption = Context.FILE,
+    context: ContextOption = None,
+    processes: Annotated[
+        int | None,
+        Option(min=1, help="Processes that score folders of shards.", show_default="one for each processor"),
+    ] = None,
+    skip_bad_shards: Annotated[
+        bool, Option("--skip-bad-shards", help="Leave out shards of folders that can't be scored.")
+    ] = False,
 ) -> None:
     """Scores results against references, for one system or several."""
-    from capeval.cli import scoring
+    from capeval.cli import scoring, shards
     from capeval.cli.captions import Reading
     from capeval.report import System, per_image, scores, to_json
 
+    has_folders = shards.are_folders(references, results)
+    if has_folders and context is None and not tokenized and tokenizer_spec is None:
+        # So that the scores don't depend on how captions are split into shards.
+        context = Context.CAPTION
     tokenizer = tokenizer_of(tokenizer_spec, tokenized=tokenized, context=context)
     names = system_names(results)
     if each and (bootstrap or subset is not None) and form is not Format.JSON and report is None:
@@ -111,6 +123,21 @@ def run(
     counts = scoring.Counts.of_options(frequencies, frequencies_images)
     read = [references, *results, *(path for path in (subset, frequencies) if path is not None)]
     check_outputs(read, [output, report])
+    if has_folders:
+        _refuse_for_folders(subset=subset, bootstrap=bootstrap, per_image=each, report=report)
+        columns = shards.columns_of(id_column, caption_column, reference_id_column, reference_caption_column)
+        folders = shards.Folders(
+            references=references,
+            results=results,
+            columns=columns,
+            split=split,
+            processes=processes,
+            skip=skip_bad_shards,
+        )
+        shards.score_folders(folders, names, chosen, tokenizer, counts, form, output)
+        return
+    if processes is not None or skip_bad_shards:
+        raise OptionError("--processes and --skip-bad-shards are for folders of shards (got files)")
     reading = Reading(
         id_column=id_column,
         caption_column=caption_column,
@@ -143,3 +170,10 @@ def run(
     else:
         grid = per_image(systems) if each else scores(systems, source=references.name)
         render(grid, form, output)
+
+
+def _refuse_for_folders(**options: object) -> None:
+    """Refuses options that need the scores of each image, or all captions, in one process."""
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
+    if given:
+        raise OptionError(f"{given[0]} is for files (got folders of shards)")

@@ -30,7 +30,7 @@ def run(
     ] = False,
     keep_case: Annotated[bool, Option("--keep-case", help="Do not turn tokens to lower case.")] = False,
     tokenizer_spec: TokenizerSpec = None,
-    context: ContextOption = Context.FILE,
+    context: ContextOption = None,
     output: Output = None,
 ) -> None:
     """Writes the tokens of each caption: one caption on each line, its tokens on the same line of the output.
@@ -51,6 +51,6 @@ def run(
     tokenizer = Tokenizer(
         lowercase=not keep_case,
         punctuation="keep" if keep_punctuation else "reference",
-        context=context.value,
+        context=(context or Context.FILE).value,
     )
     deliver(_native.tokenize_lines(read_text(file), tokenizer.native), output)

@@ -316,7 +316,13 @@ def means(statistics: FloatArray) -> FloatArray:
 
 def make_scores(prepared: Prepared, statistics: FloatArray, image_ids: tuple[ImageId, ...]) -> Scores:
     """Scores from statistics."""
-    metric = prepared.metric
+    return scores_from(prepared.metric, statistics, image_ids, prepared.signature())
+
+
+def scores_from(
+    metric: Metric, statistics: FloatArray, image_ids: tuple[ImageId, ...], signature: Signature
+) -> Scores:
+    """Scores from statistics, of which the signature is known."""
     per_image = metric.aggregate(statistics)
     corpus = metric.aggregate(statistics.sum(axis=0))
     return Scores(
@@ -325,7 +331,7 @@ def make_scores(prepared: Prepared, statistics: FloatArray, image_ids: tuple[Ima
         corpus=dict(zip(metric.names, corpus.tolist(), strict=True)),
         per_image={name: np.ascontiguousarray(per_image[:, i]) for i, name in enumerate(metric.names)},
         statistics=statistics,
-        signature=prepared.signature(),
+        signature=signature,
     )
 
 

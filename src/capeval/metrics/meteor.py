@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,14 +16,21 @@ from capeval.checks import (
     checked_different,
     checked_flag,
     checked_number,
+    checked_path,
     checked_positive,
 )
 from capeval.errors import CaptionError, OptionError
 from capeval.messages import shortened
-from capeval.metrics.base import Kernel, Metric, Resource
+from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Resource
 from capeval.metrics.registry import register
 from capeval.resources.installed import INSTALL
-from capeval.resources.meteor import PARAPHRASES, compiled_tables, found_tables, meteor_tables
+from capeval.resources.meteor import (
+    PARAPHRASES,
+    compiled_tables,
+    found_tables,
+    meteor_tables,
+    opened_tables,
+)
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenize
 from capeval.types import FloatArray
 
@@ -98,6 +106,8 @@ class Meteor(Metric):
         penalise_perfect: Whether a candidate equal to its reference is penalised for its one chunk.
         normalise: Whether METEOR's own normalisation and lower-casing follow the tokenizer's; of other
             languages than English, lower-casing alone.
+        tables: The file of compiled word tables, which all processes of a machine map into memory once; that
+            in the user's cache folder by default. It does not change scores.
 
     Raises:
         OptionError: An option has another value.
@@ -120,6 +130,7 @@ class Meteor(Metric):
     delta: float = 0.75
     penalise_perfect: bool = False
     normalise: bool = True
+    tables: Path | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
 
     def __post_init__(self) -> None:
         checked_different("stages", self.stages, "names", partial(checked_choice, "stages", choices=STAGES))
@@ -133,6 +144,7 @@ class Meteor(Metric):
         for name in ("penalise_perfect", "normalise"):
             checked_flag(name, getattr(self, name))
         checked_choice("language", self.language, LANGUAGES)
+        checked_path("tables", self.tables)
         unknown = [stage for stage in self.stages if stage not in _stages_of(self.language)]
         if unknown:
             known = ", ".join(_stages_of(self.language))
@@ -192,7 +204,15 @@ class Meteor(Metric):
     @property
     def needs(self) -> tuple[Resource, ...]:
         """The word tables, which have METEOR's function words too; those are English for every language."""
-        return (_TABLES,)
+        return () if self.tables is not None else (_TABLES,)
+
+    def native_tables(self) -> _native.MeteorTables:
+        """The word tables, opened.
+
+        Raises:
+            ResourceError: The word tables are missing or damaged.
+        """
+        return meteor_tables() if self.tables is None else opened_tables(self.tables)
 
     def native_options(self) -> _native.MeteorOptions:
         """The options as the kernels take them."""
@@ -214,7 +234,7 @@ class Meteor(Metric):
         Raises:
             ResourceError: The word tables are missing or damaged.
         """
-        prepared = _native.MeteorReferences(references.native, meteor_tables(), self.native_options())
+        prepared = _native.MeteorReferences(references.native, self.native_tables(), self.native_options())
 
         def statistics(candidates: TokenizedCandidates) -> FloatArray:
             try:
@@ -304,9 +324,10 @@ def align(
     if metric is not None and not isinstance(metric, Meteor):
         raise OptionError(f"'metric' must be a Meteor (got {metric!r})")
     texts = [" ".join(tokenize([caption], tokenizer)[0]) for caption in (candidate, reference)]
-    options = (metric or Meteor()).native_options()
+    metric = metric or Meteor()
+    tables, options = metric.native_tables(), metric.native_options()
     try:
-        words, reference_words, spans, chunks, parts = _native.meteor_align(meteor_tables(), options, *texts)
+        words, reference_words, spans, chunks, parts = _native.meteor_align(tables, options, *texts)
     except _native.TooManyMatchesError as error:
         raise CaptionError(error.args[2]) from None
     precision, recall, f_mean, penalty, score = parts

@@ -16,14 +16,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from capeval import _native
-from capeval.checks import checked_choice, checked_different, checked_integer
+from capeval.checks import checked_choice, checked_different, checked_integer, checked_path
 from capeval.errors import CaptionError, OptionError
 from capeval.messages import shortened
 from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Reads, Resource
 from capeval.metrics.registry import register
 from capeval.progress import report_progress
 from capeval.resources.parses import ParseStore
-from capeval.resources.spice import RUN, found_model, spice_model, store_in
+from capeval.resources.spice import RUN, found_model, opened_model, spice_model, store_in
 from capeval.scene_graphs import ComparedGraphs, SceneGraph
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
 from capeval.types import FloatArray
@@ -51,8 +51,8 @@ Text = Literal["tokens", "raw"]
 _CHUNK_SECONDS, _SMALLEST_CHUNK, _LARGEST_CHUNK = 1.0, 256, 16_384
 _LONGEST, _LONGEST_ALLOWED = 120, 400
 _COLUMNS = ("candidate tuples", "reference tuples", "matched", *MEASURES, "images")
-# The parses of captions by the limit of a sentence, for as long as the captions are there.
-_PARSES: WeakKeyDictionary[TokenizedReferences | TokenizedCandidates, dict[int, dict[str, bytes]]]
+# The parses of captions by the model and the limit of a sentence, for as long as the captions are there.
+_PARSES: WeakKeyDictionary[TokenizedReferences | TokenizedCandidates, dict[tuple[str, int], dict[str, bytes]]]
 _PARSES = WeakKeyDictionary()
 _MODEL = Resource(
     name="SPICE's model",
@@ -94,6 +94,8 @@ class Spice(Metric):
             joined by spaces, in lower case and without punctuation. `raw` is captions as they were written.
         longest: The longest sentence that is parsed, in tokens: time grows with its cube.
         store: Where parses are kept between runs; nowhere by default. It does not change scores.
+        model: The file of the compiled model, which all processes of a machine map into memory once; an
+            installed one, or that in the user's cache folder, by default.
 
     Raises:
         OptionError: An option has another value.
@@ -111,6 +113,7 @@ class Spice(Metric):
     text: Text = "tokens"
     longest: int = field(default=_LONGEST, metadata=NOT_AN_OPTION)
     store: ParseStore | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
+    model: Path | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
 
     def __post_init__(self) -> None:
         for name, choices in (("categories", CATEGORIES), ("measures", MEASURES)):
@@ -120,6 +123,7 @@ class Spice(Metric):
         checked_integer("longest", self.longest, 1, _LONGEST_ALLOWED)
         if self.store is not None and not isinstance(self.store, ParseStore):
             raise OptionError(f"'store' must be a ParseStore, or None (got {self.store!r})")
+        checked_path("model", self.model)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -143,7 +147,7 @@ class Spice(Metric):
     @property
     def needs(self) -> tuple[Resource, ...]:
         """The grammar, rules and word lists."""
-        return (_MODEL,)
+        return () if self.model is not None else (_MODEL,)
 
     def remembering(self, folder: Path) -> Self:
         """The metric with a store of parses in a folder, unless it has one."""
@@ -156,7 +160,7 @@ class Spice(Metric):
             LongSentenceError: A sentence is longer than `longest`.
             ResourceError: The model was not made yet, or the store of parses is damaged.
         """
-        model = spice_model()
+        model = self._native_model()
         parses = parsed(model, [candidate, *references], longest=self.longest, store=self.store)
         prepared = _native.SpiceReferences(model, [[parses[text] for text in references]])
         ours, theirs = prepared.compare(0, parses[candidate])
@@ -171,7 +175,7 @@ class Spice(Metric):
             LongSentenceError: A sentence is longer than `longest`.
             ResourceError: The model was not made yet, or the store of parses is damaged.
         """
-        model = spice_model()
+        model = self._native_model()
         groups = self._texts(references)
         known = self._parses(references, list(chain.from_iterable(groups)))
         prepared = _native.SpiceReferences(model, [[known[text] for text in group] for group in groups])
@@ -196,6 +200,9 @@ class Spice(Metric):
             scores: FloatArray = by_category[..., measures] / by_category[..., -1:]
         return scores.reshape(*statistics.shape[:-1], len(self.names))
 
+    def _native_model(self) -> _native.SpiceModel:
+        return spice_model() if self.model is None else opened_model(self.model)
+
     @property
     def _places(self) -> list[int]:
         """Where its categories are among all."""
@@ -215,11 +222,12 @@ class Spice(Metric):
     ) -> dict[str, bytes]:
         """The parse of each text, shared by all metrics that parse the same captions."""
         # By the limit too, so that another metric's parse does not hide that a sentence is too long.
-        parses = _PARSES.setdefault(captions, {}).setdefault(self.longest, {})
+        model = self._native_model()
+        parses = _PARSES.setdefault(captions, {}).setdefault((model.fingerprint, self.longest), {})
         missing = [text for text in texts if text not in parses]
         parses |= {text: known[text] for text in missing if text in known}
         new = [text for text in missing if text not in parses]
-        parses |= parsed(spice_model(), new, longest=self.longest, store=self.store)
+        parses |= parsed(model, new, longest=self.longest, store=self.store)
         return parses
 
 

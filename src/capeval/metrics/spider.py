@@ -30,6 +30,8 @@ class Spider(Metric):
         frequencies: Where CIDEr-D's document frequencies come from: the `references` given, `uniform`, or
             `DocumentFrequencies` of another corpus.
         store: Where parses are kept between runs; nowhere by default. It does not change scores.
+        model: The file of SPICE's compiled model; an installed one, or that in the user's cache folder, by
+            default.
 
     Raises:
         OptionError: An option has another value.
@@ -43,6 +45,7 @@ class Spider(Metric):
         default="references", metadata=NOT_AN_OPTION
     )
     store: ParseStore | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
+    model: Path | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
 
     def __post_init__(self) -> None:
         _ = self._parts
@@ -52,7 +55,7 @@ class Spider(Metric):
         # By their names in the registry: no metric imports another.
         spice, cider = CLASSES["Spice"], CLASSES["CiderD"]
         return (
-            spice(store=self.store),  # type: ignore[call-arg]
+            spice(store=self.store, model=self.model),  # type: ignore[call-arg]
             cider(frequencies=self.frequencies),  # type: ignore[call-arg]
         )
 

@@ -39,10 +39,18 @@ class DocumentFrequencies:
         stem: Whether the words are stems.
     """
 
-    def __init__(self, native: _native.DocumentFrequencies, *, name: str, stem: bool = False) -> None:
+    def __init__(
+        self,
+        native: _native.DocumentFrequencies,
+        *,
+        name: str,
+        stem: bool = False,
+        digest: str | None = None,
+    ) -> None:
         self.native = native
         self.name = name
         self.stem = stem
+        self._given_digest = digest
 
     @classmethod
     def of(
@@ -77,7 +85,14 @@ class DocumentFrequencies:
 
     def __reduce__(self) -> tuple[Callable[..., DocumentFrequencies], tuple[object, ...]]:
         orders = [self.native.of_order(order) for order in _ORDERS]
-        return _restored, (self.native.words(), self.images, orders, self.name, self.stem)
+        return _restored, (
+            self.native.words(),
+            self.images,
+            orders,
+            self.name,
+            self.stem,
+            self._given_digest,
+        )
 
     @property
     def images(self) -> float:
@@ -86,7 +101,9 @@ class DocumentFrequencies:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of all counts: 8 hexadecimal digits, for signatures."""
+        """A fingerprint of all counts, 8 hexadecimal digits, for signatures; or what was given instead."""
+        if self._given_digest is not None:
+            return self._given_digest
         from hashlib import blake2b
 
         hashes = [blake2b(word.encode(), digest_size=8).digest() for word in self.native.words()]
@@ -188,10 +205,11 @@ class DocumentFrequencies:
         return cls(_from_counts(content, float(images), path), name=path.stem)
 
 
-def _restored(words: list[str], images: float, orders: Any, name: str, stem: bool) -> DocumentFrequencies:
-    return DocumentFrequencies(
-        _native.DocumentFrequencies.from_arrays(words, images, orders), name=name, stem=stem
-    )
+def _restored(
+    words: list[str], images: float, orders: Any, name: str, stem: bool, digest: str | None
+) -> DocumentFrequencies:
+    native = _native.DocumentFrequencies.from_arrays(words, images, orders)
+    return DocumentFrequencies(native, name=name, stem=stem, digest=digest)
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:

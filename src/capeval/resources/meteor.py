@@ -17,7 +17,14 @@ from capeval.errors import CapevalWarning, ResourceError
 from capeval.resources.compiled import CACHE, Found, cache_folder, compiled_file, is_sound, temporary_folder
 from capeval.resources.installed import INSTALL, installed_file
 
-__all__ = ["PARAPHRASES", "compiled_tables", "found_tables", "meteor_tables", "synonym_texts"]
+__all__ = [
+    "PARAPHRASES",
+    "compiled_tables",
+    "found_tables",
+    "meteor_tables",
+    "opened_tables",
+    "synonym_texts",
+]
 
 PARAPHRASES = 5_274_084
 """The number of paraphrases in METEOR's tables, which is the total of the progress."""
@@ -50,6 +57,21 @@ def meteor_tables(folder: Path | None = None) -> _native.MeteorTables:
         OSError: `folder` can't be written to.
     """
     return _native.MeteorTables.open(compiled_tables(folder))
+
+
+@cache
+def opened_tables(path: Path) -> _native.MeteorTables:
+    """The tables in a file, mapped into memory, once in each process.
+
+    Raises:
+        ResourceError: There is no such file, or it has no tables, or damaged ones.
+    """
+    try:
+        return _native.MeteorTables.open(path)
+    except (OSError, ResourceError) as error:
+        raise ResourceError(
+            f"{path} must have METEOR's word tables ({error}); `capeval resources meteor` makes them"
+        ) from None
 
 
 def found_tables() -> Found | None:

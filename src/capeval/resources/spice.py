@@ -25,7 +25,7 @@ from capeval.resources.parses import ParseStore
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["RUN", "compiled_model", "found_model", "spice_model", "store_in"]
+__all__ = ["RUN", "compiled_model", "found_model", "opened_model", "spice_model", "store_in"]
 
 RUN = "capeval resources spice"
 """What makes the model."""
@@ -78,6 +78,19 @@ def spice_model() -> _native.SpiceModel:
     if damaged:
         raise ResourceError(f"{damaged[0]} is damaged; to make SPICE's model again: {RUN}")
     raise ResourceError(f"SPICE needs its model, which is made once from the reference's files: {RUN}")
+
+
+@cache
+def opened_model(path: Path) -> _native.SpiceModel:
+    """The model in a file, mapped into memory, once in each process.
+
+    Raises:
+        ResourceError: There is no such file, or it has no model, or a damaged one.
+    """
+    try:
+        return _native.SpiceModel.open(path)
+    except (OSError, ResourceError) as error:
+        raise ResourceError(f"{path} must have SPICE's model ({error}); to make it: {RUN}") from None
 
 
 def found_model() -> Found | None:

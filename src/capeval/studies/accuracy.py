@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from capeval.checks import checked_choice
 from capeval.errors import MismatchError
 
-__all__ = ["Accuracy", "Drawn", "Ties", "accuracy", "by_class", "drawn"]
+__all__ = ["Accuracy", "Drawn", "Ties", "accuracy", "by_class", "drawn", "wilson"]
 
 Ties = Literal["first", "half"]
 
@@ -64,13 +64,14 @@ def accuracy(predicted: NDArray[np.generic], truth: NDArray[np.generic], *, ties
         right = np.where(signs == 0, 1.0, signs) == np.where(wanted == 0, 1.0, wanted)
     else:
         right = 1 - np.abs(signs - wanted) / 2
-    low, high = _wilson(float(right.mean()), right.size)
+    low, high = wilson(float(right.mean()), right.size)
     return Accuracy(
         value=float(right.mean()), low=low, high=high, pairs=right.size, tied=tied, truth_tied=truth_tied
     )
 
 
-def _wilson(part: float, count: int, level: float = 0.95) -> tuple[float, float]:
+def wilson(part: float, count: int, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of a part of `count` independent cases."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     centre = (part + z * z / (2 * count)) / (1 + z * z / count)
     reach = z / (1 + z * z / count) * np.sqrt(part * (1 - part) / count + z * z / (4 * count * count))
@@ -134,7 +135,7 @@ def drawn(parts: Sequence[Accuracy]) -> Drawn:
         raise MismatchError("draws must be of the same pairs, at least one draw")
     values = [part.value for part in parts]
     mean, pairs = fmean(values), parts[0].pairs
-    low, high = _wilson(mean, pairs)
+    low, high = wilson(mean, pairs)
     return Drawn(
         mean=mean,
         low=low,

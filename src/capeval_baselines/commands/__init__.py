@@ -10,7 +10,7 @@ from capeval.cli.commands import Group
 __all__ = ["app"]
 
 # The modules import numpy and PyTorch inside of `run`, so that the help is shown without them.
-COMMANDS = ("constraints", "train", "caption")
+COMMANDS = ("constraints", "demo", "train", "caption")
 
 
 class _Baselines(Group):

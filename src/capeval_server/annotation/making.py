@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -11,10 +11,12 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
 from capeval_server.annotation.definition import Definition, NewItem, read_definition, read_items
+from capeval_server.annotation.images import add_images
 from capeval_server.annotation.models import Campaign, Item, TextVersion
 from capeval_server.challenges.access import makes_challenges, organised
 from capeval_server.challenges.models import Challenge
 from capeval_server.errors import CampaignError, NotFoundError
+from capeval_server.organising.importing import taking_back
 from capeval_server.organising.models import record
 
 __all__ = ["add_items", "make_campaign", "make_from_texts"]
@@ -35,8 +37,19 @@ def make_campaign(user: User | None, path: Path) -> Campaign:
         OSError: A file can't be read.
     """
     wanted = read_definition(path.name, lambda name: (path.parent / name).read_bytes())
-    with (path.parent / wanted.items).open("rb") as lines:
-        return _make(user, wanted, lines)
+    content = (path.parent / wanted.items).read_bytes().splitlines()
+    if wanted.images is None:
+        return _make(user, wanted, content)
+    folder = path.parent / wanted.images
+    return _make(user, wanted, content, lambda name: _inside(folder, name).read_bytes())
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """A file of a folder, not of another by a name such as `../x` or by a link."""
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise CampaignError(f"'image' must be a file in {folder} (got {name!r})")
+    return path
 
 
 def make_from_texts(user: User, texts: Mapping[str, str]) -> Campaign:
@@ -63,11 +76,19 @@ def make_from_texts(user: User, texts: Mapping[str, str]) -> Campaign:
     return _make(user, wanted, read(wanted.items).splitlines())
 
 
-def _make(user: User | None, wanted: Definition, lines: Iterable[bytes]) -> Campaign:
-    with transaction.atomic():
+def _make(
+    user: User | None,
+    wanted: Definition,
+    lines: Sequence[bytes],
+    read_image: Callable[[str], bytes] | None = None,
+) -> Campaign:
+    with taking_back() as stored, transaction.atomic():
         made = _made(wanted)
         if user is not None:
             made.organisers.add(user)
+        if read_image is not None:
+            names = {item.image: None for item in read_items(wanted.items, lines, wanted.kind)}
+            add_images(made, names, read_image, stored)
         number = add_items(made, read_items(wanted.items, lines, wanted.kind), wanted.options.answers)
         record(user, made.challenge, f"made the campaign {made.slug} with {number} items")
     return made

@@ -112,8 +112,8 @@ class Image(models.Model):
     width = models.PositiveIntegerField()
     height = models.PositiveIntegerField()
     # Without metadata, at most 480 and 1600 pixels wide or high.
-    small = models.FileField(upload_to="annotation/images", max_length=300)
-    large = models.FileField(upload_to="annotation/images", max_length=300)
+    small = models.CharField(max_length=100)
+    large = models.CharField(max_length=100)
     licence = models.CharField(max_length=200, blank=True)
     source = models.CharField(max_length=500, blank=True)
     # Why it is shown only when asked for; empty if it isn't.

@@ -16,7 +16,7 @@ from capeval_server.api.schemas import Problem
 from capeval_server.api.tokens import ORGANISE, token_of
 from capeval_server.challenges.access import organised
 from capeval_server.challenges.models import Challenge
-from capeval_server.organising import finals, moderation, overview
+from capeval_server.organising import finals, moderation, overview, reported
 from capeval_server.organising.export import exported
 from capeval_server.submissions.models import Submission
 
@@ -73,6 +73,22 @@ class More(Schema):
 
     per_day: int = 0
     total: int = 0
+
+
+class Reported(Schema):
+    """Scores that were reported elsewhere: the text of a file, as CSV or as JSON of COCO's leaderboards."""
+
+    title: str
+    content: str
+    url: str = ""
+    ranked: bool = False
+
+
+class ReportedImport(Schema):
+    """How many rows are shown, and which scores are left out, since the split has no such metric."""
+
+    rows: int
+    left_out: list[str]
 
 
 class PhaseUse(Schema):
@@ -164,6 +180,32 @@ def mark(request: HttpRequest, slug: Slug, submission_id: UUID, wanted: Mark) ->
     found = _submission(challenge, submission_id)
     moderation.mark(_user(request), challenge, found, wanted.mark, wanted.reason)
     return _shown(_submission(challenge, submission_id))
+
+
+_REPORTED = "/splits/{split}/references/{references}/reported/{name}"
+
+
+@router.put(_REPORTED, response={200: ReportedImport, (403, 404, 422): Problem})
+def put_reported(
+    request: HttpRequest, slug: Slug, split: Slug, references: Slug, name: Slug, wanted: Reported
+) -> Any:
+    """Shows scores that were reported elsewhere beside a leaderboard, in place of earlier ones."""
+    user = _user(request)
+    entry = reported.reference_set(organised(user, slug), split, references)
+    about = wanted.model_dump(exclude={"content"})
+    rows, left_out = reported.add_reported(
+        user, entry, name, "content", wanted.content.encode("utf-8", "replace"), **about
+    )
+    return {"rows": rows, "left_out": left_out}
+
+
+@router.delete(_REPORTED, response={204: None, (403, 404): Problem})
+def delete_reported(request: HttpRequest, slug: Slug, split: Slug, references: Slug, name: Slug) -> Any:
+    """Takes scores that were reported elsewhere off the leaderboards."""
+    user = _user(request)
+    entry = reported.reference_set(organised(user, slug), split, references)
+    reported.remove_reported(user, entry, name)
+    return Status(204, None)
 
 
 @router.get("/teams", response={200: OrganisedTeams, (403, 404): Problem})

@@ -31,6 +31,7 @@ __all__ = [
     "Problem",
     "QuotaAnswer",
     "ReferenceSetAnswer",
+    "ReportedAnswer",
     "ResultAnswer",
     "ScoreAnswer",
     "ScoringAnswer",
@@ -130,6 +131,9 @@ class ChallengeAnswer(Schema):
     title: str
     description: str
     rules: str
+    data: str
+    faq: str
+    contact: str
     fields: list[DeclaredField]
     approval: bool
     splits: list[SplitAnswer]
@@ -347,9 +351,27 @@ class LeaderboardRow(Schema):
     note: str
 
 
+class ReportedAnswer(Schema):
+    """Scores that were reported elsewhere, such as in a paper: no submission, and in no test.
+
+    `rank` is the rank that it would have among the teams' rows, where the organisers want it shown.
+    """
+
+    rank: int | None
+    team: str
+    method: str
+    date: str
+    url: str
+    publication: str
+    source: str
+    source_url: str
+    scores: dict[str, float | None]
+
+
 class LeaderboardAnswer(Schema):
     """A leaderboard, or a page of it; `current` says whether `version` is the current version.
 
+    `reported` is what was reported elsewhere; it is none of the rows, and on no later page than the first.
     `final` is when the results became final, and null while they are not.
     """
 
@@ -371,6 +393,7 @@ class LeaderboardAnswer(Schema):
     pages: int
     rescoring: int
     rows: list[LeaderboardRow]
+    reported: list[ReportedAnswer]
 
 
 class HourAnswer(Schema):

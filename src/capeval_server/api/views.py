@@ -8,7 +8,16 @@ from django.http import HttpRequest
 from ninja import NinjaAPI, Status
 
 from capeval import __version__
-from capeval_server.api import campaigns, challenges, leaderboards, organising, people, submissions, working
+from capeval_server.api import (
+    campaigns,
+    challenges,
+    leaderboards,
+    notices,
+    organising,
+    people,
+    submissions,
+    working,
+)
 from capeval_server.api.bodies import TextParser
 from capeval_server.api.problems import answer_problems
 from capeval_server.api.tokens import READ, token_of
@@ -29,6 +38,8 @@ api.add_router("", submissions.router)
 api.add_router("", leaderboards.router)
 api.add_router("/challenges/{slug}/organise", organising.router)
 api.add_router("/challenges/{slug}/organise", people.router)
+api.add_router("", notices.router)
+api.add_router("/challenges/{slug}/organise", notices.organising)
 api.add_router("/annotate/{slug}", working.router)
 api.add_router("/campaigns", campaigns.router)
 answer_problems(api)

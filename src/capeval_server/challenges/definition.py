@@ -43,12 +43,34 @@ class About(_Part):
     title: Annotated[str, Field(min_length=1, max_length=200)]
     description: str = ""
     rules: str = ""
+    data: str = ""
+    faq: str = ""
+    contact: str = ""
     fields: list[DeclaredField] = []
     approval: bool = False
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         _no_page("slug", self.slug, NOT_CHALLENGES)
+        return self
+
+
+class Reported(_Part):
+    """A file of scores by these references that were reported elsewhere."""
+
+    name: Name
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    file: str
+    url: Annotated[str, Field(max_length=500)] = ""
+    # Whether the rank that each row would have is shown.
+    ranked: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.url and not safe_link(self.url):
+            raise ValueError(
+                f"url must be the address of a page, with http:// or https:// (got {self.url!r})"
+            )
         return self
 
 
@@ -62,6 +84,12 @@ class References(_Part):
     partial: bool = False
     # Results of people, for a human baseline: captions that are not among these references.
     human: str | None = None
+    reported: list[Reported] = []
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _different("reported", [reported.name for reported in self.reported])
+        return self
 
 
 class Link(_Part):
@@ -95,6 +123,11 @@ class Split(_Part):
     metrics: Annotated[list[str], Field(min_length=1)] = list(DEFAULT)
     sort_by: str
 
+    @property
+    def score_names(self) -> list[str]:
+        """The names of the scores of its metrics, in order."""
+        return [name for metric in self.metrics for name in METRICS[metric]().names]
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.results.count(ALGORITHM) != 1 or not self.results.endswith(".json") or "/" in self.results:
@@ -103,9 +136,8 @@ class Split(_Part):
             raise ValueError(f"results must be a name that can be printed (got {self.results!r})")
         for metric in self.metrics:
             checked_choice("metrics", metric, tuple(METRICS), error=ValueError)
-        names = [name for metric in self.metrics for name in METRICS[metric]().names]
-        _different("metrics", names)
-        checked_choice("sort_by", self.sort_by, names, error=ValueError)
+        _different("metrics", self.score_names)
+        checked_choice("sort_by", self.sort_by, self.score_names, error=ValueError)
         _different("references", [references.name for references in self.references])
         if all(references.partial for references in self.references):
             raise ValueError("one of the references must be of all images (got partial = true for each)")

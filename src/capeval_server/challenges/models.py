@@ -12,6 +12,8 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from capeval_server.stamps import Stamped
+
 __all__ = [
     "ALGORITHM",
     "IMAGE_ID",
@@ -21,8 +23,10 @@ __all__ = [
     "Challenge",
     "ImageList",
     "Phase",
+    "Picture",
     "ReferenceSet",
     "ReferenceVersion",
+    "Reported",
     "Split",
     "Subset",
 ]
@@ -41,6 +45,9 @@ class Challenge(models.Model):
     title = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     rules = models.TextField(blank=True)
+    data = models.TextField(blank=True)
+    faq = models.TextField(blank=True)
+    contact = models.TextField(blank=True)
     # What a submitter declares: a list of {"name", "required", "shown"}; it is shown unless that says no.
     fields = models.JSONField(default=list)
     # Whether an organiser approves each participant before they can submit.
@@ -55,6 +62,20 @@ class Challenge(models.Model):
         """What of a submission everybody may see that was declared, in the order of the fields."""
         names = [field["name"] for field in self.fields if field.get("shown", True)]
         return {name: declared[name] for name in names if name in declared}
+
+
+class Picture(models.Model):
+    """A picture in the texts of a challenge."""
+
+    challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="pictures")
+    # By which texts name it.
+    name = models.CharField(max_length=100)
+    file = models.FileField(upload_to="pictures", max_length=300)
+    # Of its content, as what it is served.
+    media_type = models.CharField(max_length=20)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="picture_once")]
 
 
 class Split(models.Model):
@@ -140,6 +161,27 @@ class ReferenceSet(models.Model):
             subsets = {name: [one for one in images if one in covered] for name, images in subsets.items()}
         least = 1 if self.public else self.split.least_subset
         return {name: images for name, images in subsets.items() if len(images) >= least}
+
+
+class Reported(Stamped):
+    """Scores by references of a set that were reported elsewhere, as in a paper or on an older leaderboard.
+
+    They are shown beside what was scored here, and are never part of it: they are no submissions.
+    """
+
+    reference_set = models.ForeignKey(ReferenceSet, on_delete=models.CASCADE, related_name="reported")
+    name = models.SlugField()
+    # What they are, and an address with them.
+    title = models.CharField(max_length=200)
+    url = models.CharField(max_length=500, blank=True)
+    # Whether the rank that each row would have is shown.
+    ranked = models.BooleanField(default=False)
+    # A list of what `ReportedRow` of reported.py has.
+    rows = models.JSONField()
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["reference_set", "name"], name="reported_once")]
 
 
 class ReferenceVersion(models.Model):

@@ -16,6 +16,7 @@ NOT_CHALLENGES = frozenset(
         "jobs",
         "metrics",
         "new",
+        "notices",
         "reached",
         "readyz",
         "static",
@@ -23,4 +24,18 @@ NOT_CHALLENGES = frozenset(
         "tokens",
     ]
 )
-NOT_PHASES = frozenset({"data", "images", "join", "organise", "rules", "submissions", "team"})
+NOT_PHASES = frozenset(
+    [
+        "announcements",
+        "contact",
+        "data",
+        "faq",
+        "images",
+        "join",
+        "organise",
+        "pictures",
+        "rules",
+        "submissions",
+        "team",
+    ]
+)

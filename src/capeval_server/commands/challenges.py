@@ -15,7 +15,17 @@ from capeval_server.commands.common import UserName, set_up, user_named
 if TYPE_CHECKING:
     from capeval_server.challenges.models import Challenge
 
-__all__ = ["example", "export", "final", "import_files", "organiser", "participant", "rerun"]
+__all__ = [
+    "announce",
+    "example",
+    "export",
+    "final",
+    "import_files",
+    "organiser",
+    "participant",
+    "reported",
+    "rerun",
+]
 
 Slug = Annotated[
     str,
@@ -72,6 +82,50 @@ def export(
         write(challenge, file)
         record(None, challenge, "wrote everything of the challenge to a file")
     print(path)
+
+
+def reported(
+    slug: Slug,
+    split: Annotated[str, Argument(metavar="SPLIT", help="The split.", show_default=False)],
+    references: Annotated[str, Argument(metavar="REFERENCES", help="Its reference set.", show_default=False)],
+    name: Annotated[
+        str, Argument(metavar="NAME", help="What to call the rows, such as coco-2015.", show_default=False)
+    ],
+    path: Annotated[
+        Path | None,
+        Argument(metavar="FILE", help="CSV, or the JSON of COCO's leaderboards.", show_default=False),
+    ] = None,
+    title: Annotated[str, Option(help="What the rows are, as the page says it; NAME by default.")] = "",
+    url: Annotated[str, Option(help="Where they were reported.")] = "",
+    ranked: Annotated[bool, Option("--ranked", help="Show the rank that each row would have.")] = False,
+    remove: Annotated[bool, Option("--remove", help="Take the rows off the leaderboards.")] = False,
+) -> None:
+    """Shows scores that were reported elsewhere beside a leaderboard."""
+    set_up()
+    from capeval_server.errors import NotFoundError
+    from capeval_server.organising.reported import add_reported, reference_set, remove_reported
+
+    if remove == (path is not None):
+        raise OptionError("give either 'FILE' or '--remove'")
+    try:
+        entry = reference_set(_challenge_named(slug), split, references)
+        if path is None:
+            remove_reported(None, entry, name)
+            print(f"{slug}: {name} is removed from the leaderboards of {split}, references {references}")
+            return
+    except NotFoundError:
+        raise OptionError(
+            "'SPLIT', 'REFERENCES' or 'NAME': there is no such thing"
+            f" (got {split!r}, {references!r}, {name!r})"
+        ) from None
+    about = {"title": title or name, "url": url}
+    rows, left_out = add_reported(None, entry, name, str(path), path.read_bytes(), ranked=ranked, **about)
+    print(f"{slug}: {rows} rows are shown beside the leaderboards of {split}, references {references}")
+    if left_out:
+        print(
+            f"capeval: note: left out, since the split has no such score: {', '.join(left_out)}",
+            file=sys.stderr,
+        )
 
 
 def organiser(
@@ -142,6 +196,18 @@ def final(
         raise OptionError(f"'PHASE' must be a phase of {slug} (got {phase!r})")
     make_final(None, found)
     print(f"{phase}: the results are final")
+
+
+def announce(
+    slug: Slug,
+    title: Annotated[str, Argument(metavar="TITLE", help="Its title.", show_default=False)],
+) -> None:
+    """Announces the text on standard input on a challenge's page, and by mail to all who take part."""
+    set_up()
+    from capeval_server.notices import events
+
+    made = events.announce(None, _challenge_named(slug), title, sys.stdin.read())
+    print(f"{slug}: announced {made.title}")
 
 
 def rerun(

@@ -7,12 +7,16 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 from capeval.cli.commands import Option
 from capeval.errors import OptionError
 from capeval_server.commands.common import set_up
+from capeval_server.serving import in_processes, processors
 
 __all__ = ["demo", "migrate", "rotate_key", "start", "tidy", "worker"]
 
@@ -20,7 +24,11 @@ _IDLE_SECONDS, _CONNECTIONS, _HEADER_BYTES = 30, 1000, 32 * 1024
 
 Host = Annotated[str, Option(help="The address to listen on.")]
 Port = Annotated[int, Option(help="The port to listen on.", min=1, max=65535)]
-Threads = Annotated[int, Option(help="How many requests to answer at once.", min=1)]
+Threads = Annotated[int, Option(help="How many requests each process answers at once.", min=1)]
+Processes = Annotated[
+    int | None,
+    Option(help="How many processes answer requests; by default, one for each processor.", min=1),
+]
 
 
 def migrate() -> None:
@@ -37,13 +45,30 @@ def _migrate() -> None:
     call_command("createcachetable", verbosity=0)
 
 
-def start(host: Host = "127.0.0.1", port: Port = 8000, threads: Threads = 8) -> None:
+def start(
+    host: Host = "127.0.0.1", port: Port = 8000, threads: Threads = 8, processes: Processes = None
+) -> None:
     """Starts the server. Submissions are scored by `capeval server worker`."""
     sockets = _listening(host, port)
     _find_address(host, port)
-    set_up()
-    _check_database()
-    _serve(sockets, _address(host, port), threads)
+    processes = processes or processors()
+    with _counting(processes):
+        set_up()
+        _check_database()
+        # Stopped by this signal, it stops the other processes.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        _serve(sockets, _address(host, port), threads, processes)
+
+
+@contextmanager
+def _counting(processes: int) -> Iterator[None]:
+    """Where the Prometheus client counts what all processes do: it looks for that when it is imported."""
+    if processes == 1 or "CAPEVAL_SERVER_METRICS" not in os.environ:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="capeval-metrics-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        yield
 
 
 def _listening(host: str, port: int) -> list[socket.socket]:
@@ -96,13 +121,21 @@ def _check_database() -> None:
         )
 
 
-def _serve(sockets: list[socket.socket], address: str, threads: int) -> None:
+def _serve(sockets: list[socket.socket], address: str, threads: int, processes: int) -> None:
+    from django.db import connections
+
+    print(f"Listening on {address}", flush=True)
+    # Each process has connections of its own.
+    connections.close_all()
+    in_processes(processes, lambda: _answer(sockets, threads))
+
+
+def _answer(sockets: list[socket.socket], threads: int) -> None:
     import waitress
     from django.conf import settings
 
     from capeval_server.wsgi import application
 
-    print(f"Listening on {address}", flush=True)
     # Without a proxy, its headers would come from clients, so they are dropped.
     headers = "x-forwarded-for x-forwarded-proto"
     proxy = {"trusted_proxy": "*", "trusted_proxy_headers": headers, "trusted_proxy_count": 1}
@@ -162,7 +195,7 @@ def demo(
     # A session of its own: Ctrl-C is for this process, which then ends the worker.
     scorer = subprocess.Popen([sys.executable, "-m", "capeval_server", "worker"], start_new_session=True)
     try:
-        _serve(sockets, _address(host, port), 8)
+        _serve(sockets, _address(host, port), 8, processors())
     finally:
         scorer.terminate()
         scorer.wait()

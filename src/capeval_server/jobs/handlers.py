@@ -19,10 +19,12 @@ class Handler(AbstractContextManager["Handler"], ABC):
     Attributes:
         kind: The kind.
         every: How long after one job is done it is done again; none if it is done once.
+        priority: The priority of a job that is done again and again: by default, it comes after all others.
     """
 
     kind: ClassVar[str]
     every: ClassVar[timedelta | None] = None
+    priority: ClassVar[int] = 9
 
     def __exit__(self, *_: object) -> None:
         """Releases what the handler keeps between jobs; by default, nothing."""

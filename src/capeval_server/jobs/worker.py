@@ -7,6 +7,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
@@ -24,8 +25,8 @@ _POLL_SECONDS = 0.5
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 # A heartbeat is written this often at most.
 _BEAT_SECONDS = 5
-# The priority of recurring jobs: after all others.
-_LAST = 9
+# What recurs more often is not in the log each time.
+_OFTEN = timedelta(minutes=1)
 
 
 class StoppedError(Exception):
@@ -136,7 +137,7 @@ def _plan(opened: Mapping[str, Handler]) -> None:
     """Adds the recurring jobs that are not there yet."""
     for kind, handler in opened.items():
         if handler.every is not None:
-            first = {"priority": _LAST, "available_from": leases.database_time() + handler.every}
+            first = {"priority": handler.priority, "available_from": leases.database_time() + handler.every}
             Job.objects.get_or_create(kind=kind, subject="server", defaults=first)
 
 
@@ -167,10 +168,12 @@ def _do(job: Job, handler: Handler, beat: Callable[[], None]) -> None:
     if job.attempt > settings.MAX_ATTEMPTS:
         leases.give_up(job, handler, f"{job.kind} stopped {job.attempt - 1} times before its end")
         return
-    _log.info("%s, attempt %d: %s", job, job.attempt, job.kind)
+    often = handler.every is not None and handler.every < _OFTEN
+    level = logging.DEBUG if often else logging.INFO
+    _log.log(level, "%s, attempt %d: %s", job, job.attempt, job.kind)
     try:
         handler.run(job, leases.renewal(job, beat))
-        _log.info("%s: done", job)
+        _log.log(level, "%s: done", job)
     except StoppedError:
         _give_back(job, handler)
         raise

@@ -7,29 +7,40 @@ import io
 
 from capeval.spreadsheets import plain
 from capeval_server.leaderboards.ranking import Leaderboard, Row
+from capeval_server.leaderboards.reported import ReportedEntry
 
 __all__ = ["to_csv"]
 
+_REPORTED = ["reported in", "at"]
 _ABOUT = ["rank", "team", "algorithm", "submitted", "submission", "human baseline", "flagged because"]
 _NOTE = "changed since the results became final"
 
 
 def to_csv(board: Leaderboard) -> str:
-    """A leaderboard as CSV: numbers in full, and no text that a spreadsheet would run as a formula."""
+    """A leaderboard as CSV: numbers in full, and no text that a spreadsheet would run as a formula.
+
+    What was reported elsewhere comes last, and says where.
+    """
     fields = board.question.phase.challenge.fields
     declared = [field["name"] for field in fields if field.get("shown", True)]
+    noted = [_NOTE] if board.final else []
     out = io.StringIO()
     writer = csv.writer(out)
     scores = [text for name in board.columns for text in (name, f"{name} low", f"{name} high")]
-    writer.writerow(
-        [*_ABOUT, *([_NOTE] if board.final else []), *declared, *scores, "p of no difference to the next row"]
-    )
+    writer.writerow([*_ABOUT, *noted, *declared, *scores, "p of no difference to the next row", *_REPORTED])
     for row in board.rows:
         texts = [plain(str(row.declared.get(name, ""))) for name in declared]
-        writer.writerow(
-            [*_about(row), *_noted(board, row), *texts, *_numbers(row, board.columns), _number(row.p_value)]
-        )
+        numbers = _numbers(row, board.columns)
+        writer.writerow([*_about(row), *_noted(board, row), *texts, *numbers, _number(row.p_value), "", ""])
+    for entry in board.reported:
+        writer.writerow(_reported(entry, board.columns, len(noted) + len(declared)))
     return out.getvalue()
+
+
+def _reported(entry: ReportedEntry, columns: list[str], between: int) -> list[str]:
+    about = [str(entry.rank or ""), plain(entry.team), plain(entry.method), entry.date, "", "no", ""]
+    scores = [text for name in columns for text in (_number(entry.scores[name]), "", "")]
+    return [*about, *[""] * between, *scores, "", plain(entry.source), plain(entry.source_url)]
 
 
 def _noted(board: Leaderboard, row: Row) -> list[str]:

@@ -6,53 +6,47 @@ import math
 import threading
 from collections.abc import Sequence
 from itertools import pairwise
-from uuid import UUID
 
 import numpy as np
 
 from capeval.errors import MismatchError
 from capeval.significance import Resampled, difference
-from capeval_server.leaderboards.questions import Question
 from capeval_server.submissions.models import Score
 from capeval_server.submissions.packing import samples_of
 
-__all__ = ["LEVEL", "differences", "resampled"]
+__all__ = ["LEVEL", "Key", "differences", "resampled"]
 
 # Two submissions differ significantly if the p-value is below this.
 LEVEL = 0.05
-_Key = tuple[UUID, int]
+# A submission's id as the database writes it, and the key of its score.
+Key = tuple[str, int]
 
 
 # The p-values of pairs of scores, by their keys. The resamples of a score never change: what is scored again
 # has another key.
-_known: dict[tuple[_Key, _Key], float | None] = {}
+_known: dict[tuple[Key, Key], float | None] = {}
 _MOST_KNOWN = 100_000
 _remembering = threading.Lock()
 
 
-def differences(question: Question, submissions: Sequence[UUID]) -> list[float | None]:
-    """The p-value of the difference between each submission and the one after it.
+def differences(scores: Sequence[Key | None]) -> list[float | None]:
+    """The p-value of the difference between each score and the one after it.
 
-    It is the paired bootstrap over images, two-sided, on the score that is sorted by.
+    It is the paired bootstrap over images, two-sided.
+
+    Args:
+        scores: Scores of one name and subset by the same references; None for a submission without one.
 
     Returns:
-        A p-value for each submission; None where it or the next has no resamples to compare, and for
-        the last.
+        A p-value for each; None where it or the next has no resamples to compare, and for the last.
     """
-    scores = Score.objects.filter(
-        result__submission__in=submissions,
-        result__reference_version=question.version,
-        subset=question.subset,
-        name=question.sort_by,
-    )
-    keys = {key[0]: key for key in scores.values_list("result__submission_id", "pk")}
-    pairs = [(keys.get(first), keys.get(second)) for first, second in pairwise(submissions)]
+    pairs = list(pairwise(scores))
     tests = _tests([(first, second) for first, second in pairs if first and second])
     found = [tests[first, second] if first and second else None for first, second in pairs]
-    return [*found, None] if submissions else []
+    return [*found, None] if scores else []
 
 
-def _tests(pairs: Sequence[tuple[_Key, _Key]]) -> dict[tuple[_Key, _Key], float | None]:
+def _tests(pairs: Sequence[tuple[Key, Key]]) -> dict[tuple[Key, Key], float | None]:
     """The p-value of each pair."""
     with _remembering:
         known = {pair: _known[pair] for pair in pairs if pair in _known}

@@ -6,18 +6,21 @@ Pages, plots, JSON and CSV all show what `leaderboard` gives, so their ranks are
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import CharField, Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Cast
 
 from capeval.metrics import METRICS
 from capeval_server.leaderboards.final import FinalRow, FinalRows, notes, stored
 from capeval_server.leaderboards.neighbours import LEVEL, differences
 from capeval_server.leaderboards.questions import Question
+from capeval_server.leaderboards.reported import ReportedEntry, reported_entries
 from capeval_server.submissions.models import UNFINISHED, Result, Score, Submission
 from capeval_server.submissions.packing import finite
 from capeval_server.submissions.precision import shown, shown_p
@@ -26,6 +29,17 @@ __all__ = ["PAGE", "Leaderboard", "Place", "Row", "leaderboard", "places"]
 
 # Rows of a page.
 PAGE = 50
+# A score as it is shown, and its interval.
+_Number = tuple[float | None, tuple[float, float] | None]
+# A score as it is stored: its name, the subset that it is of, its value, and the ends of its interval.
+_Score = tuple[Any, ...]
+# How many results a question to the database may name.
+_FEW = 500
+# The scores of results, which never change: what is scored again is another result. Stored beside the
+# resamples, a thousand submissions' take the most time of all that a leaderboard reads.
+_known: dict[tuple[int, str], list[_Score]] = {}
+_MOST_KNOWN = 50_000
+_remembering = threading.Lock()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +94,7 @@ class Leaderboard:
         page: The page, from 1; None if these are all rows.
         pages: How many pages there are.
         rescoring: How many submissions of all wait to be scored with the current references.
+        reported: What was reported elsewhere, which is none of the rows; not on later pages than the first.
         final: When these results became final; None if they are not.
     """
 
@@ -90,17 +105,33 @@ class Leaderboard:
     page: int | None
     pages: int
     rescoring: int
+    reported: list[ReportedEntry]
     final: datetime | None = None
 
 
 @dataclass(frozen=True)
 class Place:
-    """A submission's place on a leaderboard, and the score that decides it."""
+    """A submission's place on a leaderboard, and the score that decides it.
 
-    submission: UUID
+    `key` is the submission's id as the database writes it: of thousands, ids take much longer to read.
+    `score_id` is the key of the score.
+    """
+
+    key: str
     baseline: bool
     entrant: str
     score: float | None
+    score_id: int | None
+
+    @property
+    def sample(self) -> tuple[str, int] | None:
+        """What its score in each resample is found by."""
+        return None if self.score_id is None else (self.key, self.score_id)
+
+    @property
+    def submission(self) -> UUID:
+        """The submission's id."""
+        return UUID(self.key)
 
 
 def leaderboard(
@@ -130,12 +161,18 @@ def leaderboard(
         question=question,
         columns=[column.label for column in question.columns],
         rows=_rows(
-            question, places, start, stop, compared=compared, full=full or question.reference_set.public
+            question,
+            standing,
+            places,
+            slice(start, stop),
+            compared=compared,
+            full=full or question.reference_set.public,
         ),
         total=len(places),
         page=page,
         pages=max(1, math.ceil(len(places) / PAGE)),
         rescoring=_rescoring(question, standing),
+        reported=[] if start else reported_entries(question, _ranked(places)),
     )
 
 
@@ -159,17 +196,24 @@ def _standing(question: Question) -> QuerySet[Submission]:
 
 def _places(question: Question, standing: QuerySet[Submission]) -> list[Place]:
     """All that stand, in order."""
-    scores = dict(
-        Score.objects.filter(
+    scores = {
+        key: (pk, value)
+        for key, pk, value in Score.objects.filter(
             result__submission__in=standing,
             result__reference_version=question.version,
             subset=question.subset,
             name=question.sort_by,
-        ).values_list("result__submission_id", "value")
-    )
+        ).values_list(_key("result__submission"), "pk", "value")
+    }
     places = [
-        Place(key, team is None, team or "human", finite(scores.get(key)))
-        for key, team in standing.values_list("pk", "team__name")
+        Place(
+            key,
+            team is None,
+            team or "human",
+            finite(scores.get(key, (None, None))[1]),
+            scores.get(key, (None, None))[0],
+        )
+        for key, team in standing.values_list(_key("pk"), "team__name")
     ]
     return _in_order(question, places)
 
@@ -177,51 +221,75 @@ def _places(question: Question, standing: QuerySet[Submission]) -> list[Place]:
 def _in_order(question: Question, places: list[Place]) -> list[Place]:
     sign = -1 if question.best_first else 1
 
-    def order(place: Place) -> tuple[bool, float, bool, str, UUID]:
+    def order(place: Place) -> tuple[bool, float, bool, str, str]:
         value = 0.0 if place.score is None else sign * place.score
-        return place.score is None, value, place.baseline, place.entrant, place.submission
+        return place.score is None, value, place.baseline, place.entrant, place.key
 
     return sorted(places, key=order)
 
 
+def _key(name: str) -> Cast:
+    """A submission's id as the database writes it."""
+    return Cast(name, CharField())
+
+
+def _ranked(places: Sequence[Place]) -> list[float]:
+    """The scores that have ranks."""
+    return [place.score for place in places if place.score is not None and not place.baseline]
+
+
+# What a row shows of a submission itself.
+_ABOUT = (_key("pk"), "algorithm", "declared", "created", "state", "mark", "mark_reason")
+
+
 def _ranks(places: Sequence[Place]) -> dict[float, int]:
     """The rank of each score: one more than there are better ones."""
-    scores = [place.score for place in places if place.score is not None and not place.baseline]
     ranks: dict[float, int] = {}
-    for rank, score in enumerate(sorted(scores, reverse=True), start=1):
+    for rank, score in enumerate(sorted(_ranked(places), reverse=True), start=1):
         ranks.setdefault(score, rank)
     return ranks
 
 
 def _rows(
-    question: Question, places: Sequence[Place], start: int, stop: int, *, compared: bool, full: bool
+    question: Question,
+    standing: QuerySet[Submission],
+    places: Sequence[Place],
+    shown_places: slice,
+    *,
+    compared: bool,
+    full: bool,
 ) -> list[Row]:
-    listed = places[start:stop]
-    submissions = {found.pk: found for found in _of(Submission.objects, "pk", listed).select_related("team")}
-    scores = _scores(question, listed, full)
-    failures = _failures(question, listed)
+    listed = places[shown_places]
+    ids = [place.submission for place in listed]
+    about = {found[0]: found[1:] for found in Submission.objects.filter(pk__in=ids).values_list(*_ABOUT)}
+    whose = standing if len(listed) == len(places) else ids
+    results = _results(question, whose)
+    scores = _scores(question, whose, results, full)
+    failures = _failures(question, results)
     # The first row of the next page too: the last one of this page has a neighbour there.
-    near = [place.submission for place in places[start : stop + 1]]
-    tests = differences(question, near) if compared else [None] * len(near)
+    near = [place.sample for place in places[shown_places.start : shown_places.stop + 1]]
+    tests = differences(near) if compared else [None] * len(near)
     ranks = _ranks(places)
     labels = [column.label for column in question.columns]
+    nothing: dict[str, _Number] = {}
     rows = []
-    for place, test in zip(listed, tests, strict=False):
+    for place, pk, test in zip(listed, ids, tests, strict=False):
         p_value = None if place.score is None else test
-        found, own = submissions[place.submission], scores.get(place.submission, {})
-        seen = place.submission in failures
+        algorithm, declared, created, state, mark, reason = about[place.key]
+        own = scores.get(place.key, nothing)
+        seen = place.key in failures
         rows.append(
             Row(
                 rank=None if place.baseline or place.score is None else ranks[place.score],
-                submission=place.submission,
+                submission=pk,
                 team=place.entrant,
-                algorithm=found.algorithm,
-                declared=question.phase.challenge.shown(found.declared),
-                submitted=found.created,
+                algorithm=algorithm,
+                declared=question.phase.challenge.shown(declared),
+                submitted=created,
                 baseline=place.baseline,
-                flag_reason=found.mark_reason if found.mark == Submission.Mark.FLAGGED else "",
-                rescoring=question.current and not seen and found.state in UNFINISHED,
-                failed=failures.get(place.submission, []),
+                flag_reason=reason if mark == Submission.Mark.FLAGGED else "",
+                rescoring=question.current and not seen and state in UNFINISHED,
+                failed=failures.get(place.key, []),
                 scores={label: own[label][0] if label in own else None for label in labels},
                 intervals={label: own[label][1] if label in own else None for label in labels},
                 p_value=shown_p(p_value, full=full),
@@ -231,38 +299,70 @@ def _rows(
     return rows
 
 
-def _of(manager: Any, field: str, places: Sequence[Place]) -> Any:
-    return manager.filter(**{f"{field}__in": [place.submission for place in places]})
+def _results(
+    question: Question, submissions: QuerySet[Submission] | Sequence[UUID]
+) -> dict[int, tuple[str, str, str]]:
+    """The results of submissions by their keys: whose each is, its metric, and why it failed."""
+    found = Result.objects.filter(submission__in=submissions, reference_version=question.version)
+    rows = found.values_list("pk", _key("submission"), "metric", "failure")
+    return {pk: (submission, metric, failure) for pk, submission, metric, failure in rows}
 
 
 def _scores(
-    question: Question, places: Sequence[Place], full: bool
-) -> dict[UUID, dict[str, tuple[float | None, tuple[float, float] | None]]]:
+    question: Question,
+    submissions: QuerySet[Submission] | Sequence[UUID],
+    results: Mapping[int, tuple[str, str, str]],
+    full: bool,
+) -> dict[str, dict[str, _Number]]:
     """Each score of each submission by the label of its column, with its interval."""
     labels = {(column.name, column.subset): column.label for column in question.columns}
-    found: dict[UUID, dict[str, tuple[float | None, tuple[float, float] | None]]] = {}
-    rows = _of(Score.objects, "result__submission", places).filter(
-        result__reference_version=question.version, subset__in={subset for _, subset in labels}
-    )
-    for key, name, subset, value, low, high in rows.values_list(
-        "result__submission_id", "name", "subset", "value", "low", "high"
-    ):
-        if (name, subset) not in labels:
-            continue
-        low, high = shown(low, full=full), shown(high, full=full)
-        interval = None if low is None or high is None else (low, high)
-        found.setdefault(key, {})[labels[name, subset]] = shown(value, full=full), interval
+    found: dict[str, dict[str, _Number]] = {key: {} for key, _, _ in results.values()}
+    for (_, submission), numbers in _numbers(question, submissions, results).items():
+        own = found[submission]
+        for name, subset, value, low, high in numbers:
+            label = labels.get((name, subset))
+            if label is not None:
+                low, high = shown(low, full=full), shown(high, full=full)
+                interval = None if low is None or high is None else (low, high)
+                own[label] = shown(value, full=full), interval
     return found
 
 
-def _failures(question: Question, places: Sequence[Place]) -> dict[UUID, list[str]]:
+def _numbers(
+    question: Question,
+    submissions: QuerySet[Submission] | Sequence[UUID],
+    results: Mapping[int, tuple[str, str, str]],
+) -> dict[tuple[int, str], list[_Score]]:
+    """All scores of results, by the key of the result and that of its submission."""
+    keys = [(pk, submission) for pk, (submission, _, _) in results.items()]
+    with _remembering:
+        known = {key: _known[key] for key in keys if key in _known}
+    missing: dict[tuple[int, str], list[_Score]] = {key: [] for key in keys if key not in known}
+    if not missing:
+        return known
+    wanted: Any = Result.objects.filter(submission__in=submissions, reference_version=question.version)
+    if len(missing) <= _FEW:
+        wanted = [pk for pk, _ in missing]
+    rows = Score.objects.filter(result__in=wanted)
+    for pk, *number in rows.values_list("result_id", "name", "subset", "value", "low", "high"):
+        key = (pk, results[pk][0]) if pk in results else None
+        if key in missing:
+            missing[key].append(tuple(number))
+    with _remembering:
+        if len(_known) + len(missing) > _MOST_KNOWN:
+            _known.clear()
+        _known.update(missing)
+    return known | missing
+
+
+def _failures(question: Question, results: Mapping[int, tuple[str, str, str]]) -> dict[str, list[str]]:
     """The labels of the columns whose scores could not be computed, of each submission with results."""
-    failures: dict[UUID, list[str]] = {}
-    results = _of(Result.objects, "submission", places).filter(reference_version=question.version)
-    for key, metric, failure in results.values_list("submission_id", "metric", "failure"):
+    failures: dict[str, list[str]] = {}
+    for key, metric, failure in results.values():
         names = failures.setdefault(key, [])
-        scores = METRICS[metric]().names if failure else ()
-        names += [column.label for column in question.columns if column.name in scores]
+        if failure:
+            scores = METRICS[metric]().names
+            names += [column.label for column in question.columns if column.name in scores]
     return failures
 
 
@@ -278,7 +378,9 @@ def _final_places(question: Question, final: FinalRows) -> list[Place]:
     sorted_by = (question.sort_by, question.subset)
     none = (None, None, None)
     places = [
-        Place(row.submission, not row.team, row.team or "human", row.scores.get(sorted_by, none)[0])
+        Place(
+            str(row.submission), not row.team, row.team or "human", row.scores.get(sorted_by, none)[0], None
+        )
         for row in final.rows
     ]
     return _in_order(question, places)
@@ -309,6 +411,7 @@ def _final_board(
         page=page,
         pages=max(1, math.ceil(len(places) / PAGE)),
         rescoring=0,
+        reported=[] if start else reported_entries(question, _ranked(places)),
         final=question.phase.final,
     )
 

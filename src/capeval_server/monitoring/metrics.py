@@ -1,13 +1,15 @@
-"""Metrics for Prometheus: the requests of this process, and the queue."""
+"""Metrics for Prometheus: the requests of all processes of a server, and the queue."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from capeval_server.jobs.leases import database_time
@@ -49,7 +51,8 @@ class _Queue(Collector):
         yield scored
 
 
-_REGISTRY.register(_Queue())
+_OF_THE_DATABASE = CollectorRegistry()
+_OF_THE_DATABASE.register(_Queue())
 
 
 def count(request: HttpRequest, status: int, seconds: float) -> None:
@@ -63,4 +66,9 @@ def count(request: HttpRequest, status: int, seconds: float) -> None:
 
 def text() -> bytes:
     """All metrics, as Prometheus reads them."""
-    return generate_latest(_REGISTRY)
+    registry = _REGISTRY
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        # Each process writes its counts to files there, and any of them adds them up.
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return generate_latest(registry) + generate_latest(_OF_THE_DATABASE)

@@ -201,9 +201,15 @@ def _definition(entries: Mapping[str, bytes]) -> Definition:
     named = {name for split in wanted.splits for name in (split.subsets, split.images)}
     for references in (references for split in wanted.splits for references in split.references):
         named |= {references.file, references.human}
-    for name in sorted(name for name in named if name is not None):
+    reported = {
+        found.file for split in wanted.splits for entry in split.references for found in entry.reported
+    }
+    for name in sorted({name for name in named if name is not None} | reported):
         if name not in entries:
             raise ChallengeError(f"{_DEFINITION}: the zip must have the file {name!r}")
+        if name in reported:
+            # Their reader takes no other form than CSV and JSON.
+            continue
         # Other forms can unpack to much more than there is room for.
         if entries[name].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"["):
             raise ChallengeError(f"{name}: the file must be JSON or JSON lines")

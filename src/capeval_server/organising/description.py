@@ -10,7 +10,7 @@ from typing import Any
 
 import tomli_w
 
-from capeval_server.challenges.models import LEAST_SUBSET, Challenge, Phase, ReferenceSet, Split
+from capeval_server.challenges.models import LEAST_SUBSET, Challenge, Phase, ReferenceSet, Reported, Split
 from capeval_server.submissions.models import Submission
 
 __all__ = ["Change", "changes", "describe", "describe_phase", "fingerprint", "state_of", "to_toml"]
@@ -21,9 +21,8 @@ Change = tuple[str, str, str]
 
 def describe(challenge: Challenge) -> dict[str, Any]:
     """A challenge as its definition says it. Its files have names here, and no content."""
-    splits = challenge.splits.prefetch_related("reference_sets__versions", "subsets", "image_list").order_by(
-        "name"
-    )
+    related = ("reference_sets__versions", "reference_sets__reported", "subsets", "image_list")
+    splits = challenge.splits.prefetch_related(*related).order_by("name")
     phases = challenge.phases.prefetch_related("splits").order_by("opens", "name")
     baselines = Submission.objects.filter(baseline_of__split__challenge=challenge)
     human = set(baselines.values_list("baseline_of_id", flat=True))
@@ -33,6 +32,9 @@ def describe(challenge: Challenge) -> dict[str, Any]:
             "title": challenge.title,
             "description": challenge.description,
             "rules": challenge.rules,
+            "data": challenge.data,
+            "faq": challenge.faq,
+            "contact": challenge.contact,
             "fields": [{"shown": True, **field} for field in challenge.fields],
             "approval": challenge.approval,
         },
@@ -69,7 +71,7 @@ def _by_name(split: Split) -> list[ReferenceSet]:
 def _references(entry: ReferenceSet, human: set[int]) -> dict[str, Any]:
     stored = [version.file.name for version in entry.versions.all() if version.number == entry.version]
     ending = "".join(PurePosixPath(str(stored[0])).suffixes) if stored else ".json"
-    found = {
+    found: dict[str, Any] = {
         "name": entry.name,
         "file": f"references_{entry.split.name}_{entry.name}{ending}",
         "public": entry.public,
@@ -78,6 +80,24 @@ def _references(entry: ReferenceSet, human: set[int]) -> dict[str, Any]:
         found["partial"] = True
     if entry.pk in human:
         found["human"] = f"human_{entry.split.name}_{entry.name}.json"
+    if entry.reported.all():
+        found["reported"] = [
+            _reported(each) for each in sorted(entry.reported.all(), key=lambda each: each.name)
+        ]
+    return found
+
+
+def _reported(reported: Reported) -> dict[str, Any]:
+    entry = reported.reference_set
+    found: dict[str, Any] = {
+        "name": reported.name,
+        "title": reported.title,
+        "file": f"reported_{entry.split.name}_{entry.name}_{reported.name}.csv",
+    }
+    if reported.url:
+        found["url"] = reported.url
+    if reported.ranked:
+        found["ranked"] = True
     return found
 
 
@@ -107,7 +127,8 @@ def fingerprint(content: object) -> str:
 def state_of(challenge: Challenge) -> dict[str, str]:
     """All that files can change of a challenge, as texts by their places; of files, what tells them apart."""
     found = dict(_flat(describe(challenge), ""))
-    for split in challenge.splits.prefetch_related("reference_sets__versions", "subsets"):
+    related = ("reference_sets__versions", "reference_sets__reported", "subsets")
+    for split in challenge.splits.prefetch_related(*related):
         place = f"splits.{split.name}"
         listed = f", listed (sha256 {split.image_list.sha256[:12]})" if hasattr(split, "image_list") else ""
         found[f"{place}.images"] = f"{len(split.image_ids):,} ({fingerprint(split.image_ids)[:12]}){listed}"
@@ -118,6 +139,9 @@ def state_of(challenge: Challenge) -> dict[str, str]:
             if entry.part is not None:
                 text = f"{len(entry.part):,} ({fingerprint(entry.part)[:12]})"
                 found[f"{place}.references.{entry.name}.images"] = text
+            for reported in entry.reported.all():
+                text = f"{len(reported.rows):,} rows ({fingerprint(reported.rows)[:12]})"
+                found[f"{place}.references.{entry.name}.reported.{reported.name}.file"] = text
             for version in entry.versions.all():
                 if version.number == entry.version:
                     text = f"version {version.number} (sha256 {version.sha256[:12]})"

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 import capeval
 from capeval.spreadsheets import plain
-from capeval_server.challenges.models import Challenge, ReferenceVersion
+from capeval_server.challenges.models import Challenge, ReferenceVersion, Reported
 from capeval_server.organising.description import to_toml
 from capeval_server.organising.models import Action, record
 from capeval_server.organising.moderation import of_challenge
@@ -34,8 +34,12 @@ Everything of the challenge {slug}, as it was at {time}, written by capeval {ver
 
 challenge.toml            the definition; the references and people's captions that it names are not here
 references.csv, .json     each version of each reference set: its number, date and SHA-256
+reported.csv, .json       scores that were reported elsewhere, which are in none of the other files
 teams.csv, .json          teams, members, who owns them or waits for approval, and their extra quota
 blocks.csv, .json         who can't take part, and why
+announcements.csv, .json  what was announced
+webhooks.csv, .json       addresses that are told what happens, without their secrets
+pictures/NAME             pictures in the challenge's texts
 submissions.csv, .json    submissions: state, what was declared, mark and reason
 results.csv, .json        of each metric and version of references its signature, or its failure
 scores.csv, .json         the numbers, of all images where no subset is named, with 95% intervals
@@ -75,6 +79,7 @@ def export(challenge: Challenge, target: IO[bytes]) -> None:
             _write_csv(archive, f"{name}.csv", columns, rows(challenge))
             _write_json(archive, f"{name}.json", rows(challenge))
         _write_final(archive, challenge)
+        _write_pictures(archive, challenge)
         _write_files(archive, challenge)
 
 
@@ -129,6 +134,12 @@ def _write_final(archive: zipfile.ZipFile, challenge: Challenge) -> None:
         archive.writestr(f"final/{place}.json", zlib.decompress(bytes(board.content)))
 
 
+def _write_pictures(archive: zipfile.ZipFile, challenge: Challenge) -> None:
+    for picture in challenge.pictures.order_by("name"):
+        with picture.file.open("rb") as source, archive.open(f"pictures/{picture.name}", "w") as out:
+            shutil.copyfileobj(source, out)
+
+
 def _write_files(archive: zipfile.ZipFile, challenge: Challenge) -> None:
     # Not what people wrote for a human baseline: it may be among the references of another set.
     files = SubmissionFile.objects.filter(submission__phase__challenge=challenge)
@@ -165,6 +176,23 @@ def _version(version: ReferenceVersion) -> Row:
     }
 
 
+def _reported(challenge: Challenge) -> Iterator[Row]:
+    found = Reported.objects.filter(reference_set__split__challenge=challenge)
+    found = found.select_related("reference_set__split").defer("reference_set__split__image_ids")
+    for source in found.order_by("reference_set__split__name", "reference_set__name", "name"):
+        for row in source.rows:
+            yield {
+                "split": source.reference_set.split.name,
+                "references": source.reference_set.name,
+                "name": source.name,
+                "title": source.title,
+                "source_url": source.url,
+                "ranked": source.ranked,
+                "imported": _time(source.created),
+                **row,
+            }
+
+
 def _teams(challenge: Challenge) -> Iterator[Row]:
     raises = Prefetch("raises", Raise.objects.select_related("phase").order_by("phase__name"))
     teams = challenge.teams.prefetch_related("memberships__user", raises)
@@ -178,6 +206,16 @@ def _teams(challenge: Challenge) -> Iterator[Row]:
             "waiting": sorted(one.user.username for one in team.memberships.all() if not one.approved),
             "raises": [_raise(found) for found in team.raises.all()],
         }
+
+
+def _announcements(challenge: Challenge) -> Iterator[Row]:
+    for one in challenge.announcements.order_by("pk"):
+        yield {"title": one.title, "text": one.text, "created": _time(one.created)}
+
+
+def _webhooks(challenge: Challenge) -> Iterator[Row]:
+    for one in challenge.webhooks.order_by("pk"):
+        yield {"url": one.url, "created": _time(one.created)}
 
 
 def _blocks(challenge: Challenge) -> Iterator[Row]:
@@ -268,7 +306,16 @@ def _actions(challenge: Challenge) -> Iterator[Row]:
 _RESULT = ["submission", "split", "references", "version", "stale", "metric"]
 _TABLES: dict[str, tuple[list[str], Callable[[Challenge], Iterator[Row]]]] = {
     "references": (["split", "references", "version", "stale", "public", "created", "sha256"], _references),
+    "reported": (
+        [
+            *("split", "references", "name", "title", "source_url", "ranked", "imported"),
+            *("team", "method", "date", "url", "publication", "scores"),
+        ],
+        _reported,
+    ),
     "teams": (["team", "name", "created", "members", "owner", "waiting", "raises"], _teams),
+    "announcements": (["title", "text", "created"], _announcements),
+    "webhooks": (["url", "created"], _webhooks),
     "blocks": (["who", "reason", "created"], _blocks),
     "submissions": (
         [

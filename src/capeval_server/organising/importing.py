@@ -6,7 +6,7 @@ import hashlib
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -28,16 +28,26 @@ from capeval_server.challenges.models import (
     Phase,
     ReferenceSet,
     ReferenceVersion,
+    Reported,
     Split,
     Subset,
 )
+from capeval_server.challenges.reported import ReportedRow, read_reported
 from capeval_server.errors import ChallengeError, UploadError
 from capeval_server.submissions import lifecycle
 from capeval_server.submissions.models import ImageScores, Score, Submission, SubmissionFile
 from capeval_server.submissions.uploads import check_results
 from capeval_server.teams.joining import approve_all
 
-__all__ = ["Files", "change_challenge", "check_images", "publish", "read_files", "taking_back"]
+__all__ = [
+    "Files",
+    "change_challenge",
+    "check_images",
+    "keep_reported",
+    "publish",
+    "read_files",
+    "taking_back",
+]
 
 Read = Callable[[str], tuple[str, bytes]]
 
@@ -52,6 +62,7 @@ class Files:
         references: The bytes of each file of references, by its name.
         parts: The images of the references that are of a part of the split, by their name.
         humans: The bytes of the human captions, by the name of the references.
+        reported: What was reported elsewhere: its rows, by the name of the references and its own.
         subsets: The images of each subset.
     """
 
@@ -60,6 +71,7 @@ class Files:
     references: dict[str, bytes]
     parts: dict[str, list[ImageId]]
     humans: dict[str, bytes]
+    reported: dict[tuple[str, str], list[ReportedRow]]
     subsets: dict[str, list[int | str]]
 
 
@@ -111,6 +123,11 @@ def _read(read: Read, split: definition.Split) -> Files:
         for entry in split.references
         if entry.human
     }
+    reported = {
+        (entry.name, found.name): read_reported(*read(found.file), split.score_names)[0]
+        for entry in split.references
+        for found in entry.reported
+    }
     subsets: dict[str, list[ImageId]] = {}
     if split.subsets:
         name, data = read(split.subsets)
@@ -128,6 +145,7 @@ def _read(read: Read, split: definition.Split) -> Files:
         references=references,
         parts=parts,
         humans=humans,
+        reported=reported,
         subsets=subsets,
     )
 
@@ -211,6 +229,9 @@ def change_challenge(wanted: definition.Definition, files: dict[str, Files], sto
             "title": about.title,
             "description": about.description,
             "rules": about.rules,
+            "data": about.data,
+            "faq": about.faq,
+            "contact": about.contact,
             "fields": [field.model_dump() for field in about.fields],
             "approval": about.approval,
         },
@@ -284,6 +305,24 @@ def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, 
             _delete_what_is_public_only(reference_set)
         _import_references(reference_set, entry.file, files.references[entry.name], stored)
         _import_human(reference_set, files.humans.get(entry.name), stored)
+        reference_set.reported.exclude(name__in=[found.name for found in entry.reported]).delete()
+        for found in entry.reported:
+            keep_reported(
+                reference_set,
+                found.name,
+                files.reported[entry.name, found.name],
+                title=found.title,
+                url=found.url,
+                ranked=found.ranked,
+            )
+
+
+def keep_reported(
+    reference_set: ReferenceSet, name: str, rows: Sequence[ReportedRow], *, title: str, url: str, ranked: bool
+) -> None:
+    """Makes what was reported elsewhere under a name what is given; the same again changes nothing."""
+    about = {"title": title, "url": url, "ranked": ranked, "rows": [asdict(row) for row in rows]}
+    put(Reported.objects, about, reference_set=reference_set, name=name)
 
 
 def _delete_what_is_public_only(reference_set: ReferenceSet) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -17,33 +17,44 @@ __all__ = ["excerpt", "to_html"]
 
 _TAGS = {"a", "blockquote", "br", "code", "em", "hr", "li", "ol", "p", "pre", "s", "strong", "ul"}
 _TAGS |= {"h3", "h4", "h5", "h6", "table", "tbody", "td", "th", "thead", "tr"}
-_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
+_TAGS |= {"img"}
+_ATTRIBUTES = {"a": {"href", "title"}, "img": {"alt", "src"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
 
 
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    # Pictures would come from elsewhere, which pages don't load: their descriptions stand for them.
-    parser.add_render_rule("image", _description)
+    parser.add_render_rule("image", _image)
     return parser
 
 
-def _description(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    return escape(renderer.renderInlineAsText(tokens[index].children or [], options, env))
+def _image(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """A picture of the challenge; the description of any other, as pages load nothing from elsewhere."""
+    description = escape(renderer.renderInlineAsText(tokens[index].children or [], options, env))
+    address = env.get("pictures", {}).get(tokens[index].attrs.get("src"))
+    return f'<img src="{escape(address)}" alt="{description}">' if address else description
+
+
+def to_html(text: str, pictures: Mapping[str, str] | None = None) -> SafeString:
+    """A text as HTML: without HTML of its own, scripts, or links to other than pages and mail.
+
+    Headings begin at the third level, below those of the page.
+
+    Args:
+        text: The text, as Markdown.
+        pictures: The addresses of the pictures that it may have, by their names.
+    """
+    return _to_html(text, tuple(sorted((pictures or {}).items())))
 
 
 @lru_cache(maxsize=256)
-def to_html(text: str) -> SafeString:
-    """A text as HTML: without HTML of its own, scripts, pictures, or links to other than pages and mail.
-
-    Headings begin at the third level, below those of the page.
-    """
+def _to_html(text: str, pictures: tuple[tuple[str, str], ...]) -> SafeString:
     parser = _parser()
     tokens = parser.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
-    html = parser.renderer.render(tokens, parser.options, {})
+    html = parser.renderer.render(tokens, parser.options, {"pictures": dict(pictures)})
     clean = nh3.clean(
         html, tags=_TAGS, attributes=_ATTRIBUTES, url_schemes=_SCHEMES, link_rel="nofollow noopener"
     )

@@ -81,6 +81,12 @@ def _tabs(
     yield tab("about", "About", "challenge")
     yield tab("data", "Data", "challenge_data")
     yield tab("rules", "Rules", "challenge_rules")
+    if challenge.announcements.exists():
+        yield tab("announcements", "Announcements", "announcements")
+    if challenge.faq.strip():
+        yield tab("faq", "FAQ", "challenge_faq")
+    if challenge.contact.strip():
+        yield tab("contact", "Contact", "challenge_contact")
     for name, text in (("leaderboard", "Leaderboard"), ("submit", "Submit")):
         if places[name]:
             yield Tab(name=name, text=text, address=next(iter(places[name].values())))

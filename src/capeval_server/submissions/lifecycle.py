@@ -16,6 +16,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.dispatch import Signal
 from django.utils import timezone
 
 from capeval_server.errors import NotFoundError, StandingError
@@ -28,6 +29,7 @@ __all__ = [
     "SCORING",
     "add",
     "delete_baseline",
+    "ended",
     "fail",
     "held_by",
     "locked",
@@ -41,6 +43,8 @@ __all__ = [
 ]
 
 SCORING = "scoring"
+# Sent with `submission`, in the transaction in which it is scored or fails.
+ended = Signal()
 _State = Submission.State
 
 
@@ -137,6 +141,7 @@ def fail(job: Job, reason: str, log: str = "", *, costs: bool = False) -> None:
     if not costs:
         values["counts_for_quota"] = False
     _set(submission, _State.FAILED, **values)
+    ended.send(Submission, submission=submission)
 
 
 def settle(job: Job, submission: Submission, *, more: bool) -> None:
@@ -153,6 +158,7 @@ def settle(job: Job, submission: Submission, *, more: bool) -> None:
         return
     if submission.results.filter(failure="").exists():
         _set(submission, _State.SCORED, finished=timezone.now())
+        ended.send(Submission, submission=submission)
     else:
         # Otherwise, captions that no metric takes could be sent again and again.
         by_content = not submission.results.filter(by_content=False).exists()

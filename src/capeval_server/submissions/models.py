@@ -10,6 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion, Split
+from capeval_server.stamps import Stamped
 from capeval_server.teams.models import Team
 
 __all__ = [
@@ -31,7 +32,7 @@ __all__ = [
 LONGEST_REASON = 500
 
 
-class Submission(models.Model):
+class Submission(Stamped):
     """Results that a team submitted to a phase, or the human baseline of a reference set.
 
     `lifecycle.py` has the ways from one state to another, and no other module changes a state.
@@ -92,7 +93,15 @@ class Submission(models.Model):
                 name="of_a_team_or_a_baseline",
             ),
         ]
-        indexes = [models.Index(fields=["state", "created"], name="submission_queue")]
+        indexes = [
+            models.Index(fields=["state", "created"], name="submission_queue"),
+            # All that is asked of what stands to know whether a leaderboard changed.
+            models.Index(
+                fields=["phase", "team", "stamp"],
+                condition=models.Q(stands=True),
+                name="submissions_standing",
+            ),
+        ]
 
     @property
     def entrant(self) -> str:

@@ -13,7 +13,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from capeval_server.challenges.models import ReferenceVersion
+from capeval_server.challenges.models import Picture, ReferenceVersion
 from capeval_server.jobs import leases
 from capeval_server.jobs.handlers import Handler
 from capeval_server.jobs.models import Job, Worker
@@ -64,8 +64,9 @@ def tidy(renew: Callable[[], None] = lambda: None) -> int:
     forget()
     named = {str(name) for name in SubmissionFile.objects.values_list("file", flat=True)}
     named |= {str(name) for name in ReferenceVersion.objects.values_list("file", flat=True)}
+    named |= {str(name) for name in Picture.objects.values_list("file", flat=True)}
     deleted = _delete_scratch()
-    for kind in ("drafts", "references", "submissions"):
+    for kind in ("drafts", "pictures", "references", "submissions"):
         for name in _stored(kind):
             renew()
             if name not in named and _old(name):

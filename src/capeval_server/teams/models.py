@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.names import LONGEST_KEY, keys_of, problem_of
+from capeval_server.stamps import Stamped
 
 __all__ = ["Block", "BlockedAddress", "Membership", "Raise", "Team", "new_code"]
 
@@ -22,7 +23,7 @@ def new_code() -> str:
     return secrets.token_urlsafe(12)
 
 
-class Team(models.Model):
+class Team(Stamped):
     """Users who submit together: submissions and quotas belong to the team."""
 
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="teams")

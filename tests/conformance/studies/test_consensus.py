@@ -16,6 +16,7 @@ from capeval.studies.consensus import (
     judged_twice,
     split_half,
 )
+from capeval.studies.effort import estimated_agreement
 from capeval.studies.pair_scores import PairScorer
 from capeval.studies.protocol import krippendorff_alpha, winners
 from capeval.studies.ranking import rank_correlation, rank_references
@@ -176,3 +177,11 @@ def test_stopping_when_decided_changes_no_winner_of_pascal() -> None:
     # In the order of the file.
     assert means == {"HC": 8.29, "HI": 6.16, "HM": 6.26, "MM": 7.36}
     assert sum(lengths) / len(lengths) == pytest.approx(7.0, abs=0.05)
+
+
+def test_the_forecast_of_stopping_holds_on_pascal() -> None:
+    # The distribution of votes that the forecast takes is estimated from the votes of each class.
+    expected = {"HC": 8.29, "HI": 6.16, "HM": 6.26, "MM": 7.36}
+    for kind, mean in expected.items():
+        votes = [pair.votes for pair in pascal_votes() if pair.kind == kind]
+        assert estimated_agreement(votes).votes_until_decided(11) == pytest.approx(mean, rel=0.02), kind

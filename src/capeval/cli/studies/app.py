@@ -19,6 +19,7 @@ STUDIES = (
     "gaming",
     "correlation",
     "judging",
+    "effort",
     "diversity",
     "domains",
     "choose",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capeval_server.annotation.tasks import pairwise, triplet, write
+from capeval_server.annotation.tasks import judging, pairwise, triplet, write
 from capeval_server.annotation.tasks.base import TASKS, TaskType, task_named
 
-__all__ = ["TASKS", "TaskType", "pairwise", "task_named", "triplet", "write"]
+__all__ = ["TASKS", "TaskType", "judging", "pairwise", "task_named", "triplet", "write"]

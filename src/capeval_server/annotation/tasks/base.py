@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -19,6 +20,7 @@ __all__ = [
     "LONGEST_TEXT",
     "TASKS",
     "TEXTS",
+    "Choices",
     "TaskType",
     "checked_keys",
     "checked_text",
@@ -33,6 +35,19 @@ TEXTS = Path(__file__).parents[2] / "templates" / "annotation" / "texts"
 LONGEST_TEXT = 5000
 
 
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """A question that is answered by choosing.
+
+    Attributes:
+        label: The question.
+        labels: What each choice says, by what a browser sends for it.
+    """
+
+    label: str
+    labels: Mapping[str, str]
+
+
 class TaskType(ABC):
     """A kind of task. `payload` is what an item of a campaign holds: it never changes.
 
@@ -45,6 +60,8 @@ class TaskType(ABC):
         needs_image: Whether an item has an image.
         has_sides: Whether two things are shown side by side, which can be mirrored.
         reviewed: Whether people review the answers. Answers of other kinds are judged by checks.
+        choices: The questions that are answered by choosing, by the name that a browser sends; the page of a
+            kind without any has a form of its own.
         texts: The names of the texts that ship for it, without `.md`; the first is the default.
     """
 
@@ -56,6 +73,7 @@ class TaskType(ABC):
     needs_image: ClassVar[bool]
     has_sides: ClassVar[bool] = False
     reviewed: ClassVar[bool] = False
+    choices: ClassVar[Mapping[str, Choices]] = {}
     texts: ClassVar[tuple[str, ...]]
 
     @abstractmethod
@@ -170,13 +188,18 @@ def checked_text(name: str, value: object) -> str:
     return value.strip()
 
 
-def chosen(raw: Mapping[str, Any], choices: Sequence[str]) -> str:
+def chosen(raw: Mapping[str, Any], choices: Sequence[str], name: str = "choice") -> str:
     """The choice of a raw answer that has nothing but a choice.
+
+    Args:
+        raw: The answer.
+        choices: What can be chosen.
+        name: What to call it in the message.
 
     Raises:
         AnswerError: It is none of the choices.
     """
     value = raw.get("choice")
     if set(raw) != {"choice"} or value not in choices:
-        raise AnswerError(f"'choice' must be {' or '.join(choices)}, and nothing else be sent")
+        raise AnswerError(f"{name!r} must be {' or '.join(choices)}, and nothing else be sent")
     return str(value)

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from capeval_server.annotation.tasks.base import TaskType, checked_keys, checked_text, chosen, register
-from capeval_server.annotation.tasks.triplet import SIDES, item_choice, sides
+from capeval_server.annotation.tasks.base import (
+    Choices,
+    TaskType,
+    checked_keys,
+    checked_text,
+    chosen,
+    register,
+)
+from capeval_server.annotation.tasks.triplet import ABOUT, SIDES, about, item_choice, sides
 
 __all__ = ["Pairwise"]
 
@@ -22,12 +29,15 @@ class Pairwise(TaskType):
     needs_image = True
     has_sides = True
     texts = ("pairwise",)
+    choices: ClassVar[Mapping[str, Choices]] = {
+        "choice": Choices(label="Your choice", labels={"left": "The first", "right": "The second"})
+    }
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         """The two sentences. Raises a `CampaignError` where one is missing."""
         names = ("first", "second")
-        checked_keys(raw, names)
-        return {name: checked_text(name, raw[name]) for name in names}
+        checked_keys(raw, names, ABOUT)
+        return {name: checked_text(name, raw[name]) for name in names} | about(raw)
 
     def answer(
         self,

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from capeval_server.annotation.tasks.base import TaskType, checked_keys, checked_text, chosen, register
+from capeval_server.annotation.tasks.base import (
+    Choices,
+    TaskType,
+    checked_keys,
+    checked_text,
+    chosen,
+    register,
+)
 
-__all__ = ["SIDES", "Triplet", "item_choice", "sides"]
+__all__ = ["ABOUT", "SIDES", "Triplet", "about", "item_choice", "sides"]
 
 SIDES = ("left", "right")
+ABOUT = ("image_id", "first_by", "second_by", "on_the_left")
+"""What an item can say of its pair, for the files of votes: no browser gets it."""
 _ITEMS = ("first", "second")
 
 
@@ -26,6 +35,11 @@ def item_choice(choice: str, *, mirrored: bool) -> str:
     return _ITEMS[SIDES.index(choice) ^ mirrored]
 
 
+def about(raw: Mapping[str, Any]) -> dict[str, str]:
+    """What an item says of its pair. Raises a `CampaignError` where it is no text."""
+    return {name: checked_text(name, raw[name]) for name in ABOUT if name in raw}
+
+
 @register
 class Triplet(TaskType):
     """Sentence A, and the sentences B (left) and C (right)."""
@@ -37,12 +51,15 @@ class Triplet(TaskType):
     needs_image = False
     has_sides = True
     texts = ("triplet",)
+    choices: ClassVar[Mapping[str, Choices]] = {
+        "choice": Choices(label="Your choice", labels={"left": "B", "right": "C"})
+    }
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         """The three sentences. Raises a `CampaignError` where one is missing."""
         names = ("reference", "first", "second")
-        checked_keys(raw, names)
-        return {name: checked_text(name, raw[name]) for name in names}
+        checked_keys(raw, names, ABOUT)
+        return {name: checked_text(name, raw[name]) for name in names} | about(raw)
 
     def answer(
         self,

@@ -6,7 +6,15 @@ from typing import Any
 
 from django.urls import path
 
-from capeval_server.pages.organiser import challenge, overview, people, references, submissions
+from capeval_server.pages.organiser import (
+    challenge,
+    notices,
+    overview,
+    people,
+    pictures,
+    references,
+    submissions,
+)
 from capeval_server.pages.organiser.common import View
 
 __all__ = ["urlpatterns"]
@@ -18,9 +26,17 @@ def _at(place: str, view: View, name: str) -> Any:
 
 urlpatterns = [
     path("new/", challenge.new, name="organiser_new"),
+    path("new/form/", challenge.new_by_form, name="organiser_new_by_form"),
+    path("new/sample.zip", challenge.sample, name="organiser_sample"),
     path("new/apply/", challenge.apply_new, name="organiser_apply_new"),
     _at("", overview.overview_page, "overview"),
     _at("trail/", overview.trail, "trail"),
+    _at("notices/", notices.notices, "notices"),
+    _at("notices/<int:pk>/remove/", notices.take_back, "take_back"),
+    _at("webhooks/", notices.add_webhook, "add_webhook"),
+    _at("webhooks/<int:pk>/remove/", notices.remove_webhook, "remove_webhook"),
+    _at("pictures/", pictures.pictures, "pictures"),
+    _at("pictures/<int:pk>/remove/", pictures.remove_picture, "remove_picture"),
     _at("edit/", challenge.edit, "edit"),
     _at("phases/", challenge.phase, "add_phase"),
     _at("phases/<slug:phase>/", challenge.phase, "phase"),
@@ -31,6 +47,17 @@ urlpatterns = [
         "references/<slug:split>/<slug:references>/publish/",
         references.publish_references,
         "publish_references",
+    ),
+    _at("references/<slug:split>/<slug:references>/reported/", references.import_reported, "reported"),
+    _at(
+        "references/<slug:split>/<slug:references>/reported/<slug:name>.csv",
+        references.reported_file,
+        "reported_file",
+    ),
+    _at(
+        "references/<slug:split>/<slug:references>/reported/<slug:name>/remove/",
+        references.remove_reported,
+        "remove_reported",
     ),
     _at("files/", challenge.files, "files"),
     _at("files/apply/", challenge.apply_to, "apply"),

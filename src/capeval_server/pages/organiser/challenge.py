@@ -18,6 +18,7 @@ from capeval_server.errors import ConflictError
 from capeval_server.organising import drafts, finals, settings
 from capeval_server.organising.definition_files import apply_files, preview_files
 from capeval_server.organising.description import describe_phase, fingerprint, to_toml
+from capeval_server.organising.forming import formed_zip, sample_zip
 from capeval_server.pages.organiser import forms
 from capeval_server.pages.organiser.common import (
     for_makers,
@@ -26,9 +27,21 @@ from capeval_server.pages.organiser.common import (
     show,
     tell,
 )
+from capeval_server.pages.organiser.wording import in_words
 from capeval_server.statuses import STATUSES
 
-__all__ = ["apply_new", "apply_to", "definition", "edit", "files", "make_final", "new", "phase"]
+__all__ = [
+    "apply_new",
+    "apply_to",
+    "definition",
+    "edit",
+    "files",
+    "make_final",
+    "new",
+    "new_by_form",
+    "phase",
+    "sample",
+]
 
 
 @for_organisers
@@ -39,7 +52,7 @@ def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     fields = forms.FieldSet(request.POST or None, initial=about["fields"], prefix="fields")
     if request.method == "POST" and form.is_valid() and fields.is_valid():
         given = form.cleaned_data
-        texts = ("title", "description", "rules")
+        texts = ("title", "description", "rules", "data", "faq", "contact")
         wanted: dict[str, Any] = {name: given[name].replace("\r\n", "\n") for name in texts}
         wanted |= {"fields": forms.declared(fields), "approval": given["approval"]}
         try:
@@ -144,7 +157,42 @@ def _files(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
             sha256 = drafts.keep_draft(user_of(request), challenge, "files", data)
             context["confirm"] = forms.ConfirmForm(initial={"sha256": sha256, "seen": preview.seen})
             context["preview"] = preview
+            context["sections"] = in_words(preview.changes)
     return render(request, "pages/organiser/files.html", {**context, "form": form}, status=form_status(form))
+
+
+@for_makers
+def new_by_form(request: HttpRequest) -> HttpResponse:
+    """Takes what a new challenge is, and shows what would be made."""
+    context: dict[str, Any] = {"challenge": None}
+    sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = forms.NewForm(*sent)
+    if form.is_valid():
+        uploads = {
+            name: file for name in ("references", "human", "subsets") if (file := form.cleaned_data.get(name))
+        }
+        files = {name: (str(file.name), file.read()) for name, file in uploads.items()}
+        try:
+            data = formed_zip(form.cleaned_data, files)
+            preview = preview_files(None, [data])
+        except CapevalError as error:
+            forms.show_new_problem(form, str(error))
+        else:
+            sha256 = drafts.keep_draft(user_of(request), None, "files", data)
+            context["confirm"] = forms.ConfirmForm(initial={"sha256": sha256, "seen": preview.seen})
+            context["preview"] = preview
+            context["sections"] = in_words(preview.changes)
+            return render(request, "pages/organiser/files.html", context)
+    return render(request, "pages/organiser/new.html", {"form": form}, status=form_status(form))
+
+
+@for_makers
+@require_safe
+def sample(request: HttpRequest) -> HttpResponse:
+    """The files of a small challenge, to start with."""
+    answer = HttpResponse(sample_zip(), content_type="application/zip")
+    answer["Content-Disposition"] = 'attachment; filename="small-challenge.zip"'
+    return answer
 
 
 @for_organisers

@@ -9,7 +9,8 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
@@ -19,6 +20,7 @@ from capeval_server.challenges.access import makes_challenges, organised
 from capeval_server.challenges.models import Challenge
 from capeval_server.errors import NotFoundError
 from capeval_server.organising.models import Action
+from capeval_server.submissions.models import Result
 
 __all__ = [
     "FAILURES",
@@ -36,8 +38,10 @@ __all__ = [
 
 PAGE = 50
 LATEST = 8
-# On how many metrics a submission failed.
-FAILURES = Count("results__metric", filter=Q(results__failure__gt=""), distinct=True)
+_FAILED = Result.objects.filter(submission=OuterRef("pk"), failure__gt="").order_by().values("submission")
+# On how many metrics a submission failed. It is counted for the rows of a page alone: a join with the results
+# would first count for all.
+FAILURES = Coalesce(Subquery(_FAILED.annotate(metrics=Count("metric", distinct=True)).values("metrics")), 0)
 View = Callable[..., HttpResponseBase]
 
 

@@ -7,25 +7,33 @@ from typing import Any, cast
 from django import forms
 from django.contrib.auth.models import User
 
+from capeval.metrics import DEFAULT
 from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase
+from capeval_server.notices.events import LONGEST_TEXT, LONGEST_TITLE
 from capeval_server.organising.settings import FieldsError
 from capeval_server.submissions.models import LONGEST_REASON, Submission
 
 __all__ = [
     "AboutForm",
+    "AnnouncementForm",
     "BlockForm",
     "ConfirmForm",
     "FieldSet",
     "FilesForm",
     "FilterForm",
     "MarkForm",
+    "NewForm",
     "OrganiserForm",
     "ParticipantForm",
     "PhaseForm",
+    "PictureForm",
     "RaiseForm",
     "ReferencesForm",
+    "ReportedForm",
     "RerunForm",
+    "WebhookForm",
     "declared",
+    "show_new_problem",
     "show_problems",
 ]
 
@@ -40,12 +48,143 @@ class FilesForm(forms.Form):
     )
 
 
+class NewForm(forms.Form):
+    """Makes a challenge of one split and one phase; files, or other pages, add more."""
+
+    title = forms.CharField(max_length=200)
+    slug = forms.CharField(
+        label="Name in addresses",
+        max_length=50,
+        help_text="Letters, digits, - and _. It can't be changed later.",
+    )
+    description = forms.CharField(
+        required=False, widget=forms.Textarea({"rows": 4}), help_text="Markdown. What the challenge is about."
+    )
+    rules = forms.CharField(
+        required=False, widget=forms.Textarea({"rows": 4}), help_text="Markdown. What participants agree to."
+    )
+    split = forms.CharField(
+        label="Split",
+        max_length=50,
+        initial="test",
+        help_text="The name of the images to caption, such as test.",
+    )
+    references = forms.FileField(
+        label="File of references",
+        help_text="JSON: COCO's annotations, or captions by image id. Its images are those to caption.",
+        max_length=100,
+    )
+    reference_set = forms.CharField(
+        label="Name of the references", max_length=50, initial="c5", help_text="Such as c5 for five an image."
+    )
+    public = forms.BooleanField(
+        label="The references are public",
+        required=False,
+        help_text="Scores of single images are shown then, and all digits.",
+    )
+    human = forms.FileField(
+        label="Captions by people",
+        required=False,
+        help_text="A file of results, which are not among the references: the human baseline.",
+        max_length=100,
+    )
+    subsets = forms.FileField(
+        label="Subsets",
+        required=False,
+        help_text="JSON with the image ids of each subset, which gets scores of its own.",
+        max_length=100,
+    )
+    metrics = forms.MultipleChoiceField(
+        choices=[(name, name) for name in (*DEFAULT, "CIDEr", "SPICE", "SPIDEr")],
+        initial=list(DEFAULT),
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Each submission is scored with all of these. A zip of files can name others.",
+    )
+    sort_by = forms.CharField(
+        label="Score that ranks", max_length=50, initial="CIDEr-D", help_text="Such as CIDEr-D or BLEU-4."
+    )
+    phase = forms.CharField(
+        label="Phase", max_length=50, initial="open", help_text="The name of the time in which to submit."
+    )
+    opens = forms.DateTimeField(label="Opens (UTC)")
+    closes = forms.DateTimeField(label="Closes (UTC)")
+    quota_per_day = forms.IntegerField(
+        label="Submissions a day", help_text="Of a team; days end at midnight, UTC.", min_value=1, initial=5
+    )
+    quota_total = forms.IntegerField(
+        label="Submissions in all", help_text="Of a team.", min_value=1, initial=100
+    )
+    leaderboard = forms.ChoiceField(label="Who sees the leaderboard", choices=Phase.Leaderboard.choices)
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for name in ("opens", "closes"):
+            self.fields[name].widget = _time_input()
+
+
+# What a problem's place in a definition is called, by the fields that it is about.
+_PLACES = {
+    "challenge.slug": "slug",
+    "challenge.title": "title",
+    "splits[0].name": "split",
+    "splits[0].sort_by": "sort_by",
+    "splits[0].metrics": "metrics",
+    "splits[0].references[0].name": "reference_set",
+    "phases[0].name": "phase",
+    "phases[0].closes": "closes",
+    "phases[0].quota_per_day": "quota_per_day",
+    "phases[0].quota_total": "quota_total",
+    **{f"{name}.json": name for name in ("references", "human", "subsets")},
+    **{f"{name}.jsonl": name for name in ("references", "human", "subsets")},
+}
+
+
+def show_new_problem(form: NewForm, text: str) -> None:
+    """Puts what is wrong with a new challenge to the field that it is about."""
+    for part in text.removeprefix("challenge.toml: ").split("; "):
+        place, _, message = part.partition(": ")
+        field = _PLACES.get(place.strip("'"))
+        if field is None:
+            # Models check one field against another, and name the field in their message.
+            first = message.partition(" ")[0].strip("'")
+            field = first if first in ("closes", "sort_by") else None
+        form.add_error(field, message if field else part)
+
+
+def _time_input() -> forms.DateTimeInput:
+    # Seconds are kept, which a browser leaves out of what it shows when they are none.
+    return forms.DateTimeInput({"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S")
+
+
 class ReferencesForm(forms.Form):
     """Takes a file of references."""
 
     file = forms.FileField(
         label="File of references",
         help_text="One file with captions of exactly the split's images. You confirm it on the next page.",
+        max_length=100,
+    )
+
+
+class ReportedForm(forms.Form):
+    """Takes a file of scores that were reported elsewhere."""
+
+    name = forms.CharField(
+        max_length=50,
+        help_text="Letters, digits, - and _, such as coco-2015. The same name replaces the rows.",
+    )
+    title = forms.CharField(
+        max_length=200, label="What they are", help_text="Such as: COCO's leaderboard of 2015, c5."
+    )
+    url = forms.CharField(
+        max_length=500, required=False, label="Where they were reported", help_text="An address."
+    )
+    ranked = forms.BooleanField(
+        required=False, label="Show the rank that each row would have", help_text="Teams keep their ranks."
+    )
+    file = forms.FileField(
+        help_text="CSV with a column team, optional columns method, date, url and publication, and a column"
+        " for each score; or the JSON of COCO's leaderboards.",
         max_length=100,
     )
 
@@ -68,6 +207,14 @@ class AboutForm(forms.Form):
     rules = forms.CharField(
         required=False, widget=forms.Textarea({"rows": 12}), help_text="Markdown. What participants agree to."
     )
+    # The form's own data has another place: Django takes fields off the class.
+    data = forms.CharField(  # type: ignore[assignment]
+        required=False,
+        widget=forms.Textarea({"rows": 6}),
+        help_text="Markdown. Where the data is, and how to use it.",
+    )
+    faq = forms.CharField(label="FAQ", required=False, widget=forms.Textarea({"rows": 6}))
+    contact = forms.CharField(required=False, widget=forms.Textarea({"rows": 3}))
     approval = forms.BooleanField(
         label="Participants must be approved",
         required=False,
@@ -114,10 +261,7 @@ class PhaseForm(forms.Form):
     def __init__(self, challenge: Challenge, phase: Phase | None, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         for name in ("opens", "closes"):
-            # Seconds are kept, which a browser leaves out of what it shows when they are none.
-            self.fields[name].widget = forms.DateTimeInput(
-                {"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S"
-            )
+            self.fields[name].widget = _time_input()
         splits = cast(forms.MultipleChoiceField, self.fields["splits"])
         splits.choices = [
             (name, name) for name in challenge.splits.order_by("name").values_list("name", flat=True)
@@ -179,6 +323,34 @@ class ParticipantForm(forms.Form):
     )
     username = forms.CharField(max_length=150, required=False, strip=True)
     reason = forms.CharField(max_length=LONGEST_REASON, required=False)
+
+
+class AnnouncementForm(forms.Form):
+    """Says what is announced."""
+
+    title = forms.CharField(max_length=LONGEST_TITLE)
+    text = forms.CharField(
+        max_length=LONGEST_TEXT,
+        widget=forms.Textarea({"rows": 6}),
+        help_text="Markdown. It is on the challenge's page, and is mailed to all who take part.",
+    )
+
+
+class WebhookForm(forms.Form):
+    """Names an address that is told what happens."""
+
+    url = forms.CharField(label="Address", max_length=500, widget=forms.URLInput)
+
+
+class PictureForm(forms.Form):
+    """Takes a picture."""
+
+    file = forms.FileField(
+        label="Picture",
+        help_text="PNG, JPEG, WebP or GIF, of at most 2 MiB. One of the same name is replaced.",
+        max_length=100,
+        widget=forms.ClearableFileInput({"accept": ".png,.jpg,.jpeg,.webp,.gif"}),
+    )
 
 
 class BlockForm(forms.Form):

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_POST, require_safe
 from capeval.errors import CapevalError
 from capeval_server.accounts.users import user_of
 from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
-from capeval_server.organising import drafts, settings
+from capeval_server.errors import NotFoundError
+from capeval_server.organising import drafts, reported, settings
 from capeval_server.pages.organiser import forms
 from capeval_server.pages.organiser.common import (
     for_organisers,
@@ -21,7 +22,14 @@ from capeval_server.pages.organiser.common import (
     tell,
 )
 
-__all__ = ["publish_references", "references", "send_references"]
+__all__ = [
+    "import_reported",
+    "publish_references",
+    "references",
+    "remove_reported",
+    "reported_file",
+    "send_references",
+]
 
 
 @for_organisers
@@ -102,3 +110,59 @@ def publish_references(
                 f"Version {number} of {entry.name} is now the current one. Submissions are scored again.",
             )
     return redirect("organiser_references", challenge.slug)
+
+
+@for_organisers
+def import_reported(request: HttpRequest, challenge: Challenge, split: str, references: str) -> HttpResponse:
+    """Takes scores that were reported elsewhere, and shows what there is of them."""
+    entry = reported.reference_set(challenge, split, references)
+    sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = forms.ReportedForm(*sent)
+    if form.is_valid():
+        given = dict(form.cleaned_data)
+        file = given.pop("file")
+        try:
+            rows, left_out = reported.add_reported(
+                user_of(request), entry, given.pop("name"), file.name, file.read(), **given
+            )
+        except CapevalError as error:
+            form.add_error(None, str(error))
+        else:
+            left = f" Left out, since the split has no such score: {', '.join(left_out)}." if left_out else ""
+            tell(request, f"{rows} rows are shown beside the leaderboards of {entry.name}.{left}")
+            return redirect("organiser_reported", challenge.slug, split, references)
+    return show(
+        request,
+        challenge,
+        "reported",
+        tab="references",
+        entry=entry,
+        form=form,
+        found=entry.reported.order_by("name"),
+        status=form_status(form),
+    )
+
+
+@for_organisers
+@require_POST
+def remove_reported(
+    request: HttpRequest, challenge: Challenge, split: str, references: str, name: str
+) -> HttpResponse:
+    """Takes scores that were reported elsewhere off the leaderboards."""
+    reported.remove_reported(user_of(request), reported.reference_set(challenge, split, references), name)
+    tell(request, f"The rows of {name} are removed.")
+    return redirect("organiser_reported", challenge.slug, split, references)
+
+
+@for_organisers
+@require_safe
+def reported_file(
+    request: HttpRequest, challenge: Challenge, split: str, references: str, name: str
+) -> HttpResponse:
+    """Scores that were reported elsewhere as CSV, which a zip of the challenge's files needs."""
+    found = reported.reference_set(challenge, split, references).reported.filter(name=name).first()
+    if found is None:
+        raise NotFoundError
+    answer = HttpResponse(reported.reported_csv(found), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="reported_{split}_{references}_{name}.csv"'
+    return answer

@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from capeval_server.pages.participant import comparing, examples, submissions, submitting, teams
+from capeval_server.pages.participant import comparing, examples, notices, submissions, submitting, teams
 
 __all__ = ["urlpatterns"]
 
 _SUBMISSION = "submissions/<uuid:pk>/"
 urlpatterns = [
+    path("notices/", notices.notices, name="notices"),
     path(_SUBMISSION, submissions.submission, name="submission"),
     path(f"{_SUBMISSION}examples/", examples.examples, name="submission_examples"),
     path(f"{_SUBMISSION}compare/", comparing.compare, name="submission_compare"),

@@ -20,6 +20,7 @@ from capeval_server.errors import NotFoundError, TeamError
 from capeval_server.pages.markdown import to_html
 from capeval_server.pages.participant.common import TEMPLATES
 from capeval_server.pages.participant.forms import InvitationForm, JoinForm
+from capeval_server.pages.public.about import pictures_of
 from capeval_server.submissions import quotas
 from capeval_server.teams import joining
 from capeval_server.teams import members as teams
@@ -50,7 +51,7 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("team", slug)
     context = {
         "challenge": challenge,
-        "rules": to_html(challenge.rules),
+        "rules": to_html(challenge.rules, pictures_of(challenge)),
         "form": form,
         "invited": joining.invited(challenge, code),
     }

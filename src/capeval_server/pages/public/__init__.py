@@ -4,7 +4,7 @@ from django.urls import path, register_converter
 from django.urls.converters import SlugConverter
 
 from capeval_server.challenges.names import NOT_CHALLENGES
-from capeval_server.pages.public import challenges, images, jobs, leaderboards
+from capeval_server.pages.public import about, challenges, images, jobs, leaderboards
 
 __all__ = ["urlpatterns"]
 
@@ -21,9 +21,13 @@ urlpatterns = [
     path("", challenges.home, name="home"),
     path("jobs/", jobs.show_jobs, name="jobs"),
     path("<challenge:slug>/", challenges.challenge, name="challenge"),
+    path("<challenge:slug>/announcements/", about.announcements, name="announcements"),
     path("<challenge:slug>/data/", challenges.data, name="challenge_data"),
     path("<challenge:slug>/rules/", challenges.rules, name="challenge_rules"),
+    path("<challenge:slug>/faq/", about.faq, name="challenge_faq"),
+    path("<challenge:slug>/contact/", about.contact, name="challenge_contact"),
     path("<challenge:slug>/kit.zip", images.kit, name="kit"),
+    path("<challenge:slug>/pictures/<str:name>", about.show_picture, name="picture"),
     path("<challenge:slug>/images/<slug:split>/", images.show_images, name="images"),
     path("<challenge:slug>/images/<slug:split>.json", images.send_images, name="images_file"),
     path("<challenge:slug>/<slug:name>/", leaderboards.show_leaderboard, name="leaderboard"),

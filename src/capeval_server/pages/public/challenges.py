@@ -16,6 +16,7 @@ from capeval_server.leaderboards.questions import ask, may_see
 from capeval_server.leaderboards.ranking import places
 from capeval_server.pages import texts
 from capeval_server.pages.markdown import excerpt, to_html
+from capeval_server.pages.public import about
 from capeval_server.pages.tabs import nearest
 from capeval_server.teams.joining import team_of
 
@@ -73,7 +74,8 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "challenge": found,
         "team": request.user.is_authenticated and team_of(request.user, found),
-        "description": to_html(found.description),
+        "description": to_html(found.description, about.pictures_of(found)),
+        "announcement": found.announcements.order_by("-created", "-pk").first(),
         "phases": [
             {"phase": phase, "state": phase.when(now), "shown": may_see(request.user, phase)}
             for phase in phases
@@ -87,7 +89,11 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
     """What to caption, and what the captions are compared with: the splits of a challenge."""
     found = get_object_or_404(Challenge, slug=slug)
     splits = found.splits.prefetch_related("reference_sets", "subsets").order_by("pk")
-    context = {"challenge": found, "splits": [{"split": split, **_facts(split)} for split in splits]}
+    context = {
+        "challenge": found,
+        "text": to_html(found.data, about.pictures_of(found)),
+        "splits": [{"split": split, **_facts(split)} for split in splits],
+    }
     return render(request, "pages/public/data.html", context)
 
 
@@ -96,7 +102,7 @@ def rules(request: HttpRequest, slug: str) -> HttpResponse:
     found = get_object_or_404(Challenge, slug=slug)
     context = {
         "challenge": found,
-        "rules": to_html(found.rules),
+        "rules": to_html(found.rules, about.pictures_of(found)),
         "phases": found.phases.order_by("opens", "pk"),
         "declared": [
             (texts.label(field["name"]), field["required"], field.get("shown", True))

@@ -6,19 +6,24 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from django.contrib.messages import get_messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.http import parse_etags
+from django.utils.safestring import mark_safe
+from django.utils.translation import get_language
 
 from capeval_server.challenges.access import organises, phase_named
 from capeval_server.challenges.models import Phase
+from capeval_server.conditional import answered, etag_of
 from capeval_server.errors import NotFoundError, QuestionError
 from capeval_server.leaderboards.citing import bibtex, fingerprint
 from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.questions import Question, ask, may_see
 from capeval_server.leaderboards.ranking import leaderboard
-from capeval_server.pages.public.tables import address, table
+from capeval_server.leaderboards.states import kept
+from capeval_server.pages.public.tables import address, current, reported_names, table
 
 __all__ = ["cite", "show_leaderboard", "show_plot"]
 
@@ -58,21 +63,50 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
         return _hidden(request, phase)
     question, page = _question(request, phase), _page(request)
     full = organises(request.user, phase.challenge)
-    board = leaderboard(question, page=page, full=full)
-    if page > board.pages:
-        raise NotFoundError
+    form = f"page {page} {get_language()}"
+    board = kept(question, form, lambda: _board(question, page, full=full), full=full)
+    now = timezone.now()
     context = {
         "phase": phase,
         "challenge": phase.challenge,
         "question": question,
+        "current": current(question),
+        "public": phase.shows_leaderboard(now),
+        "cited": _cited(request, question),
+        "state": phase.when(now),
+    }
+    # Its names were escaped where it was rendered.
+    context["board"] = mark_safe(board.content.decode())  # noqa: S308
+    about = (board.etag, context["public"], context["cited"], context["state"])
+    # A message is shown once: a page with one stands for no other, and no other for it.
+    etag = "" if get_messages(request) else _etag(request, *about)
+    return answered(request, etag, lambda: render(request, "pages/public/leaderboard.html", context))
+
+
+def _board(question: Question, page: int, *, full: bool) -> bytes:
+    """The part of the page that is the same for all who may see it."""
+    board = leaderboard(question, page=page, full=full)
+    if page > board.pages:
+        raise NotFoundError
+    context = {
+        "phase": question.phase,
+        "challenge": question.phase.challenge,
+        "question": question,
         "board": board,
         "table": table(board),
+        "current": current(question),
+        "ranked_reports": any(entry.rank for entry in board.reported),
+        "reported_names": reported_names(question),
         "rounded": not (full or question.reference_set.public),
-        "public": phase.shows_leaderboard(timezone.now()),
-        "cited": _cited(request, question),
-        "state": phase.when(timezone.now()),
     }
-    return render(request, "pages/public/leaderboard.html", context)
+    return render_to_string("pages/public/_board.html", context).encode()
+
+
+def _etag(request: HttpRequest, *about: object) -> str:
+    """The ETag of a page whose head is its reader's own, with forms that only their session may send."""
+    user = request.user
+    reader = (user.pk, user.get_username(), getattr(user, "is_staff", False), request.META.get("CSRF_COOKIE"))
+    return f"W/{etag_of(repr((request.get_full_path(), get_language(), reader, about)).encode())}"
 
 
 def _cited(request: HttpRequest, question: Question) -> str:
@@ -116,17 +150,7 @@ def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     full = organises(request.user, phase.challenge)
     board = leaderboard(question, page=1, compared=False, full=full)
     drawn = plot(board, _theme(request), narrow=request.GET.get("width") == "narrow")
-    tag = drawn.etag
-    asked = parse_etags(request.headers.get("If-None-Match", ""))
-    answer = (
-        HttpResponse(status=304)
-        if tag in asked or "*" in asked
-        else HttpResponse(drawn.svg(), content_type="image/svg+xml")
-    )
-    answer["ETag"] = tag
-    # Browsers must ask again each time, as the leaderboard may have changed; the ETag saves sending it again.
-    answer["Cache-Control"] = "private, no-cache"
-    return answer
+    return answered(request, drawn.etag, lambda: HttpResponse(drawn.svg(), content_type="image/svg+xml"))
 
 
 def _theme(request: HttpRequest) -> Literal["light", "dark"]:

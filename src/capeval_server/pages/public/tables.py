@@ -8,15 +8,16 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from django.urls import reverse
-from django.utils import timezone
 
 from capeval_server.challenges.links import safe_link
 from capeval_server.challenges.models import Phase, ReferenceSet
 from capeval_server.leaderboards.questions import LAYOUTS, Column, Question, score_names
 from capeval_server.leaderboards.ranking import Leaderboard, Row
+from capeval_server.leaderboards.reported import ReportedEntry
+from capeval_server.leaderboards.states import shown_phases
 from capeval_server.pages.texts import label
 
-__all__ = ["Table", "address", "near_pages", "table"]
+__all__ = ["Table", "address", "current", "near_pages", "reported_names", "table"]
 
 _STRIP = 132
 _METHOD = 200
@@ -79,6 +80,15 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReportedLine:
+    """A row of what was reported elsewhere."""
+
+    entry: ReportedEntry
+    host: str
+    cells: list[Cell]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Table:
     """All that a page shows of a leaderboard."""
 
@@ -91,8 +101,8 @@ class Table:
     cite: str
     csv: str
     json: str
-    current: str
     tests: bool
+    reported: list[ReportedLine]
     # What asks for scores by the current references, where these are others.
     newer: str
 
@@ -129,6 +139,11 @@ def address(question: Question, *, pinned: bool = False, view: str = "leaderboar
     )
 
 
+def current(question: Question) -> str:
+    """The address of the same leaderboard by the current references, as it is now."""
+    return _address(question, question.split.name, question.reference_set.name, question.subset)
+
+
 def table(board: Leaderboard) -> Table:
     """A leaderboard as a table."""
     question = board.question
@@ -145,8 +160,8 @@ def table(board: Leaderboard) -> Table:
         cite=address(question, view="cite"),
         csv=f"{api}?{asked}&format=csv",
         json=f"{api}?{asked}",
-        current=_address(question, question.split.name, question.reference_set.name, question.subset),
         tests=any(row.p_value is not None for row in board.rows),
+        reported=[_reported(entry, board.question) for entry in board.reported],
         newer=_newer(question),
     )
 
@@ -241,13 +256,12 @@ def _to(question: Question, **changes: Any) -> str:
 
 def _phases(chosen: Phase) -> list[Link]:
     """The phases whose leaderboards everybody may see, and the one that is looked at."""
-    now = timezone.now()
-    found = chosen.challenge.phases.order_by("opens", "pk")
+    shown = shown_phases(chosen.challenge)
+    shown += [] if chosen in shown else [chosen]
     slug = chosen.challenge.slug
     return [
         _link(phase.name, reverse("leaderboard", args=(slug, phase.name)), phase == chosen)
-        for phase in found
-        if phase == chosen or (phase.opens <= now and phase.shows_leaderboard(now))
+        for phase in sorted(shown, key=lambda phase: (phase.opens, phase.pk))
     ]
 
 
@@ -308,21 +322,41 @@ def _line(row: Row, board: Leaderboard, low: float, high: float) -> Line:
         row=row,
         method=method if len(method) <= _METHOD else f"{method[: _METHOD - 1]}…",
         link=link,
-        host=(urlsplit(link).hostname or "").removeprefix("www."),
+        host=_host(link),
         cells=[_cell(row, column.label, board.question.sorted_column) for column in _columns(board.question)],
         strip=_strip(row, board.question.sorted_column, low, high),
     )
 
 
+def _reported(entry: ReportedEntry, question: Question) -> ReportedLine:
+    labels = [column.label for column in _columns(question) if not column.subset]
+    cells = [_score(entry.scores[label], None, chosen=label == question.sorted_column) for label in labels]
+    return ReportedLine(entry=entry, host=_host(entry.url), cells=cells)
+
+
+def reported_names(question: Question) -> list[str]:
+    """The names of the columns of what was reported elsewhere, which is of all images."""
+    return [column.name for column in _columns(question) if not column.subset]
+
+
+def _host(link: str) -> str:
+    return (urlsplit(link).hostname or "").removeprefix("www.")
+
+
 def _cell(row: Row, name: str, sort_by: str) -> Cell:
-    value, interval = row.scores[name], row.intervals[name]
+    return _score(row.scores[name], row.intervals[name], chosen=name == sort_by, failed=name in row.failed)
+
+
+def _score(
+    value: float | None, interval: tuple[float, float] | None, *, chosen: bool, failed: bool = False
+) -> Cell:
     return Cell(
         text="" if value is None else f"{value:.3f}",
         full="" if value is None else repr(value),
         low="" if interval is None else f"{interval[0]:.3f}",
         high="" if interval is None else f"{interval[1]:.3f}",
-        sorted=name == sort_by,
-        failed=name in row.failed,
+        sorted=chosen,
+        failed=failed,
     )
 
 

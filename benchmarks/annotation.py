@@ -1,0 +1,159 @@
+"""Large annotation campaigns: making one, giving out an item of it, and its audit.
+
+`python -m benchmarks.annotation` makes a campaign of 4,000 pairs x 48 triplets x 3 votes with
+`capeval server annotate create`, asks for items while all its slots are open, has all votes given, and audits
+it with `capeval server annotate audit`. CAPEVAL_SERVER_DATABASE chooses the database, which must be empty;
+SQLite by default.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.measure import machine, python, run, table
+from capeval_server.commands.common import set_up
+
+if TYPE_CHECKING:
+    from capeval_server.annotation.models import Campaign
+
+PAIRS, TRIPLETS, VOTES, WORKERS = 4000, 48, 3, 50
+DEFINITION = f"""
+[campaign]
+slug = "large"
+title = "Large"
+kind = "triplet"
+items = "items.jsonl"
+
+[settings]
+answers = {VOTES}
+check_every = 0
+reopened_for = "everybody"
+"""
+# All votes, as if the workers had given them: each triplet is answered by three of them.
+FILL = (
+    "INSERT INTO annotation_assignment (participation_id, item_id, slot_id, lease, lease_until, state,"
+    " mirrored, batch, place, opened, reason)"
+    " SELECT (SELECT MIN(id) FROM annotation_participation) + (slot.item_id * 7 + slot.number) % {workers},"
+    " slot.item_id, slot.id, {lease}, {now}, 'submitted', FALSE, 1, 1, {now}, '' FROM annotation_slot slot",
+    "INSERT INTO annotation_response (assignment_id, participation_id, item_id, revision, answer, digest,"
+    " may_count, texts_id, rules, events, key, received, redacted)"
+    " SELECT id, participation_id, item_id, 1, '{answer}', '{digest}', TRUE,"
+    " (SELECT MIN(id) FROM annotation_textversion), '{{}}', '{{}}', 'key' || id, {now}, ''"
+    " FROM annotation_assignment",
+    "UPDATE annotation_slot SET filled_by_id = (SELECT response.id FROM annotation_assignment assignment"
+    " JOIN annotation_response response ON response.assignment_id = assignment.id"
+    " WHERE assignment.slot_id = annotation_slot.id)",
+    "UPDATE annotation_item SET free = 0",
+    "UPDATE annotation_participation SET batch = 1, answered = (SELECT COUNT(*) FROM annotation_assignment"
+    " WHERE participation_id = annotation_participation.id)",
+)
+
+
+def main() -> None:
+    """Makes the campaign, asks for items, fills it, audits it, and prints a Markdown table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="how many pairs, of 48 triplets each")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.environ["CAPEVAL_SERVER_DATA"] = str(folder / "data")
+        _write(folder, arguments.pairs)
+        server = python("-m", "capeval_server")
+        run([*server, "migrate"])
+        made = run([*server, "annotate", "create", str(folder / "campaign.toml")])
+        set_up()
+        times = _ask()
+        votes = _fill()
+        audited = run([*server, "annotate", "audit", "large"])
+    assert "all holds" in audited.output, audited.output
+    print(f"{machine()}; {arguments.pairs * TRIPLETS * VOTES:,} votes\n")
+    rows = [
+        ["making the campaign", f"{made.seconds:.1f} s, {made.megabytes:.0f} MB"],
+        ["giving out an item, all slots open: median", f"{1000 * float(np.median(times)):.1f} ms"],
+        ["giving out an item, all slots open: p95", f"{1000 * float(np.percentile(times, 95)):.1f} ms"],
+        [f"audit of {votes:,} answers", f"{audited.seconds:.1f} s, {audited.megabytes:.0f} MB"],
+    ]
+    print(table(["what", "measured"], rows))
+
+
+def _write(folder: Path, pairs: int) -> None:
+    (folder / "campaign.toml").write_text(DEFINITION)
+    with (folder / "items.jsonl").open("w") as file:
+        for number in range(pairs * TRIPLETS):
+            pair, reference = divmod(number, TRIPLETS)
+            item = {
+                "key": number,
+                "group": pair,
+                "category": "HC",
+                "reference": f"a man rides a brown horse on a long beach near the sea {reference}",
+                "first": f"a person is riding a horse along the shore of the sea {pair}",
+                "second": f"a brown dog runs after a ball on the green grass of a park {pair}",
+            }
+            file.write(json.dumps(item) + "\n")
+
+
+def _campaign() -> Campaign:
+    from capeval_server.annotation import campaigns, entering
+    from capeval_server.annotation.models import Campaign as Campaigns
+
+    campaign = Campaigns.objects.get(slug="large")
+    campaign = campaigns.change_state(None, campaign, "open")
+    for token in entering.invite(None, campaign, WORKERS):
+        entering.agree(entering.invited(campaign, token), 1)
+    return campaign
+
+
+def _ask() -> list[float]:
+    """The seconds of giving out an item to each of the workers in turn, some times."""
+    from django.db import transaction
+
+    from capeval_server.annotation import assignment
+    from capeval_server.annotation.models import Assignment, Item
+    from capeval_server.annotation.slots import recount
+
+    workers = list(_campaign().participations.order_by("pk"))
+    times = []
+    for _ in range(10):
+        for worker in workers:
+            start = time.perf_counter()
+            (held,) = assignment.work(worker).assignments
+            times.append(time.perf_counter() - start)
+            assignment.set_aside(held, "skipped")
+    with transaction.atomic():
+        items = list(Assignment.objects.values_list("item", flat=True))
+        Assignment.objects.all().delete()
+        recount(items)
+    assert not Item.objects.exclude(free=VOTES).exists()
+    return times
+
+
+def _fill() -> int:
+    from django.db import connection, transaction
+
+    from capeval_server.annotation.digests import digest_of
+    from capeval_server.annotation.models import Response
+
+    sqlite = connection.vendor == "sqlite"
+    values = {
+        "workers": WORKERS,
+        "lease": "lower(hex(randomblob(16)))" if sqlite else "gen_random_uuid()",
+        "now": "'2026-01-01 00:00:00'",
+        "answer": json.dumps({"choice": "first"}),
+        "digest": digest_of({"choice": "first"}),
+    }
+    with transaction.atomic(), connection.cursor() as cursor:
+        for statement in FILL:
+            cursor.execute(statement.format(**values))
+    return Response.objects.count()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Shards of any number of images, made of COCO 2014 with new ids."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from capeval.benchmarks import coco
+from capeval.sampling import generator, hold_out
+
+SHARD = 50_000
+"""The images of a shard."""
+
+
+def coco_table() -> pa.Table:
+    """All images of COCO 2014, without ids: one held-out caption of each image, and the others."""
+    parts = []
+    for split in ("train2014", "val2014"):
+        references, candidates = hold_out(coco.captions(split), seed=0)
+        columns = {
+            "references": list(references.values()),
+            "caption": [captions[0] for captions in candidates.values()],
+        }
+        parts.append(pa.table(columns))
+    return pa.concat_tables(parts).combine_chunks()
+
+
+def shards(table: pa.Table, images: int, shard: int = SHARD) -> Iterator[pa.Table]:
+    """Tables of `shard` images each, with new ids: all of `table` in a random order, again and again."""
+    rng = generator(0)
+    order = rng.permutation(table.num_rows)
+    for start in range(0, images, shard):
+        length = min(shard, images - start)
+        while len(order) < length:
+            order = np.concatenate([order, rng.permutation(table.num_rows)])
+        rows, order = order[:length], order[length:]
+        yield table.take(pa.array(rows)).add_column(0, "image_id", pa.array(np.arange(start, start + length)))
+
+
+def write_shards(folder: Path, images: int, shard: int = SHARD) -> int:
+    """Writes shards as Parquet, and returns the bytes written."""
+    written = 0
+    for number, table in enumerate(shards(coco_table(), images, shard)):
+        path = folder / f"part-{number:05}.parquet"
+        parquet.write_table(table, path, row_group_size=shard)
+        written += path.stat().st_size
+    return written
+
+
+def main() -> None:
+    """Writes a folder of shards."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--images", type=int, default=100_000)
+    parser.add_argument("--shard", type=int, default=SHARD, help="images of a shard")
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    write_shards(arguments.folder, arguments.images, arguments.shard)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,10 @@
+"""Exact scores of parts: counts and sums of parts of the images, which add up to those of the whole.
+
+Plain functions and classes on Arrow. Engines such as Spark and Ray are in the documents, not here.
+"""
+
+from capeval.distributed.frequencies import PartialFrequencies
+from capeval.distributed.rows import report_of, statistics
+from capeval.distributed.sums import Sums
+
+__all__ = ["PartialFrequencies", "Sums", "report_of", "statistics"]

@@ -1,0 +1,68 @@
+"""Strengths of systems from who wins against whom: the model of Bradley and Terry (1952)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval.errors import MismatchError
+from capeval.types import FloatArray
+
+__all__ = ["bradley_terry", "is_connected"]
+
+_MOST = 200
+_CONVERGED = 1e-12
+
+
+def is_connected(wins: FloatArray) -> bool:
+    """Whether strengths are defined: from each system wins lead to every other, over others where needed."""
+    reached: NDArray[np.bool_] = (wins > 0) | np.eye(len(wins), dtype=bool)
+    for _ in range(len(wins).bit_length()):
+        reached = (reached.astype(float) @ reached.astype(float)) > 0
+    return bool(reached.all())
+
+
+def bradley_terry(wins: FloatArray) -> FloatArray:
+    """The strength of each system: the logarithm of its odds, which have the mean 0.
+
+    System i wins against j with the probability 1 / (1 + exp(strength j - strength i)); the strengths are
+    those that make the wins likeliest.
+
+    Args:
+        wins: How often each row's system wins against each column's; a tie is half a win for both.
+
+    Raises:
+        MismatchError: It is not a square of numbers of at least 0, or the strengths are not defined, since
+            some systems never win against the others.
+    """
+    table = np.asarray(wins, dtype=np.float64)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or not len(table) or not (table >= 0).all():
+        raise MismatchError(f"wins must be a square of numbers of at least 0 (got shape {table.shape})")
+    if not is_connected(table):
+        raise MismatchError("some systems never win against the others, so that strengths are not defined")
+    games = table + table.T
+    np.fill_diagonal(games, 0)
+    won = table.sum(axis=1) - np.diag(table)
+    strengths = np.zeros(len(table))
+    likelihood = _likelihood(strengths, won, games)
+    for _ in range(_MOST):
+        expected = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
+        slope = won - (games * expected).sum(axis=1)
+        weights = games * expected * (1 - expected)
+        curvature = np.diag(weights.sum(axis=1)) - weights
+        # The strengths are defined up to a constant; adding 1 everywhere chooses the step with the mean 0.
+        step = np.linalg.solve(curvature + 1 / len(table), slope)
+        # Newton's step can go too far where few wins decide.
+        while _likelihood(strengths + step, won, games) < likelihood - 1e-9:
+            step /= 2
+        strengths = strengths + step
+        likelihood = _likelihood(strengths, won, games)
+        if np.abs(step).max() < _CONVERGED:
+            break
+    centred: FloatArray = strengths - strengths.mean()
+    return centred
+
+
+def _likelihood(strengths: FloatArray, won: FloatArray, games: FloatArray) -> float:
+    pairs = np.logaddexp(strengths[:, None], strengths[None, :])
+    return float(won @ strengths - (games * pairs).sum() / 2)

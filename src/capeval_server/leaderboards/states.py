@@ -1,0 +1,150 @@
+"""States of leaderboards: what a leaderboard shows is made once for each, and kept in memory.
+
+A key stands for all that a leaderboard depends on. It is looked up anew for each request, so nothing has to
+be told that a leaderboard changed, and each process of the server may keep what it made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Model, Sum
+from django.utils import timezone
+
+from capeval import __version__
+from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.conditional import etag_of
+from capeval_server.leaderboards.questions import Question
+from capeval_server.submissions.models import Submission
+
+__all__ = ["Kept", "kept", "key_of", "shown_phases"]
+
+_MOST_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was made of a leaderboard in one state, and its ETag."""
+
+    content: bytes
+    etag: str
+
+
+def shown_phases(challenge: Challenge) -> list[Phase]:
+    """The phases whose leaderboards everybody may see now, in their order."""
+    now = timezone.now()
+    found = challenge.phases.order_by("opens", "pk")
+    return [phase for phase in found if phase.opens <= now and phase.shows_leaderboard(now)]
+
+
+def key_of(question: Question, *, full: bool) -> str:
+    """The key of the state that a leaderboard is in: another one after each change of what it shows.
+
+    Args:
+        question: What is asked for.
+        full: Whether all digits are shown.
+    """
+    phase, split = question.phase, question.split
+    subsets = split.images_of_subsets()
+    sets = [
+        (_fields(found), tuple(found.scored_subsets(subsets)) if subsets else ())
+        for found in split.reference_sets.order_by("pk")
+    ]
+    asked = (question.subset, question.sort_by, question.best_first, question.as_of, question.layout)
+    parts = (
+        __version__,
+        full or question.reference_set.public,
+        asked,
+        [_fields(row) for row in (phase.challenge, phase, split, question.version)],
+        sets,
+        question.reference_set.pk,
+        list(phase.splits.order_by("pk").values_list("name", flat=True)),
+        [found.name for found in shown_phases(phase.challenge)],
+        _standing(question),
+        list(question.reference_set.reported.order_by("pk").values_list("pk", "stamp")),
+    )
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _fields(row: Model) -> list[Any]:
+    """All fields of a row but those of all its images, which are many, and which leaderboards don't show."""
+    fields = row._meta.concrete_fields
+    return [getattr(row, field.attname) for field in fields if field.attname not in ("image_ids", "part")]
+
+
+def _standing(question: Question) -> list[Any]:
+    """Sums of stamps: of what stands, of its teams, and of human baselines.
+
+    Beside final results are notes of what happened later, also to what does not stand any more. Scores are
+    written, and deleted, together with a change of their submission or of the settings above.
+    """
+    stand = Submission.objects.filter(phase=question.phase)
+    if question.phase.final is None:
+        stand = stand.filter(stands=True)
+    baselines = Submission.objects.filter(baseline_of=question.reference_set)
+    sums = stand.aggregate(rows=Count("pk"), own=Sum("stamp"), teams=Sum("team__stamp"))
+    of_baselines = baselines.aggregate(rows=Count("pk"), own=Sum("stamp"))
+    return [int(value or 0) for value in (*sums.values(), *of_baselines.values())]
+
+
+class _Memory:
+    """What was made, the last that was asked for being dropped last."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[tuple[str, ...], Kept] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[str, ...]) -> Kept | None:
+        with self._lock:
+            found = self._found.get(key)
+            if found is not None:
+                self._found.move_to_end(key)
+            return found
+
+    def put(self, key: tuple[str, ...], made: Kept) -> None:
+        with self._lock:
+            if key not in self._found:
+                self._found[key] = made
+                self._bytes += len(made.content)
+            while self._bytes > _MOST_BYTES:
+                _, dropped = self._found.popitem(last=False)
+                self._bytes -= len(dropped.content)
+
+
+_memory = _Memory()
+# Who asks while a leaderboard is made waits for it, and does not make it too.
+_making = threading.Lock()
+
+
+def kept(question: Question, form: str, make: Callable[[], bytes], *, full: bool) -> Kept:
+    """What is shown of a leaderboard in one form, made if this process has not made it in its state of now.
+
+    Who may see the leaderboard is the caller's to check, each time.
+
+    Args:
+        question: What is asked for.
+        form: Tells apart what is made of the same leaderboard: a page of it, JSON, CSV.
+        make: Makes it.
+        full: Whether all digits are shown.
+    """
+    key = key_of(question, full=full)
+    found = _memory.get((key, form))
+    if found is None:
+        with _making:
+            found = _memory.get((key, form)) or _made(question, key, form, make, full=full)
+    return found
+
+
+def _made(question: Question, key: str, form: str, make: Callable[[], bytes], *, full: bool) -> Kept:
+    content = make()
+    made = Kept(content, etag_of(form.encode(), content))
+    # Addresses with times are as many as clients like. And what changed while it was made is not of the key.
+    if question.as_of is None and key_of(question, full=full) == key:
+        _memory.put((key, form), made)
+    return made

@@ -1,0 +1,77 @@
+"""The files of a new challenge from what a form asks for, and a sample of such files."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path, PurePath
+from typing import Any
+
+import tomli_w
+
+from capeval_server.challenges.models import ALGORITHM
+from capeval_server.examples import write_example
+
+__all__ = ["formed_zip", "sample_zip"]
+
+# The files that a form takes, by the names of their fields.
+_FILES = ("references", "human", "subsets")
+
+
+def formed_zip(given: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -> bytes:
+    """A zip of a challenge's files, as an organiser could have written them.
+
+    Args:
+        given: What the form has: texts, one split, and one phase.
+        files: The names and bytes of the files, by the names of their fields.
+    """
+    names = {field: f"{field}{_ending(name)}" for field, (name, _) in files.items() if field in _FILES}
+    references = {
+        "name": given["reference_set"],
+        "file": names["references"],
+        "public": given["public"],
+        **({"human": names["human"]} if "human" in names else {}),
+    }
+    split = {
+        "name": given["split"],
+        "results": f"captions_{given['split']}_{ALGORITHM}_results.json",
+        "metrics": list(given["metrics"]),
+        "sort_by": given["sort_by"],
+        "references": [references],
+        **({"subsets": names["subsets"]} if "subsets" in names else {}),
+    }
+    times: dict[str, datetime] = {name: given[name] for name in ("opens", "closes")}
+    phase = {
+        "name": given["phase"],
+        **times,
+        "splits": [given["split"]],
+        **{name: given[name] for name in ("quota_per_day", "quota_total", "leaderboard")},
+    }
+    about = {name: given[name].replace("\r\n", "\n") for name in ("slug", "title", "description", "rules")}
+    definition = tomli_w.dumps({"challenge": about, "splits": [split], "phases": [phase]})
+    content = {"challenge.toml": definition.encode()}
+    return _zipped(content | {names[field]: data for field, (_, data) in files.items()})
+
+
+def _ending(name: str) -> str:
+    """The ending by which the form of a file is recognised; that of JSON where it has another one."""
+    ending = PurePath(name).suffix.lower()
+    return ending if ending in (".json", ".jsonl") else ".json"
+
+
+def sample_zip() -> bytes:
+    """The files of the small example, to start with."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_example("small", Path(folder) / "small")
+        return _zipped({each.name: each.read_bytes() for each in sorted(path.parent.iterdir())})
+
+
+def _zipped(files: Mapping[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return out.getvalue()

@@ -1,0 +1,17 @@
+"""The pages of who works on a campaign: coming in, agreeing, answering."""
+
+from django.urls import path
+
+from capeval_server.pages.annotator import answering, entering
+
+__all__ = ["urlpatterns"]
+
+urlpatterns = [
+    path("annotate/<slug:slug>/", answering.show_work, name="annotate"),
+    path("annotate/<slug:slug>/agree/", entering.agree, name="annotate_agree"),
+    path("annotate/<slug:slug>/enter/<str:token>/", entering.enter, name="annotate_enter"),
+    path("annotate/<slug:slug>/<uuid:lease>/answer/", answering.answer, name="annotate_answer"),
+    path("annotate/<slug:slug>/<uuid:lease>/draft/", answering.save_draft, name="annotate_draft"),
+    path("annotate/<slug:slug>/<uuid:lease>/aside/", answering.set_aside, name="annotate_aside"),
+    path("annotate/<slug:slug>/<uuid:lease>/image/<slug:size>/", answering.image, name="annotate_image"),
+]

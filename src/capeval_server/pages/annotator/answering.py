@@ -1,0 +1,171 @@
+"""The page on which a worker answers, and what its script and its forms send."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.files.storage import default_storage
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from capeval.errors import CapevalError
+from capeval_server.annotation import answering, assignment, entering
+from capeval_server.annotation.digests import digest_of
+from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Draft, Participation, Report
+from capeval_server.annotation.tasks import task_named
+from capeval_server.errors import AnswerError, NotFoundError
+from capeval_server.pages.annotator.entering import for_workers, show_texts, title_and_rest
+from capeval_server.pages.markdown import to_html
+from capeval_server.statuses import STATUSES
+
+__all__ = ["answer", "image", "save_draft", "set_aside", "show_work"]
+
+_LONGEST_DRAFT = 5000
+_MOST_REVISIONS = 1000
+
+
+@require_GET
+@for_workers
+def show_work(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """The batch to answer; or the texts to agree to first; or why there is no work."""
+    if participation.stage == Participation.Stage.INVITED:
+        return show_texts(request, participation)
+    work = assignment.work(participation)
+    if not work.assignments:
+        shown = {"campaign": participation.campaign, "why": work.why, "answered": participation.answered}
+        return render(request, "pages/annotator/nothing.html", shown)
+    number = participation.assignments.filter(batch=work.assignments[0].batch).count()
+    texts = entering.latest_texts(participation.campaign)
+    title, rest = title_and_rest(texts.instructions)
+    drafts = Draft.objects.filter(assignment__in=work.assignments)
+    typed = {draft.assignment_id: draft.content.get("caption", "") for draft in drafts}
+    shown = {
+        "campaign": participation.campaign,
+        "title": title,
+        "instructions": to_html(rest),
+        "items": [_shown(participation, held, typed.get(held.pk, "")) for held in work.assignments],
+        "number": number,
+        "reasons": list(Report.Reason.values),
+        "kind": f"pages/annotator/_{participation.campaign.kind}.html",
+    }
+    return render(request, "pages/annotator/work.html", shown)
+
+
+def _shown(participation: Participation, held: Assignment, typed: str) -> dict[str, Any]:
+    task = task_named(participation.campaign.kind)
+    return {
+        "lease": held.lease,
+        "place": held.place,
+        "image": held.item.image is not None,
+        "typed": typed,
+        **task.shown(held.item.payload, mirrored=held.mirrored),
+    }
+
+
+def _wants_json(request: HttpRequest) -> bool:
+    return request.headers.get("Accept") == "application/json"
+
+
+def _told(request: HttpRequest, participation: Participation, text: str, error: bool) -> HttpResponse:
+    """For a form without script: the page again, with a message."""
+    (messages.error if error else messages.success)(request, text)
+    return redirect("annotate", participation.campaign.slug)
+
+
+def _refused(request: HttpRequest, participation: Participation, error: CapevalError) -> HttpResponse:
+    if _wants_json(request):
+        status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 422)
+        return JsonResponse({"detail": str(error)}, status=status)
+    return _told(request, participation, f"Not stored: {error}.", error=True)
+
+
+@require_POST
+@for_workers
+def answer(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
+    """Takes an answer."""
+    held = assignment.find(participation, lease)
+    raw = {name: request.POST[name] for name in ("caption", "choice") if name in request.POST}
+    number = request.POST.get("revision", "1")
+    try:
+        if number not in map(str, range(1, _MOST_REVISIONS + 1)):
+            raise AnswerError(f"'revision' must be from 1 to {_MOST_REVISIONS}")
+        given = answering.Given(
+            answer=raw, revision=int(number), key=_key(held, raw, int(number)), events=_events(request)
+        )
+        done = answering.submit(held, given)
+    except CapevalError as error:
+        return _refused(request, participation, error)
+    if _wants_json(request):
+        found = {"outcome": done.outcome, "text": done.text, "revision": done.response.revision}
+        return JsonResponse(found)
+    return _told(request, participation, done.text, error=False)
+
+
+def _key(held: Assignment, answer: dict[str, str], revision: int) -> str:
+    """The same answer, sent again by whichever window, is one; another one is not."""
+    return f"{held.lease}-{revision}-{digest_of(answer)[:16]}"
+
+
+def _events(request: HttpRequest) -> dict[str, float]:
+    """The counts that the page's script sends; nothing of anything else."""
+    try:
+        found = json.loads(request.POST.get("events", "{}"))
+    except (ValueError, RecursionError):
+        return {}
+    names = ("seconds", "keys", "pastes", "pasted")
+    if not isinstance(found, dict):
+        return {}
+    return {
+        name: value
+        for name in names
+        if isinstance(value := found.get(name), int) and not isinstance(value, bool) and 0 <= value < 10**9
+    }
+
+
+@require_POST
+@for_workers
+def save_draft(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
+    """Keeps what is being typed."""
+    held = assignment.find(participation, lease)
+    typed = request.POST.get("caption", "").replace("\0", "")[:_LONGEST_DRAFT]
+    assignment.save_draft(held, {"caption": typed})
+    return HttpResponse(status=204)
+
+
+@require_POST
+@for_workers
+def set_aside(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
+    """Skips an item, or reports it with a reason."""
+    held = assignment.find(participation, lease)
+    reason, note = request.POST.get("reason", ""), request.POST.get("note", "")
+    try:
+        if len(note) > LONGEST_NOTE or "\0" in note:
+            raise AnswerError(f"a note must have at most {LONGEST_NOTE} characters")
+        if reason in Report.Reason.values:
+            assignment.report(held, reason, note)
+        else:
+            assignment.set_aside(held, Assignment.State.SKIPPED, note)
+    except CapevalError as error:
+        return _refused(request, participation, error)
+    return _told(request, participation, "Thank you. This item is set aside.", error=False)
+
+
+@require_GET
+@for_workers
+def image(request: HttpRequest, participation: Participation, lease: UUID, size: str) -> HttpResponseBase:
+    """The picture of an item, for who holds it."""
+    held = assignment.find(participation, lease)
+    picture = held.item.image
+    if picture is None or size not in ("small", "large"):
+        raise NotFoundError
+    if held.state not in (Assignment.State.HELD, Assignment.State.SUBMITTED, Assignment.State.EXPIRED):
+        raise NotFoundError
+    stored = default_storage.open(getattr(picture, size))
+    sent = FileResponse(stored, content_type="image/jpeg")
+    sent["Content-Disposition"] = 'inline; filename="image"'
+    sent["Cache-Control"] = "private, max-age=600"
+    return sent

@@ -1,0 +1,134 @@
+// The page on which people answer: one item at a time, and nothing that was typed is lost. What is typed is kept
+// in the browser at once and on the server a moment later; an answer is sent again until the server has it.
+(() => {
+  const work = document.getElementById("work");
+  if (!work) return;
+  const items = [...work.querySelectorAll(".item")];
+  const DRAFT_AFTER = 1000;
+  const LONGEST_PAUSE = 15000;
+  let at = 0;
+
+  // Browsers may refuse to keep anything.
+  const kept = {
+    get: (name) => { try { return localStorage.getItem(name); } catch { return null; } },
+    set: (name, text) => { try { localStorage.setItem(name, text); } catch { /* The page still has it. */ } },
+    remove: (name) => { try { localStorage.removeItem(name); } catch { /* There is nothing then. */ } },
+  };
+
+  const show = (index, focus) => {
+    at = Math.max(0, Math.min(index, items.length - 1));
+    items.forEach((item, number) => { item.hidden = number !== at; });
+    items[at].querySelector(".previous").disabled = at === 0;
+    items[at].querySelector(".next").disabled = at === items.length - 1;
+    if (focus) items[at].querySelector("textarea, input[type=radio]")?.focus();
+  };
+
+  const open = () => items.findIndex((item) => !item.classList.contains("done"));
+
+  const post = (address, body) => fetch(address, {
+    method: "POST", body, headers: { Accept: "application/json" }, credentials: "same-origin",
+  });
+
+  const setUp = (item) => {
+    const name = `annotate-${item.dataset.lease}`;
+    const form = item.querySelector("form.answer");
+    const field = form.querySelector("textarea");
+    const outcome = form.querySelector(".outcome");
+    const button = form.querySelector("button");
+    const token = form.querySelector("[name=csrfmiddlewaretoken]").value;
+    const counts = { seconds: 0, keys: 0, pastes: 0, pasted: 0 };
+    const began = Date.now();
+    let draft = 0;
+    let sending = false;
+
+    const say = (text, bad) => { outcome.textContent = text; outcome.classList.toggle("bad", Boolean(bad)); };
+
+    if (field) {
+      const count = form.querySelector(".count");
+      const words = () => {
+        const number = (field.value.match(/[\p{L}\p{N}]+(?:[-'’.][\p{L}\p{N}]+)*/gu) || []).length;
+        count.textContent = `${number} ${number === 1 ? "word" : "words"}`;
+      };
+      const earlier = kept.get(name);
+      if (earlier !== null) field.value = earlier;
+      words();
+      field.addEventListener("keydown", (event) => {
+        counts.keys += 1;
+        if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+          event.preventDefault();
+          form.requestSubmit();
+        }
+      });
+      field.addEventListener("paste", (event) => {
+        counts.pastes += 1;
+        counts.pasted += (event.clipboardData?.getData("text") || "").length;
+      });
+      field.addEventListener("input", () => {
+        words();
+        kept.set(name, field.value);
+        clearTimeout(draft);
+        draft = setTimeout(() => {
+          const body = new URLSearchParams({ caption: field.value, csrfmiddlewaretoken: token });
+          // Where this fails, the browser has the text, and the next draft is sent.
+          post(item.dataset.draft, body).catch(() => {});
+        }, DRAFT_AFTER);
+      });
+    }
+
+    const done = (text) => {
+      kept.remove(name);
+      item.classList.add("done");
+      say(text);
+      const next = open();
+      if (next < 0) location.assign(work.dataset.next);
+      else show(next, true);
+    };
+
+    const send = async (body, pause) => {
+      try {
+        const answer = await post(form.action, body);
+        if (answer.status < 500) {
+          const found = await answer.json().catch(() => null);
+          sending = false;
+          button.disabled = false;
+          if (answer.ok && found) done(found.text);
+          else if (found) say(`Not stored: ${found.detail}.`, true);
+          else say("Not stored: this page is out of date. Your text is kept: please load the page again.", true);
+          return;
+        }
+      } catch { /* No connection: below, as for a server that is away. */ }
+      say("Not sent yet: the server can't be reached. Your answer is kept here and sent again by itself.", true);
+      setTimeout(() => send(body, Math.min(2 * pause, LONGEST_PAUSE)), pause);
+    };
+
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (sending) return;
+      clearTimeout(draft);
+      sending = true;
+      button.disabled = true;
+      counts.seconds = Math.round((Date.now() - began) / 1000);
+      const body = new URLSearchParams(new FormData(form));
+      body.set("events", JSON.stringify(counts));
+      say("Sending.");
+      send(body, 1000);
+    });
+
+    for (const [kind, step] of [["previous", -1], ["next", 1]]) {
+      const turn = item.querySelector(`.${kind}`);
+      turn.hidden = items.length === 1;
+      turn.removeAttribute("accesskey");
+      turn.addEventListener("click", () => show(at + step, true));
+    }
+  };
+
+  items.forEach(setUp);
+  document.addEventListener("keydown", (event) => {
+    if (!event.altKey || event.ctrlKey || event.metaKey) return;
+    const step = { KeyK: -1, KeyL: 1 }[event.code];
+    if (!step) return;
+    event.preventDefault();
+    show(at + step, true);
+  });
+  show(0, false);
+})();

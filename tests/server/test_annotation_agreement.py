@@ -1,0 +1,67 @@
+"""Captions that agree too little with the others of their image are found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from capeval.benchmarks import nocaps
+from capeval.types import ImageId
+from capeval_server.annotation.agreement import LEAST_OTHERS, agreement, unlike_the_others
+from tests.shared_data import shared_data
+
+
+def small() -> dict[ImageId, list[str]]:
+    words = ("dog", "cat", "bus", "boat", "kite")
+    return {
+        image: [
+            f"a {word} in a field",
+            f"a {word} on a field",
+            f"the {word} in a field",
+            f"one {word} in grass",
+        ]
+        for image, word in enumerate(words)
+    }
+
+
+def test_a_caption_of_another_image_is_found() -> None:
+    captions = small()
+    assert unlike_the_others(captions) == []
+    captions[2][1] = "two women play tennis"
+    assert unlike_the_others(captions) == [(2, 1)]
+    scores = agreement(captions)
+    assert scores[2][1] < 0.01 < min(scores[0])
+
+
+def test_captions_wait_for_three_others() -> None:
+    captions = small()
+    captions[2] = captions[2][:LEAST_OTHERS]
+    assert set(agreement(captions)) == {0, 1, 3, 4}
+    assert agreement({1: ["a dog"]}) == {}
+
+
+def planted(captions: Mapping[ImageId, list[str]], part: float) -> set[tuple[ImageId, int]]:
+    """Puts captions of other images in the place of some, and says of which."""
+    rng = np.random.default_rng(20)
+    places = [(image, place) for image, texts in captions.items() for place in range(len(texts))]
+    chosen = rng.choice(len(places), round(part * len(places)), replace=False)
+    wrong = {places[number] for number in chosen}
+    # Taken before any is replaced.
+    others = [captions[image][place] for image, place in (places[n] for n in rng.permutation(len(places)))]
+    images = list(captions)
+    for number, (image, place) in enumerate(sorted(wrong, key=lambda each: (images.index(each[0]), each[1]))):
+        captions[image][place] = next(text for text in others[number:] if text not in captions[image])
+    return wrong
+
+
+def test_wrong_images_reach_the_review_queue_of_nocaps() -> None:
+    references = nocaps.load_captions(shared_data("nocaps") / "nocaps_val_captions.json.gz")
+    captions: dict[ImageId, list[str]] = {image: list(texts) for image, texts in references.items()}
+    assert sum(map(len, captions.values())) == 45_000
+    wrong = planted(captions, 0.01)
+    queue = set(unlike_the_others(captions))
+    assert len(wrong) == 450
+    assert len(queue & wrong) / len(wrong) >= 0.9
+    assert len(queue) / 45_000 <= 0.04
+    print(len(queue & wrong) / len(wrong), len(queue) / 45_000)

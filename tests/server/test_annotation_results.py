@@ -1,0 +1,265 @@
+"""Counted answers come out as files that the library reads, and say of systems what was answered."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from capeval.cli.app import app
+from capeval.errors import OptionError
+from capeval.formats.human_scores import load_human_scores
+from capeval.formats.judgements import load_plan, load_votes, plan_files, write_plan
+from capeval.studies.protocol import plan_study
+from capeval.studies.votes import count_votes
+from capeval.types import ImageId
+from capeval_server.annotation import answering, assignment, campaigns
+from capeval_server.annotation.definition import read_items
+from capeval_server.annotation.making import add_items
+from capeval_server.annotation.models import Assignment, Campaign, Participation, TextVersion
+from capeval_server.annotation.options import Options
+from capeval_server.annotation.quality import block
+from capeval_server.annotation.results import human_columns, plan_items, ratings_of, write_results
+from capeval_server.annotation.tasks import task_named
+from capeval_server.errors import CampaignError
+from tests.server.annotation import given, join
+
+pytestmark = pytest.mark.django_db
+WORDS = ("dog", "cat", "bus", "boat")
+CAPTIONS: dict[ImageId, list[str]] = {
+    number: [f"a {word}", f"the {word} here", f"one {word}", f"a {word} in a field"]
+    for number, word in enumerate(WORDS)
+}
+MACHINES: dict[str, dict[ImageId, str]] = {
+    "good": {number: f"a {word} on grass" for number, word in enumerate(WORDS)},
+    "poor": {number: f"some {word}" for number, word in enumerate(WORDS)},
+}
+Chooser = Callable[[Assignment], Mapping[str, str]]
+
+
+def campaign_of(kind: str, lines: list[dict[str, Any]], answers: int = 3) -> Campaign:
+    """An open campaign with these items, as its file has them. Images are of no matter here."""
+    task = task_named(kind)
+    made = Campaign.objects.create(
+        slug=f"judge-{kind}",
+        title="A campaign",
+        kind=kind,
+        settings=Options.of_kind(kind, answers=answers, check_every=0).model_dump(),
+    )
+    TextVersion.objects.create(campaign=made, number=1, instructions="# Work")
+    needed = {"image": "picture.jpg"} if task.needs_image else {}
+    read = read_items("items.jsonl", [json.dumps({**line, **needed}).encode() for line in lines], task)
+    add_items(made, [replace(item, image="") for item in read], answers)
+    return campaigns.change_state(None, made, "open")
+
+
+def work_all(worker: Participation, choose: Chooser) -> int:
+    """Answers all that a worker can get."""
+    number = 0
+    while held := assignment.work(worker).assignments:
+        for one in held:
+            answering.submit(one, given(dict(choose(one)), seconds=4))
+            number += 1
+    return number
+
+
+def triplets(tmp_path: Path) -> Campaign:
+    counts = {"HC": 3, "HI": 3, "HM": 4, "MM": 3}
+    write_plan(plan_study(CAPTIONS, MACHINES, counts, judgements=3, seed=2), tmp_path)
+    return campaign_of("triplet", list(plan_items(load_plan(*plan_files(tmp_path)), "triplet")))
+
+
+def by_preference(held: Assignment) -> Mapping[str, str]:
+    """The side of the candidate that the simulated electorate likes more, wherever it is shown."""
+    order = {"human": 3, "good": 2, "poor": 1, "other": 0}
+    payload = held.item.payload
+    wanted = "first" if order[payload["first_by"]] >= order[payload["second_by"]] else "second"
+    shown = task_named(held.item.campaign.kind).shown(payload, mirrored=held.mirrored)
+    return {"choice": "left" if shown["left"] == payload[wanted] else "right"}
+
+
+def study(*arguments: object) -> str:
+    result = CliRunner().invoke(app, ["study", *map(str, arguments)])
+    if result.exception is not None:
+        raise result.exception
+    return result.stdout
+
+
+def test_a_plan_goes_through_a_campaign_and_comes_back(tmp_path: Path) -> None:
+    plan_folder, out = tmp_path / "plan", tmp_path / "out"
+    plan_folder.mkdir()
+    campaign = triplets(plan_folder)
+    for worker in join(campaign, 3):
+        work_all(worker, by_preference)
+    paths = write_results(campaign, out)
+    assert [path.name for path in paths] == ["pairs.csv", "triplets.csv", "votes.csv"]
+    # The plan is the one that was imported, to the byte, so its own votes fit it too.
+    for mine, theirs in zip(plan_files(out), plan_files(plan_folder), strict=True):
+        assert mine.read_bytes() == theirs.read_bytes()
+    plan = load_plan(*plan_files(out))
+    counted = count_votes(plan, load_votes(out / "votes.csv", plan))
+    assert counted.incomplete == ()
+    order = {"human": 3, "good": 2, "poor": 1, "other": 0}
+    expected = [1 if order[pair.first_by or ""] >= order[pair.second_by or ""] else -1 for pair in plan.pairs]
+    assert counted.winners.tolist() == expected
+    assert "Agreement" in study("votes", out, out / "votes.csv")
+
+
+def test_each_candidate_is_left_in_half_of_the_votes_of_a_pair(tmp_path: Path) -> None:
+    campaign = triplets(tmp_path)
+    for worker in join(campaign, 3):
+        work_all(worker, by_preference)
+    left: dict[str, Counter[str]] = {}
+    for held in Assignment.objects.filter(item__campaign=campaign).select_related("item"):
+        shown = "second" if held.mirrored else "first"
+        left.setdefault(held.item.group, Counter())[shown] += 1
+    assert len(left) == 13
+    for counts in left.values():
+        assert abs(counts["first"] - counts["second"]) <= 1
+
+
+def test_votes_of_mirrored_displays_count_for_the_right_candidate(tmp_path: Path) -> None:
+    campaign = triplets(tmp_path)
+    # These always choose what stands on the left, so each candidate gets half of the votes.
+    for worker in join(campaign, 3):
+        work_all(worker, lambda held: {"choice": "left"})
+    out = tmp_path / "out"
+    write_results(campaign, out)
+    plan = load_plan(*plan_files(out))
+    votes = load_votes(out / "votes.csv", plan)
+    sums: Counter[int] = Counter()
+    for triplet, answers in zip(plan.triplets, votes, strict=True):
+        sums[triplet.pair] += sum(answers)
+    assert set(sums) == set(range(13))
+    assert all(abs(total) <= 1 for total in sums.values())
+    with (out / "votes.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["mirrored"] for row in rows} == {"0", "1"}
+    assert {row["seconds"] for row in rows} == {"4"}
+    assert len({row["worker"] for row in rows}) == 3
+
+
+def test_excluded_answers_are_in_no_file(tmp_path: Path) -> None:
+    campaign = triplets(tmp_path)
+    workers = join(campaign, 3)
+    for worker in workers:
+        work_all(worker, by_preference)
+    block(None, workers[0], "a robot")
+    out = tmp_path / "out"
+    write_results(campaign, out)
+    with (out / "votes.csv").open(newline="") as file:
+        names = {row["worker"] for row in csv.DictReader(file)}
+    assert names == {worker.worker.pseudonym for worker in workers[1:]}
+
+
+def test_pairwise_votes_come_out(tmp_path: Path) -> None:
+    write_plan(plan_study(CAPTIONS, MACHINES, {"MM": 4, "HM": 2}, seed=2), tmp_path)
+    plan = load_plan(*plan_files(tmp_path))
+    campaign = campaign_of("pairwise", list(plan_items(plan, "pairwise")), answers=2)
+    for worker in join(campaign, 2):
+        work_all(worker, by_preference)
+    out = tmp_path / "out"
+    assert [path.name for path in write_results(campaign, out)] == ["pairs.csv", "pair_votes.csv"]
+    shown = study("votes", out, out / "pair_votes.csv", "--pairwise", "--judgements", 2)
+    assert "good" in shown
+    with (out / "pair_votes.csv").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == 12
+    with pytest.raises(OptionError, match="'kind' must be one of triplet, pairwise"):
+        list(plan_items(plan, "m1"))
+
+
+SYSTEMS = ("Human", "ours", "Random")
+
+
+def judged(kind: str, choose: Chooser) -> Campaign:
+    texts = {"candidate": "a dog", "human": "one dog"} if kind in ("m1", "m5") else {"caption": "a dog"}
+    lines = [
+        {"key": f"{system}-{image}", "group": str(image), "system": system, **texts}
+        for system in SYSTEMS
+        for image in range(4)
+    ]
+    campaign = campaign_of(kind, lines)
+    for worker in join(campaign, 3):
+        work_all(worker, choose)
+    return campaign
+
+
+@pytest.mark.parametrize(
+    ("kind", "answers", "values"),
+    [
+        ("m2", {"Human": "person", "ours": "machine", "Random": "machine"}, (1.0, 0.0, 0.0)),
+        ("m3", {"Human": "5", "ours": "4", "Random": "1"}, (5.0, 4.0, 1.0)),
+        ("m4", {"Human": "3", "ours": "2", "Random": "4"}, (3.0, 2.0, 4.0)),
+        ("m5", {"Human": "yes", "ours": "yes", "Random": "no"}, (1.0, 1.0, 0.0)),
+    ],
+)
+def test_answers_become_columns(
+    tmp_path: Path, kind: str, answers: dict[str, str], values: tuple[float, ...]
+) -> None:
+    campaign = judged(kind, lambda held: {"choice": answers[held.item.payload["system"]]})
+    write_results(campaign, tmp_path, release="first")
+    shown = study(
+        "judging",
+        f"{kind.upper()}={tmp_path / f'ratings-{kind}.csv'}",
+        *([f"M3={tmp_path / 'ratings-m4.csv'}"] if kind == "m4" else []),
+    )
+    assert "Random" in shown
+    if kind == "m4":
+        # It has no table of its own.
+        assert not (tmp_path / "human.csv").exists()
+        with pytest.raises(CampaignError, match="M4 must stand beside M3"):
+            human_columns([campaign])
+        return
+    scores = {score.system: score for score in load_human_scores(tmp_path / "human.csv")}
+    assert tuple(scores[system].value for system in SYSTEMS) == values
+    for score in scores.values():
+        assert (score.images, score.votes, score.workers, score.release) == (4, 12, 3, "first")
+        assert score.low <= score.value <= score.high
+        assert score.question == kind.upper()
+
+
+def test_better_is_the_candidate_s_wherever_it_stands() -> None:
+    def choose(held: Assignment) -> Mapping[str, str]:
+        # Everybody likes the candidate of "ours", finds Human's equal, and Random's worse.
+        candidate, other = ("right", "left") if held.mirrored else ("left", "right")
+        return {"choice": {"ours": candidate, "Human": "equal", "Random": other}[held.item.payload["system"]]}
+
+    campaign = judged("m1", choose)
+    values = ratings_of(campaign)["M1"].values
+    # In the order of the items' keys: Human, Random, ours.
+    assert values.tolist() == [[0] * 3] * 4 + [[-1] * 3] * 4 + [[1] * 3] * 4
+    assert {held.mirrored for held in Assignment.objects.all()} == {True, False}
+    scores = {score.system: score.value for score in human_columns([campaign], samples=20)}
+    assert scores == {"ours": 1.0, "Human": 1.0, "Random": 0.0}
+
+
+def test_m4_stands_beside_m3() -> None:
+    both = [judged(kind, lambda held: {"choice": "3"}) for kind in ("m3", "m4")]
+    assert {score.question for score in human_columns(both, samples=20)} == {"M3", "M4"}
+
+
+def test_ratings_are_those_of_thumb(tmp_path: Path) -> None:
+    answer = {"precision": "5", "recall": "3", "fluency": "0.1", "conciseness": "0", "inclusive": "0"}
+    campaign = judged("rating", lambda held: answer)
+    names = [path.name for path in write_results(campaign, tmp_path)]
+    assert names == ["ratings-p.csv", "ratings-r.csv", "ratings-thumb.csv", "human.csv"]
+    values = {score.question: score.value for score in load_human_scores(tmp_path / "human.csv")}
+    assert values == pytest.approx({"P": 5.0, "R": 3.0, "THumB": 3.9})
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
+    campaign = triplets(tmp_path)
+    with pytest.raises(CampaignError, match="no answer of judge-triplet counts yet"):
+        write_results(campaign, tmp_path)
+    campaign.kind = "write"
+    with pytest.raises(CampaignError, match=r"results must be of triplet, .* \(got 'write'\)"):
+        write_results(campaign, tmp_path)
+    with pytest.raises(CampaignError, match="ratings must be of m1"):
+        ratings_of(campaign)

@@ -1,0 +1,207 @@
+"""What a leaderboard shows is made once for each of its states, and shown only to who may see it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from capeval_server.api import leaderboards as api
+from capeval_server.api.schemas import LeaderboardAnswer
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split, Subset
+from capeval_server.leaderboards import states
+from capeval_server.leaderboards.questions import Question, ask
+from capeval_server.pages.public import leaderboards as pages
+from capeval_server.submissions.models import Submission
+from capeval_server.teams.models import Team
+from tests.server.boards import baseline, score_again, stand
+from tests.server.kit import Participant, Someone
+
+pytestmark = pytest.mark.django_db
+
+API = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
+PAGE = "/small/open/?split=val&references=c2"
+FORMS = [PAGE, API, f"{API}&format=csv", f"{API}&page=1"]
+
+
+def key(*, full: bool = True, **asked: Any) -> str:
+    phase = Phase.objects.select_related("challenge").get(name="open")
+    return states.key_of(ask(phase, references="c2", **asked), full=full)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Question]:
+    """Each leaderboard that was made, in place of one that was kept."""
+    found: list[Question] = []
+    for module in (api, pages):
+        make = module.leaderboard
+
+        def noting(question: Question, make: Any = make, **named: Any) -> Any:
+            found.append(question)
+            return make(question, **named)
+
+        monkeypatch.setattr(module, "leaderboard", noting)
+    return found
+
+
+CHANGES: dict[str, Callable[[Submission], object]] = {
+    "stands": lambda one: Submission.objects.filter(pk=one.pk).update(stands=False),
+    "mark": lambda one: Submission.objects.filter(pk=one.pk).update(mark="hidden", mark_reason="x"),
+    "state": lambda one: Submission.objects.filter(pk=one.pk).update(state="waiting"),
+    "declared": lambda one: Submission.objects.filter(pk=one.pk).update(declared={"method": "other"}),
+    "saved": lambda one: one.save(update_fields=["algorithm"]),
+    "many": lambda one: Submission.objects.bulk_update([one], ["algorithm"]),
+    "deleted": lambda one: one.delete(),
+    "scored again": lambda one: score_again(one, {"CIDEr-D": 3.0}),
+    "another": lambda _: stand("another", 0.5),
+    "baseline": lambda _: baseline(0.5),
+    "name of the team": lambda _: Team.objects.update(name="Renamed"),
+    "title": lambda _: Challenge.objects.update(title="Other"),
+    "fields": lambda _: Challenge.objects.update(fields=[]),
+    "closes": lambda _: Phase.objects.update(closes="2100-01-01T00:00:00Z"),
+    "hidden": lambda _: Phase.objects.update(leaderboard="hidden"),
+    "metrics": lambda _: Split.objects.update(metrics=["CIDEr-D"]),
+    "private": lambda _: ReferenceSet.objects.filter(name="c1").update(public=False),
+    "subsets": lambda _: Subset.objects.filter(name="animals").delete(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_key_changes_with_what_is_shown(phase: Phase, change: str) -> None:
+    submission = stand("a", 1.0)
+    before = key()
+    assert key() == before
+    CHANGES[change](submission)
+    assert key() != before
+
+
+def test_a_key_changes_with_nothing_else(phase: Phase, ann: Participant) -> None:
+    stand("a", 1.0)
+    before = key()
+    ann.submitted()
+    stand("b", 2.0, stands=False)
+    other = Phase.objects.get()
+    other.pk, other.name, other.leaderboard = None, "other", "hidden"
+    other.save()
+    stand("c", 2.0, phase=other)
+    Client().get(PAGE)
+    ann.see("/small/team/")
+    assert key() == before
+    questions: list[dict[str, Any]] = [
+        {},
+        {"sort_by": "METEOR"},
+        {"order": "worst"},
+        {"layout": "both"},
+        {"subset": "animals"},
+    ]
+    assert len({key(**asked) for asked in questions} | {key(full=False)}) == len(questions) + 1
+
+
+@pytest.mark.parametrize("address", FORMS)
+def test_what_is_unchanged_is_made_once(phase: Phase, made: list[Question], address: str) -> None:
+    submission = stand("Firstteam", 1.0)
+    first = Client().get(address)
+    assert Client().get(address).content == first.content
+    assert len(made) == 1
+    Submission.objects.filter(pk=submission.pk).update(mark="flagged", mark_reason="Somereason")
+    second = Client().get(address)
+    assert b"Somereason" in second.content
+    assert second["ETag"] != first["ETag"]
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize("address", FORMS)
+def test_who_has_it_is_not_sent_it_again(phase: Phase, address: str) -> None:
+    submission = stand("a", 1.0)
+    client = Client()
+    first = client.get(address)
+    again = client.get(address, headers={"If-None-Match": first["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert again["ETag"] == first["ETag"]
+    assert again["Cache-Control"] == first["Cache-Control"] == "private, no-cache"
+    Submission.objects.filter(pk=submission.pk).update(mark="hidden", mark_reason="x")
+    assert client.get(address, headers={"If-None-Match": first["ETag"]}).status_code == 200
+
+
+@pytest.mark.parametrize("address", FORMS)
+def test_what_is_kept_is_for_who_may_see_it(phase: Phase, olga: Someone, address: str) -> None:
+    stand("Someteam", 1.0)
+    public = Client().get(address)
+    assert public.status_code == 200
+    Phase.objects.update(leaderboard="hidden")
+    for client in (Client(), Someone("eve").client):
+        for headers in ({}, {"If-None-Match": public["ETag"]}, {"If-None-Match": "*"}):
+            answer = client.get(address, headers=headers)
+            assert answer.status_code == 403
+            assert b"Someteam" not in answer.content
+    assert b"Someteam" in olga.client.get(address).content
+    assert Client().get(address).status_code == 403
+
+
+@pytest.mark.parametrize("address", FORMS[:3])
+def test_all_digits_are_for_organisers(phase: Phase, olga: Someone, address: str) -> None:
+    ReferenceSet.objects.update(public=False)
+    stand("a", 0.123456789)
+    for client, shows in ((olga.client, True), (Client(), False), (olga.client, True), (Client(), False)):
+        assert (b"0.123456789" in client.get(address).content) == shows
+
+
+def test_the_head_of_a_page_is_its_readers(phase: Phase, made: list[Question]) -> None:
+    stand("a", 1.0)
+    people = [Someone("dora"), Someone("emil")]
+    seen = [one.client.get(PAGE) for one in (*people, *people)]
+    assert len(made) == 1
+    for answer, name in zip(seen, ("dora", "emil") * 2, strict=True):
+        assert f"<bdi>{name}</bdi>" in answer.content.decode()
+    tokens = [re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', one.content.decode()) for one in seen]
+    assert all(len(found) == 1 for found in tokens)
+    # What one reader has stands for nothing that another one asks for, nor for what nobody signed in sees.
+    last = seen[2]["ETag"]
+    assert people[0].client.get(PAGE, headers={"If-None-Match": last}).status_code == 304
+    assert people[1].client.get(PAGE, headers={"If-None-Match": last}).status_code == 200
+    assert Client().get(PAGE, headers={"If-None-Match": last}).status_code == 200
+    people[0].client.logout()
+    people[0].client.force_login(people[0].user)
+    assert people[0].client.get(PAGE, headers={"If-None-Match": last}).status_code == 200
+
+
+def test_json_is_as_described(phase: Phase) -> None:
+    stand("a", 1.0, mark="flagged", mark_reason="x")
+    stand("b", state="waiting")
+    baseline(0.5)
+    answer = Client().get(API).json()
+    checked = LeaderboardAnswer.model_validate(answer)
+    assert list(answer) == list(LeaderboardAnswer.model_fields)
+    assert all(list(row) == list(type(checked.rows[0]).model_fields) for row in answer["rows"])
+    assert answer["rows"][0]["submitted"].endswith("Z")
+
+
+def test_what_changed_meanwhile_is_not_kept(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
+    submission = stand("a", 1.0)
+    question = ask(phase, references="c2")
+
+    def changing() -> bytes:
+        Submission.objects.filter(pk=submission.pk).update(mark="hidden", mark_reason="x")
+        return b"made while it changed"
+
+    assert states.kept(question, "test", changing, full=True).content == b"made while it changed"
+    Submission.objects.filter(pk=submission.pk).update(mark="", mark_reason="")
+    assert states.kept(question, "test", lambda: b"made anew", full=True).content == b"made anew"
+
+
+def test_what_is_kept_has_a_limit(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "_MOST_BYTES", 100)
+    monkeypatch.setattr(states, "_memory", states._Memory())
+    question = ask(phase, references="c2")
+    made: list[str] = []
+
+    def make(form: str) -> bytes:
+        made.append(form)
+        return bytes(40)
+
+    for form in ("1", "2", "1", "3", "1", "2"):
+        states.kept(question, form, lambda form=form: make(form), full=True)  # type: ignore[misc]
+    assert made == ["1", "2", "3", "2"]

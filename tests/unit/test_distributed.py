@@ -1,0 +1,364 @@
+"""Counts, statistics and sums of parts: what they are, and what they refuse."""
+
+import builtins
+import pickle
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from capeval import (
+    Bleu,
+    CiderD,
+    DocumentFrequencies,
+    Report,
+    RougeL,
+    Spice,
+    Spider,
+    Tokenizer,
+    _native,
+    evaluate,
+    set_threads,
+)
+from capeval.distributed import PartialFrequencies, Sums, report_of, statistics
+from capeval.distributed.rows import column_names
+from capeval.errors import (
+    CapevalError,
+    DependencyError,
+    FormatError,
+    MismatchError,
+    OptionError,
+    ResourceError,
+)
+from capeval.metrics import METRICS, Metric
+from capeval.metrics.registry import metric_keys, resolve
+from capeval.resources.spice import found_model
+from tests.spice_model import NEEDS_MODEL
+
+TOKENS = Tokenizer(kind="none")
+A = {1: ["a dog runs", "the dog"], 2: ["a cat sits on grass"]}
+B = {3: ["two birds", "a bird", "a dog runs"]}
+CANDIDATES = {1: "a dog", 2: "a cat", 3: "a bird"}
+METRICS_GIVEN = [Bleu(), RougeL(), CiderD(frequencies=DocumentFrequencies.of(A | B, tokenizer=TOKENS))]
+
+
+def counted(references: Any = A, **options: Any) -> PartialFrequencies:
+    return PartialFrequencies.of(references, **{"tokenizer": TOKENS, **options})
+
+
+def report(references: Any = A, metrics: Any = METRICS_GIVEN, tokenizer: Tokenizer = TOKENS) -> Report:
+    candidates = {image: CANDIDATES[image] for image in references}
+    return evaluate(references, candidates, metrics, tokenizer=tokenizer)
+
+
+def test_a_table_of_ngrams_has_the_number_of_images_and_how_they_were_counted() -> None:
+    table = counted().to_arrow()
+    assert table.schema == pa.schema([("ngram", pa.string()), ("images", pa.int64())])
+    rows = dict(zip(*table.to_pydict().values(), strict=True))
+    assert rows[" counted|stem=False|tokenizer=none"] == 2
+    assert (rows["a"], rows["dog"], rows["a dog runs"], rows["cat sits on grass"]) == (2, 1, 1, 1)
+
+
+def test_ngrams_of_one_image_may_be_left_out() -> None:
+    table = (counted(A) + counted(B)).to_arrow()
+    again = PartialFrequencies.from_arrow(table.filter(pa.compute.greater(table["images"], 1)))
+    assert again.finish().digest == DocumentFrequencies.of(A | B, tokenizer=TOKENS).digest
+
+
+def test_a_slice_and_a_frame_of_pandas_are_read() -> None:
+    table = counted().to_arrow()
+    shifted = pa.concat_tables([table.slice(3), table, table.slice(0, 3)]).slice(len(table) - 3, len(table))
+    for given in (
+        shifted,
+        table.to_pandas(),
+        table.cast(pa.schema([("ngram", pa.large_string()), ("images", pa.int32())])),
+    ):
+        assert PartialFrequencies.from_arrow(given).finish().digest == counted().finish().digest
+
+
+def test_frequencies_of_a_selection_have_the_digest_that_they_are_given() -> None:
+    finished = counted().finish("web", digest="all-of-it")
+    assert CiderD(frequencies=finished).document_frequencies == "web:all-of-it"
+    assert pickle.loads(pickle.dumps(finished)).digest == "all-of-it"
+    assert counted().finish("web").digest == DocumentFrequencies.of(A, tokenizer=TOKENS).digest
+    with pytest.raises(OptionError, match=r"'digest' must be"):
+        counted().finish(digest=3)  # type: ignore[arg-type]
+
+
+def _ngrams(*rows: tuple[Any, Any], images: int = 2) -> pa.Table:
+    mark = (" counted|stem=False|tokenizer=none", images)
+    ngrams, counts = zip(mark, *rows, strict=True)
+    return pa.table({"ngram": pa.array(ngrams, pa.string()), "images": pa.array(counts, pa.int64())})
+
+
+WRONG_NGRAMS: list[tuple[Callable[[], object], str]] = [
+    (lambda: [1], r"must be an Arrow table \(got list"),
+    (lambda: pa.table({"ngram": ["a"]}), r"must have the columns 'ngram', 'images' \(got 'ngram'\)"),
+    (lambda: pa.table({"ngram": [1], "images": [1]}), r"'ngram' must be of string \(got int64\)"),
+    (lambda: pa.table({"ngram": ["a"], "images": ["x"]}), r"'images' must be of int64 \(got string\)"),
+    (lambda: _ngrams(("a", 1), (None, 1)), r"row 2 has no 'ngram' \(got null\)"),
+    (lambda: _ngrams(("a", 1), ("b", None)), r"row 2 has no 'images' \(got null\)"),
+    (lambda: _ngrams(("a", 1), ("a  b", 1)), r"row 2 must have one to four words .*\(got 'a  b'\)"),
+    (lambda: _ngrams(("a b c d e", 1)), r"row 1 must have one to four words"),
+    (lambda: _ngrams(("a", 1), ("", 1)), r"row 2 must have one to four words .*\(got ''\)"),
+    (lambda: _ngrams(("a", 3)), r"row 1: 'a' must be in 0 to 2 images.*\(got 3 here\)"),
+    (lambda: _ngrams(("a", 1), ("b", 1), ("a", 2)), r"row 3: 'a' must be in 0 to 2 images.*\(got 2 here\)"),
+    (lambda: _ngrams(("a", -1)), r"row 1: 'a' must be in 0 to 2 images"),
+    (lambda: _ngrams(("a", 1)).slice(1), r"must have a row that begins with ' counted' \(got none\)"),
+    (lambda: _ngrams(("a", 1), images=0), r"must be of 1 to 4,294,967,295 images \(got 0\)"),
+    (
+        lambda: pa.table({"ngram": [" x"], "images": [1]}),
+        r"row 0 must be an n-gram, or begin with ' counted'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("table", "message"), WRONG_NGRAMS)
+def test_wrong_ngrams_are_refused(table: Callable[[], object], message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        PartialFrequencies.from_arrow(table())
+
+
+def test_counts_that_are_not_alike_do_not_add() -> None:
+    with pytest.raises(MismatchError, match=r"the same stem \(got False and True\)"):
+        counted(A) + counted(B, stem=True)
+    with pytest.raises(MismatchError, match=r"the same tokenizer \(got none and ptb-3.4.1-lower"):
+        counted(A) + counted(B, tokenizer=Tokenizer())
+    tables = pa.concat_tables([counted(A).to_arrow(), counted(B, stem=True).to_arrow()])
+    with pytest.raises(MismatchError, match=r"counted alike \(got stem=False.* and stem=True"):
+        PartialFrequencies.from_arrow(tables)
+    with pytest.raises(TypeError):
+        counted(A) + 1
+    many = _ngrams(("a", 1), images=2**32 - 1)
+    with pytest.raises(MismatchError, match=r"at most 4,294,967,295 images \(got 4,294,967,296\)"):
+        PartialFrequencies.from_arrow(many) + counted(B)
+
+
+def test_many_parts_are_put_together_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("capeval.distributed.frequencies._PENDING", 8)
+    images = {image: [f"a dog {image % 7} runs {image}", "the dog"] for image in range(60)}
+    total: Any = 0
+    for image, group in images.items():
+        total = total + counted({image: group})
+        assert len(total._parts) < 12
+    assert total.finish().digest == DocumentFrequencies.of(images, tokenizer=TOKENS).digest
+
+
+def test_sums_are_small_and_say_what_they_are_of() -> None:
+    sums = Sums.of(report(A)) + Sums.of(report(B))
+    whole = report(A | B)
+    assert sums.signatures == whole.signatures
+    assert sums.signatures["BLEU"].references == "1-3"
+    assert sums.corpus == pytest.approx(dict(whole.corpus), rel=1e-12)
+    assert repr(sums) == "<Sums: 3 images, BLEU-1, BLEU-2, BLEU-3, BLEU-4, ROUGE-L, CIDEr-D>"
+    assert len(pickle.dumps(sums)) < 4_000
+    table = sums.to_arrow()
+    assert table.num_rows == 1
+    assert all(name.isidentifier() for name in table.column_names)
+    assert Sums.from_arrow(table.to_pandas()).signatures == whole.signatures
+
+
+def test_the_domains_of_a_report_are_summed_as_it_scores_them() -> None:
+    whole = evaluate(A | B, CANDIDATES, METRICS_GIVEN, tokenizer=TOKENS, subsets={"a": list(A)})
+    assert Sums.of(report(A)).corpus == whole.subsets["a"]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "tokenizer", "message"),
+    [
+        (
+            [Bleu(), RougeL()],
+            TOKENS,
+            r"the same metrics \(got 'BLEU', 'ROUGE-L', 'CIDEr-D', and 'BLEU', 'ROUGE-L'\)",
+        ),
+        ([Bleu(), RougeL(beta=2.0), METRICS_GIVEN[2]], TOKENS, r"sums of ROUGE-L.*beta=1\.2.*beta=2\|"),
+        (METRICS_GIVEN, Tokenizer(), r"sums of BLEU.*tokenizer=none.*tokenizer=ptb-3\.4\.1-lower"),
+        (
+            [
+                *METRICS_GIVEN[:2],
+                CiderD(frequencies=DocumentFrequencies.of(A, tokenizer=TOKENS, name="half")),
+            ],
+            TOKENS,
+            r"sums of CIDEr-D.*df=corpus:.*df=half:",
+        ),
+    ],
+)
+def test_sums_that_are_not_alike_do_not_add(metrics: Any, tokenizer: Tokenizer, message: str) -> None:
+    one, other = Sums.of(report(A)), Sums.of(report(B, metrics, tokenizer))
+    with pytest.raises(MismatchError, match=message):
+        one + other
+    rows = pa.concat_tables([one.to_arrow(), other.to_arrow()])
+    with pytest.raises(MismatchError, match=message):
+        Sums.from_arrow(rows)
+
+
+def test_sums_by_frequencies_of_each_part_do_not_add() -> None:
+    one, other = (Sums.of(report(part, ["CIDEr-D"])) for part in (A, A | B))
+    assert one.corpus.keys() == {"CIDEr-D"}
+    with pytest.raises(MismatchError, match=r"got those of the references of each part.*PartialFrequencies"):
+        one + other
+    with pytest.raises(TypeError):
+        one + "CIDEr-D"
+
+
+def _without(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
+    place = table.column_names.index(name)
+    return table.set_column(place, table.schema.field(name), pa.array(values, table.schema.field(name).type))
+
+
+WRONG_SUMS: list[tuple[Callable[[pa.Table], object], str]] = [
+    (lambda table: table.slice(1), r"must have at least one row \(got none\)"),
+    (lambda table: table.drop_columns(["sums"]), r"must have the columns .* \(got 'images', "),
+    (lambda table: _without(table, "images", [None]), r"row 0 has no 'images'"),
+    (lambda table: _without(table, "sums", [[1.0]]), r"row 0 must have \d+ 'sums' \(got 1\)"),
+    (lambda table: _without(table, "scored", ["{"]), r"row 0 has no metrics that can be read"),
+    (lambda table: _without(table, "scored", ['[{"metric": "os", "options": {}}]']), r"no metric 'os'"),
+]
+
+
+@pytest.mark.parametrize(("changed", "message"), WRONG_SUMS)
+def test_wrong_sums_are_refused(changed: Callable[[pa.Table], object], message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        Sums.from_arrow(changed(Sums.of(report()).to_arrow()))
+
+
+class Own(RougeL):
+    """A metric that is not registered."""
+
+
+def test_metrics_of_sums_in_arrow_are_registered() -> None:
+    with pytest.raises(OptionError, match=r"must be registered \(got Own\)"):
+        Sums.of(report(metrics=[Own()])).to_arrow()
+
+
+def test_a_table_of_statistics_has_plain_names_and_types() -> None:
+    table = statistics(report(A))
+    names = ["image_id", "bleu", "rouge_l", "cider_d", "references", "digest", "settings"]
+    assert table.column_names == names
+    doubles, numbers = pa.list_(pa.float64()), pa.int64()
+    assert [field.type for field in table.schema] == [numbers, doubles, doubles, doubles, *[numbers] * 3]
+    assert table["references"].to_pylist() == [2, 1]
+
+
+def test_statistics_of_a_pickled_report() -> None:
+    assert statistics(pickle.loads(pickle.dumps(report()))).equals(statistics(report()))
+
+
+def test_every_metric_has_a_column_of_its_own() -> None:
+    made = [make() for make in METRICS.values()]
+    keys = {metric_keys([metric])[0] for metric in made}
+    assert len({column_names([metric])[0] for metric in made}) == len(keys) > 10
+
+
+def test_a_report_of_some_rows_is_that_of_their_images() -> None:
+    rows = pa.concat_tables([statistics(report(A)), statistics(report(B))])
+    found = report_of(rows.filter(pa.compute.equal(rows["image_id"], 3)), METRICS_GIVEN, tokenizer=TOKENS)
+    expected = report(B)
+    assert found.corpus == expected.corpus
+    assert found.signatures == expected.signatures
+    for given in (rows.to_pandas(), rows.to_batches()[0]):
+        assert report_of(given, METRICS_GIVEN, tokenizer=TOKENS).image_ids[0] == 1
+
+
+WRONG_ROWS: list[tuple[Callable[[pa.Table], object], type[CapevalError], str]] = [
+    (lambda table: table.slice(2), FormatError, r"must have at least one row \(got none\)"),
+    (lambda table: table.drop_columns(["bleu"]), FormatError, r"must have the columns .* \(got 'image_id', "),
+    (lambda table: _without(table, "rouge_l", [[1.0, 1.0], None]), FormatError, r"row 1 has no 'rouge_l'"),
+    (
+        lambda table: _without(table, "rouge_l", [[1.0, 1.0], [1.0]]),
+        FormatError,
+        r"row 1 must have 2 'rouge_l'",
+    ),
+    (
+        lambda table: _without(table, "rouge_l", [[1.0, None], [1.0, 1.0]]),
+        FormatError,
+        r"numbers \(got null\)",
+    ),
+    (lambda table: _without(table, "image_id", [1, 1]), MismatchError, r"got 1 in rows 0 and 1"),
+    (lambda table: _without(table, "settings", [3, 3]), MismatchError, r"row 0 was made with something else"),
+]
+
+
+@pytest.mark.parametrize(("changed", "error", "message"), WRONG_ROWS)
+def test_wrong_rows_are_refused(
+    changed: Callable[[pa.Table], object], error: type[CapevalError], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        report_of(changed(statistics(report())), METRICS_GIVEN, tokenizer=TOKENS)
+
+
+def test_rows_of_other_settings_are_refused() -> None:
+    rows = statistics(report())
+    others: list[tuple[list[Metric], Tokenizer]] = [
+        ([Bleu(), RougeL(beta=2.0), METRICS_GIVEN[2]], TOKENS),
+        ([Bleu(), RougeL(), CiderD(frequencies="uniform")], TOKENS),
+        ([Bleu(), RougeL(), CiderD()], TOKENS),
+        (METRICS_GIVEN, Tokenizer(context="caption")),
+    ]
+    for metrics, tokenizer in others:
+        with pytest.raises(
+            MismatchError, match=r"a table of statistics must be made with BLEU\|orders=1,2,3,4"
+        ):
+            report_of(rows, metrics, tokenizer=tokenizer)
+
+
+def test_rows_by_frequencies_of_their_own_references_are_of_all_images_or_none() -> None:
+    rows = statistics(report(A | B, ["CIDEr-D"]))
+    assert report_of(rows, ["CIDEr-D"], tokenizer=TOKENS).corpus == report(A | B, ["CIDEr-D"]).corpus
+    with pytest.raises(MismatchError, match=r"row 0 was made with something else"):
+        report_of(rows.slice(1), ["CIDEr-D"], tokenizer=TOKENS)
+    assert resolve(["CIDEr-D"])[0].counts == "words"
+
+
+def test_without_pyarrow_tables_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = builtins.__import__
+
+    def refused(name: str, *rest: Any, **named: Any) -> Any:
+        if name.partition(".")[0] == "pyarrow":
+            raise ImportError(name)
+        return found(name, *rest, **named)
+
+    made, frame = report(), pd.DataFrame()
+    monkeypatch.setattr(builtins, "__import__", refused)
+    monkeypatch.delitem(sys.modules, "pyarrow", raising=False)
+    calls: list[Callable[[], object]] = [
+        counted().to_arrow,
+        lambda: PartialFrequencies.from_arrow(frame),
+        Sums.of(made).to_arrow,
+        lambda: statistics(made),
+    ]
+    for call in calls:
+        with pytest.raises(DependencyError, match=r"needs pyarrow: pip install pyarrow"):
+            call()
+
+
+@NEEDS_MODEL
+def test_spice_s_model_is_named_by_its_file(tmp_path: Path) -> None:
+    found = found_model()
+    assert found is not None
+    references, candidates = {1: ["a red dog runs"]}, {1: "a dog"}
+    for make in (Spice, Spider):
+        given = pickle.loads(pickle.dumps(make(model=found.path)))
+        expected = make().prepare(references).score(candidates)
+        assert given.prepare(references).score(candidates).corpus == expected.corpus
+        assert given.prepare(references).signature() == expected.signature
+        with pytest.raises(
+            ResourceError, match=r"none.tables must have SPICE's model \(.*\); to make it: capeval"
+        ):
+            make(model=tmp_path / "none.tables").prepare(references)
+        with pytest.raises(OptionError, match=r"'model' must be a Path, or None \(got 3\)"):
+            make(model=3)  # type: ignore[arg-type]
+
+
+def test_threads_are_set_and_checked() -> None:
+    with pytest.raises(OptionError, match=r"'count' must be .* \(got 0\)"):
+        set_threads(0)
+    usual = _native.threads()
+    set_threads(2)
+    assert _native.threads() == 2
+    set_threads(None)
+    assert _native.threads() == usual
