@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import capeval_baselines.baby_talk as baby_talk
 import capeval_baselines.captioning as captioning
 import capeval_baselines.checkpoints as checkpoints
 import capeval_baselines.generation as generation
@@ -10,7 +11,7 @@ import capeval_baselines.updown as updown
 
 
 def test_exports() -> None:
-    for module in (captioning, checkpoints, generation, training, updown):
+    for module in (baby_talk, captioning, checkpoints, generation, training, updown):
         defined = {
             name
             for name, each in vars(module).items()

@@ -69,7 +69,7 @@ BASELINES_FLOORS: tuple[tuple[str, ...], ...] = (
     ("__init__", "boxes", "features", "vocabulary"),
     ("captions", "embeddings", "machines", "updown"),
     ("checkpoints", "ngrams", "search", "word_forms"),
-    ("captioning", "filtering", "generation", "training"),
+    ("baby_talk", "captioning", "filtering", "generation", "training"),
     ("demonstration",),
     ("commands",),
 )

@@ -19,6 +19,7 @@ PACKAGES = ("capeval", "capeval_baselines")
 NEED_MORE = (
     ("capeval", "integrations", "torchmetrics"),
     ("capeval", "integrations", "capeval_scores"),
+    ("capeval_baselines", "baby_talk"),
     ("capeval_baselines", "captioning"),
     ("capeval_baselines", "checkpoints"),
     ("capeval_baselines", "generation"),
