@@ -20,6 +20,7 @@ from capeval_server.jobs import worker
 from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.joining import make_team
+from capeval_server.teams.models import Team
 
 __all__ = [
     "CAPTIONS",
@@ -86,6 +87,17 @@ def write_challenge(folder: Path, *, slug: str = "small", marker: str = MARKER, 
 def make_challenge(folder: Path, **about: Any) -> Challenge:
     """The challenge that `write_challenge` writes."""
     return import_challenge(write_challenge(folder, **about))
+
+
+def code_of(team: Team) -> str:
+    """The code with which others join a team."""
+    assert team.code
+    return team.code
+
+
+def codes() -> list[str]:
+    """The codes of all teams that have one."""
+    return [code_of(team) for team in Team.objects.exclude(code=None)]
 
 
 class Someone:

@@ -17,7 +17,7 @@ from capeval_server.jobs.models import Worker
 from capeval_server.organising.models import COMMAND_LINE, Action
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Team
-from tests.server.kit import MARKER, MARKUP, Participant, Someone
+from tests.server.kit import MARKER, MARKUP, Participant, Someone, code_of, codes
 from tests.server.pages import check_policy
 
 pytestmark = pytest.mark.django_db
@@ -48,7 +48,7 @@ def _row_of_each(ann: Participant) -> None:
 def test_every_page_keeps_to_the_policy(staff: Client) -> None:
     ann = Participant("ann", MARKUP)
     _row_of_each(ann)
-    secrets = [*Token.objects.values_list("digest", flat=True), *Team.objects.values_list("code", flat=True)]
+    secrets = [*Token.objects.values_list("digest", flat=True), *codes()]
     for model in [*_server_models(), User]:
         pages = ["", "?q=x"]
         pages += [f"{each.pk}/change/" for each in model.objects.all()[:3]]
@@ -114,7 +114,7 @@ def test_tokens_are_revoked_and_not_read(staff: Client) -> None:
     assert token.digest not in page
     assert "digest" not in page
     assert staff.get(f"{_place(Token)}?digest__startswith={token.digest[:2]}").status_code == 400
-    assert staff.get(f"{_place(Team)}?code__startswith={ann.team.code[:2]}").status_code == 400
+    assert staff.get(f"{_place(Team)}?code__startswith={code_of(ann.team)[:2]}").status_code == 400
     staff.post(_place(Token), {"action": "revoke", "_selected_action": [token.pk]})
     assert ann.api.get("/api/submissions").status_code == 401
 

@@ -29,7 +29,7 @@ from capeval_server.teams.joining import join as join_team
 from capeval_server.teams.models import Raise, Team
 from tests.server.boards import stand
 from tests.server.clock import Clock
-from tests.server.kit import CAPTIONS, METRICS, RESULTS, Participant, Someone, results
+from tests.server.kit import CAPTIONS, METRICS, RESULTS, Participant, Someone, code_of, results
 
 pytestmark = pytest.mark.django_db
 
@@ -359,7 +359,7 @@ def test_what_arrives_after_midnight_is_of_the_next_day(
     Phase.objects.update(quota_per_day=1)
     # Of the same team, since one user has one upload checked at a time.
     carl = Someone("carl")
-    join_team(carl.user, ann.team.challenge, ann.team.code)
+    join_team(carl.user, ann.team.challenge, code_of(ann.team))
     before, after = clock.midnight - timedelta(seconds=1), clock.midnight + timedelta(seconds=1)
 
     def take_long(*upload: Any) -> Any:

@@ -20,7 +20,7 @@ from capeval_server.jobs import worker
 from capeval_server.organising import export, moderation, participants
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.models import Team
-from tests.server.kit import MARKER, Participant, Someone, results, write_challenge
+from tests.server.kit import MARKER, Participant, Someone, codes, results, write_challenge
 from tests.server.processes import Server
 
 pytestmark = pytest.mark.django_db
@@ -122,11 +122,11 @@ def test_nothing_secret_is_in_it(olga: Someone, challenge: Challenge) -> None:
     Submission.objects.filter(pk=submission.pk).update(idempotency_key="secret-key-1")
     archive = exported(olga)
     everything = b"".join(archive.read(name) for name in archive.namelist()).decode()
-    codes = [*Team.objects.values_list("code", flat=True), *Token.objects.values_list("digest", flat=True)]
+    secrets = [*codes(), *Token.objects.values_list("digest", flat=True)]
     stored = [str(version.file.name).split("/")[-1] for version in ReferenceVersion.objects.all()]
-    for secret in (MARKER, "secret@mail.example", "secret-key-1", "capeval_", *codes, *stored):
+    for secret in (MARKER, "secret@mail.example", "secret-key-1", "capeval_", *secrets, *stored):
         assert secret.lower() not in everything.lower(), secret
-    assert codes
+    assert secrets
     with ReferenceVersion.objects.get(reference_set__name="c2").file.open() as file:
         captions = json.loads(file.read())["3"]
     assert captions

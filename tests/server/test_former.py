@@ -16,7 +16,7 @@ from capeval_server.submissions.models import FormerAddress, FormerMember, Submi
 from capeval_server.teams.joining import join, make_team
 from capeval_server.teams.members import leave
 from tests.server.clock import Clock
-from tests.server.kit import Participant, Someone
+from tests.server.kit import Participant, Someone, code_of
 
 pytestmark = pytest.mark.django_db
 
@@ -74,7 +74,7 @@ def test_it_counts_for_the_team_that_they_are_in(ann: Participant, bob: Particip
     ann.submitted()
     ann.user.delete()
     again = Returned("anna", "ann@example.org")
-    join(again.user, bob.team.challenge, bob.team.code)
+    join(again.user, bob.team.challenge, code_of(bob.team))
     assert bob.read(QUOTA)["left"] == 19
     leave(again.user, bob.team.challenge)
     make_team(again.user, bob.team.challenge)

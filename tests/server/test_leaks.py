@@ -39,7 +39,7 @@ from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Team
 from tests.server.annotation import answer, hold, join, make
-from tests.server.kit import CAPTIONS, RESULTS, results
+from tests.server.kit import CAPTIONS, RESULTS, code_of, results
 
 pytestmark = pytest.mark.django_db
 
@@ -458,7 +458,7 @@ def test_references_that_cannot_be_read_are_in_no_log(
 def test_what_is_a_teams_own_is_served_to_no_other(everybody: dict[str, Client], leaderboard: str) -> None:
     Phase.objects.update(leaderboard=leaderboard)
     Submission.objects.filter(team__isnull=False).update(reason=OWN, mark_reason=OWN, mark="flagged")
-    secrets = [OWN, str(SCORE), *Team.objects.filter(name__startswith=OWN).values_list("code", flat=True)]
+    secrets = [OWN, str(SCORE), *map(code_of, Team.objects.filter(name__startswith=OWN))]
     for who in ("anybody", "bob", "bob's program", "otto", "otto's program"):
         assert not _with(secrets, list(_served(everybody[who]))), who
     assert {secret for _, secret in _with(secrets, list(_served(everybody["ann"])))} >= {OWN, secrets[2]}

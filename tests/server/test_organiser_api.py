@@ -15,7 +15,7 @@ from capeval_server.jobs import worker
 from capeval_server.organising.models import COMMAND_LINE, Action
 from capeval_server.submissions.models import Result, Submission
 from capeval_server.teams.models import Raise, Team
-from tests.server.kit import Participant, Someone
+from tests.server.kit import Participant, Someone, code_of
 from tests.server.test_organiser_pages import rows
 
 pytestmark = pytest.mark.django_db
@@ -88,7 +88,7 @@ def test_what_they_do(olga: Client) -> None:
     assert answer["teams"][0]["quotas"] == [
         {"phase": "open", "today": 1, "per_day": 6, "used": 1, "total": 20}
     ]
-    assert Team.objects.get().code not in str(answer)
+    assert code_of(Team.objects.get()) not in str(answer)
     listed = olga.get(f"{ROOT}/submissions?state=scored").json()
     assert [row["id"] for row in listed["submissions"]] == [str(submission.pk)]
     # Two reruns, a mark, a raise, and the download of everything.

@@ -25,7 +25,7 @@ from capeval_server.submissions import lifecycle, recording
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Raise, Team
-from tests.server.kit import MARKER, MARKUP, Participant, Someone, make_challenge, zipped
+from tests.server.kit import MARKER, MARKUP, Participant, Someone, code_of, make_challenge, zipped
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
@@ -768,7 +768,7 @@ def test_raises_are_checked_and_taken_back(olga: Someone, ann: Participant) -> N
     olga.do(place, phase="open", per_day=0, total=0)
     assert not Raise.objects.exists()
     assert len(actions()) == 2
-    assert Team.objects.get().code not in olga.see(place) + olga.see(f"{ROOT}teams/")
+    assert code_of(Team.objects.get()) not in olga.see(place) + olga.see(f"{ROOT}teams/")
 
 
 def test_organisers_of_organisers(olga: Someone, ann: Participant) -> None:

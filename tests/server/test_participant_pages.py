@@ -26,7 +26,7 @@ from capeval_server.submissions.packing import packed_image_scores
 from capeval_server.teams.joining import join, make_team
 from capeval_server.teams.models import Membership, Raise, Team
 from tests.server.clock import Clock
-from tests.server.kit import CAPTIONS, MARKER, MARKUP, RESULTS, Participant, Someone, results, zipped
+from tests.server.kit import CAPTIONS, MARKER, MARKUP, RESULTS, Participant, Someone, code_of, results, zipped
 
 pytestmark = pytest.mark.django_db
 
@@ -86,7 +86,7 @@ def test_joining_by_the_link_that_the_team_page_shows(ann: Participant) -> None:
     assert link
     page = carl.see(link[1])
     assert "You are invited to the team" in page
-    assert ann.team.code in page
+    assert code_of(ann.team) in page
     form = {"how": "code", "code": ann.team.code, "accept": "on"}
     assert carl.client.post(link[1], form).status_code == 302
     assert {one.user.username for one in ann.team.memberships.all()} == {"ann", "carl"}
@@ -539,7 +539,7 @@ def test_ones_own_file_comes_back_as_it_was_sent(ann: Participant) -> None:
 def test_a_teammate_sees_and_decides_too(ann: Participant) -> None:
     submission = ann.scored()
     carl = Someone("carl")
-    join(carl.user, Challenge.objects.get(), ann.team.code)
+    join(carl.user, Challenge.objects.get(), code_of(ann.team))
     assert "Put on the leaderboard" in carl.see(f"/submissions/{submission.pk}/")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
+from capeval.sampling import python_random
 from capeval_server.annotation.definition import Definition, NewItem, read_definition, read_items
 from capeval_server.annotation.images import add_images
 from capeval_server.annotation.models import Campaign, Item, TextVersion
@@ -123,7 +123,7 @@ def add_items(campaign: Campaign, items: Iterable[NewItem], answers: int) -> int
     Raises:
         CampaignError: An item's image is not there.
     """
-    rng = random.Random(campaign.settings["seed"])  # noqa: S311 - an order, no secret.
+    rng = python_random(campaign.settings["seed"])
     groups: dict[str, int] = {}
     images = dict(campaign.images.values_list("name", "pk"))
     number = 0

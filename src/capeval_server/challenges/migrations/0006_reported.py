@@ -9,7 +9,7 @@ import capeval_server.stamps
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("challenges", "0004_final_results"),
+        ("challenges", "0005_notices"),
     ]
 
     operations = [
