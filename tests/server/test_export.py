@@ -18,6 +18,7 @@ from django.test import Client
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.jobs import worker
+from capeval_server.jobs.models import Job
 from capeval_server.organising import export, exporting, moderation, participants
 from capeval_server.organising.models import Action, Export
 from capeval_server.organising.reported import add_reported, reference_set
@@ -87,6 +88,8 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
     archive = exported(olga)
     assert archive.testzip() is None
     names = {f"{name}.{form}" for name in TABLES for form in ("csv", "json")}
+    # Those of which there are no rows here.
+    names |= {f"{name}.{form}" for name in ("announcements", "webhooks") for form in ("csv", "json")}
     names |= {"README.txt", "challenge.toml"}
     # What people wrote for the human baseline may be among other references.
     assert set(archive.namelist()) == names | {f"files/{submission.pk}/val.json"}
@@ -122,7 +125,7 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
     definition = tomllib.loads(archive.read("challenge.toml").decode())
     assert definition["challenge"]["slug"] == "small"
     assert definition["splits"][0]["references"][1]["human"] == "human_val_c2.json"
-    assert [row["who"] for row in table(archive, "actions")] == ["the command line", *["olga"] * 3]
+    assert [row["who"] for row in table(archive, "actions")] == ["the command line", *["olga"] * 5]
 
 
 def test_stale_scores_are_told_apart(olga: Someone) -> None:
@@ -177,6 +180,7 @@ def test_formulas_are_text_in_csv(olga: Someone, challenge: Challenge) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
 def test_scores_that_are_no_numbers(olga: Someone, value: float | None) -> None:
     Participant("ann").scored(stands=True)
+    work()
     Score.objects.update(value=value)
     archive = exported(olga)
     assert {row["value"] for row in table(archive, "scores")} == {None}
@@ -193,16 +197,27 @@ def test_queries_do_not_grow_with_rows(
 
 
 def test_a_disk_that_is_full(olga: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
+    work()
+
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(export, "export", full)
-    assert olga.client.get("/small/organise/export/").status_code == 503
+    olga.do(EXPORT)
+    with monkeypatch.context() as patched:
+        patched.setattr(exporting, "export", full)
+        assert worker.work_once()
+    # It is tried again after a pause.
+    assert "The export is being prepared." in olga.see("/small/organise/")
+    assert not worker.work_once()
+    Job.objects.update(available_from=None)
+    assert worker.work_once()
+    assert zipfile.ZipFile(io.BytesIO(got(olga).data)).testzip() is None
 
 
 def test_by_token(olga: Someone) -> None:
     ann = Participant("ann")
     place = "/api/challenges/small/organise/export"
+    downloaded(olga)
     for scope, status in (("read", 403), ("submit", 403), ("organise", 200)):
         token = Token.issue(olga.user.pk, scope, scope)
         answer: Any = Client(headers={"Authorization": f"Bearer {token}"}).get(place)
