@@ -114,7 +114,7 @@ def test_what_the_script_sends(campaign: Campaign) -> None:
     assert client.post(f"{place}/draft/", {"caption": "a ca"}).status_code == 204
     assert Draft.objects.get().content == {"caption": "a ca"}
     assert ">a ca</textarea>" in page(client, campaign)
-    script = {"headers": {"Accept": "application/json"}}
+    script: dict[str, Any] = {"headers": {"Accept": "application/json"}}
     refused = client.post(f"{place}/answer/", {"caption": ""}, **script)
     assert (refused.status_code, refused.json()) == (422, {"detail": "the sentence must not be empty"})
     events = '{"keys": 20, "pastes": 0, "seconds": 3, "other": "x", "pasted": -1}'
@@ -142,7 +142,7 @@ def test_pictures_are_for_who_holds_the_item(campaign: Campaign) -> None:
     place = f"/annotate/streets/{held.lease}/image"
     for size, longest in (("small", 480), ("large", 640)):
         sent = client.get(f"{place}/{size}/")
-        content = b"".join(sent)  # type: ignore[arg-type]
+        content = b"".join(sent)
         assert longest <= max(Pillow.open(io.BytesIO(content)).size) <= longest + 5
         assert sent.headers["Content-Disposition"] == 'inline; filename="image"'
         assert sent.headers["X-Content-Type-Options"] == "nosniff"

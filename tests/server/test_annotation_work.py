@@ -43,7 +43,7 @@ pytestmark = pytest.mark.django_db
 
 def test_the_database_has_all_triggers() -> None:
     assert triggers.present() == triggers.expected()
-    assert len(triggers.expected()) == 15
+    assert len(triggers.expected()) == 19
 
 
 def test_answers_are_never_changed_or_deleted_but_for_a_redaction() -> None:

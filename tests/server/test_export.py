@@ -19,7 +19,8 @@ from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.jobs import worker
 from capeval_server.jobs.models import Job
-from capeval_server.organising import export, exporting, moderation, participants
+from capeval_server.notices import events, webhooks
+from capeval_server.organising import export, exporting, moderation, participants, pictures
 from capeval_server.organising.models import Action, Export
 from capeval_server.organising.reported import add_reported, reference_set
 from capeval_server.submissions.models import Result, Score, Submission
@@ -32,7 +33,8 @@ pytestmark = pytest.mark.django_db
 EXPORT = "/small/organise/export/"
 FORMULA = '=HYPERLINK("http://x","y")'
 NUMBERS = ["value", "low", "high"]
-TABLES = ["actions", "blocks", "references", "reported", "results", "scores", "submissions", "teams"]
+TABLES = ["actions", "announcements", "blocks", "references", "reported", "results", "scores", "submissions"]
+TABLES += ["teams", "webhooks"]
 
 
 @pytest.fixture
@@ -74,7 +76,7 @@ def cells(archive: zipfile.ZipFile, name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(archive.read(f"{name}.csv").decode())))
 
 
-def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
+def test_everything_is_in_it(olga: Someone, challenge: Challenge, settings: Any) -> None:
     ann = Participant("ann", "Team A")
     submission = ann.scored(stands=True, method="Mine")
     while worker.work_once():
@@ -82,15 +84,21 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
     moderation.raise_quota(olga.user, Team.objects.get(), Phase.objects.get(), per_day=1, total=2)
     moderation.mark(olga.user, challenge, submission, "flagged", "Why")
     participants.block(olga.user, challenge, Someone("eve").user.username, "Spam")
+    settings.WEBHOOK_HOSTS = ["hooks.example.org"]
+    hook = webhooks.add(olga.user, challenge, "https://hooks.example.org/")
+    events.announce(olga.user, challenge, "News", "All is *well*.")
+    pictures.add(olga.user, challenge, "a.gif", b"GIF89a")
     rows = b"team,CIDEr-D\nA,1.5\n"
     entry = reference_set(challenge, "val", "c2")
     add_reported(olga.user, entry, "old", "old.csv", rows, title="Old", url="", ranked=False)
     archive = exported(olga)
     assert archive.testzip() is None
+    assert archive.read("pictures/a.gif") == b"GIF89a"
+    assert hook.secret not in "".join(archive.read(name).decode() for name in archive.namelist())
+    assert [row["url"] for row in table(archive, "webhooks")] == ["https://hooks.example.org/"]
+    assert [row["text"] for row in table(archive, "announcements")] == ["All is *well*."]
     names = {f"{name}.{form}" for name in TABLES for form in ("csv", "json")}
-    # Those of which there are no rows here.
-    names |= {f"{name}.{form}" for name in ("announcements", "webhooks") for form in ("csv", "json")}
-    names |= {"README.txt", "challenge.toml"}
+    names |= {"README.txt", "challenge.toml", "pictures/a.gif"}
     # What people wrote for the human baseline may be among other references.
     assert set(archive.namelist()) == names | {f"files/{submission.pk}/val.json"}
     assert archive.read(f"files/{submission.pk}/val.json") == results()
@@ -125,7 +133,7 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
     definition = tomllib.loads(archive.read("challenge.toml").decode())
     assert definition["challenge"]["slug"] == "small"
     assert definition["splits"][0]["references"][1]["human"] == "human_val_c2.json"
-    assert [row["who"] for row in table(archive, "actions")] == ["the command line", *["olga"] * 5]
+    assert [row["who"] for row in table(archive, "actions")] == ["the command line", *["olga"] * 6]
 
 
 def test_stale_scores_are_told_apart(olga: Someone) -> None:

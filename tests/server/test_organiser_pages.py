@@ -798,6 +798,7 @@ def test_organisers_of_organisers(olga: Someone, ann: Participant) -> None:
 
 def test_what_was_done_outlives_who_did_it(olga: Someone, ann: Participant, challenge: Challenge) -> None:
     moderation.rerun(olga.user, challenge, ann.submitted())
+    challenge.organisers.add(ann.user)
     User.objects.filter(pk=olga.user.pk).delete()
     assert "<strong><bdi>olga</bdi></strong>" in Someone("staff", is_staff=True).see(f"{ROOT}trail/")
 

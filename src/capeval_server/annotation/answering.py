@@ -127,6 +127,8 @@ def _check_revisable(participation: Participation, assignment: Assignment) -> No
         raise AssignmentError("an answer can be changed until you begin the next batch, which you have")
     if participation.campaign.state == Campaign.State.CLOSED:
         raise AssignmentError("this campaign is closed: its answers don't change any more")
+    if assignment.responses.filter(releases__isnull=False).exists():
+        raise AssignmentError("this answer is part of a frozen release: it can't be changed any more")
     if assignment.responses.filter(reviews__isnull=False).exists():
         raise AssignmentError("somebody has looked at this answer: it can't be changed any more")
 

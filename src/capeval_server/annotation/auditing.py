@@ -18,6 +18,7 @@ from django.db.models import (
     Subquery,
 )
 
+from capeval.errors import CapevalError
 from capeval_server.annotation import triggers
 from capeval_server.annotation.digests import digest_of
 from capeval_server.annotation.models import (
@@ -31,6 +32,7 @@ from capeval_server.annotation.models import (
     Slot,
 )
 from capeval_server.annotation.options import options_of
+from capeval_server.annotation.releases import verify
 from capeval_server.annotation.slots import countable, number_free
 
 __all__ = ["Finding", "audit"]
@@ -71,6 +73,11 @@ def audit(campaign: Campaign) -> Iterator[Finding]:
     for rule, broken in _RULES.items():
         yield from _finding(rule, broken(campaign))
     yield from _finding("the hash of each answer must be its own", _wrong_digests(campaign))
+    for release in campaign.releases.order_by("pk"):
+        try:
+            verify(release)
+        except CapevalError as error:
+            yield Finding(rule=f"a release must not change: {error}", number=1, rows=())
 
 
 def _finding(rule: str, broken: QuerySet[Any] | Iterable[int]) -> Iterator[Finding]:

@@ -25,6 +25,8 @@ __all__ = [
     "Image",
     "Item",
     "Participation",
+    "Release",
+    "ReleasedResponse",
     "Report",
     "Response",
     "Review",
@@ -418,3 +420,32 @@ class Report(models.Model):
     reason = models.CharField(max_length=20, choices=Reason)
     note = models.CharField(max_length=LONGEST_NOTE, blank=True)
     time = models.DateTimeField()
+
+
+class Release(models.Model):
+    """A frozen dataset of a write campaign's captions. Neither its row nor its files ever change."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="releases")
+    name = models.CharField(max_length=50)
+    # Its folder among the stored files, with a manifest of checksums in it.
+    folder = models.CharField(max_length=200)
+    # The checksums of the manifest and of what is beside it, the seed, the versions of texts and of capeval.
+    manifest = models.JSONField()
+    who = models.CharField(max_length=150)
+    time = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "name"], name="release_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ReleasedResponse(models.Model):
+    """An answer that a release was made of. It never changes."""
+
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="responses")
+    response = models.ForeignKey(Response, on_delete=models.PROTECT, related_name="releases")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["release", "response"], name="released_once")]

@@ -304,7 +304,7 @@ def _scores(
 
 def _rating_rows(ratings: Ratings) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     raters = tuple(f"rating_{number + 1}" for number in range(ratings.values.shape[1]))
-    rows = [
+    rows: list[tuple[object, ...]] = [
         (image, caption, *("" if np.isnan(value) else f"{value:g}" for value in values), system)
         for image, caption, values, system in zip(
             ratings.image_ids, ratings.captions, ratings.values, ratings.systems, strict=True

@@ -22,6 +22,8 @@ _KEPT: dict[str, tuple[tuple[str, ...], str] | None] = {
         ("lifted", "lifted_person_id", "lifted_who", "lifted_reason"),
         "OLD.lifted IS NULL AND NEW.lifted IS NOT NULL",
     ),
+    "Release": None,
+    "ReleasedResponse": None,
     "Report": None,
     "Response": (
         ("answer", "redacted"),

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from capeval.cli.commands import Argument, Command, Group, Option
 from capeval.errors import OptionError
-from capeval_server.commands.common import set_up, user_named
+from capeval_server.commands.common import UserName, set_up, user_named
 
 if TYPE_CHECKING:
-    from capeval_server.annotation.models import Campaign
+    from capeval_server.annotation.models import Campaign, Release
 
 __all__ = ["group"]
 
@@ -108,9 +108,129 @@ def audit(
     sys.exit(1 if wrong else 0)
 
 
+def items(
+    plan: Annotated[
+        Path, Argument(metavar="PLAN", help="Folder that 'study plan' wrote.", show_default=False)
+    ],
+    kind: Annotated[str, Option(help="triplet, or pairwise for its pairs with their images.")] = "triplet",
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)
+    ] = None,
+) -> None:
+    """Makes the items of a campaign, one JSON object a line, from a plan of 'capeval study plan'."""
+    set_up()
+    import json
+
+    from capeval.cli.console import deliver
+    from capeval.formats.judgements import load_plan, plan_files
+    from capeval_server.annotation.results import plan_items
+
+    lines = [json.dumps(item, ensure_ascii=False) for item in plan_items(load_plan(*plan_files(plan)), kind)]
+    deliver("".join(f"{line}\n" for line in lines), output)
+
+
+def results(
+    slug: Slug,
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="Where to write.", show_default=False)],
+    release: Annotated[
+        str, Option(help="The name of these judgements, for human.csv.", show_default=False)
+    ] = "",
+) -> None:
+    """Writes the answers that count of a campaign of judgements, as 'capeval study' reads them."""
+    set_up()
+    from capeval_server.annotation.results import write_results
+
+    for path in write_results(_campaign_named(slug), folder, release=release):
+        print(path)
+
+
+Name = Annotated[str, Argument(metavar="NAME", help="The release, such as 1.0.", show_default=False)]
+
+
+def _release_named(slug: str, name: str) -> Release:
+    found = _campaign_named(slug).releases.filter(name=name).first()
+    if found is None:
+        raise OptionError(f"'NAME' must be the name of a release of {slug!r} (got {name!r})")
+    return found
+
+
+def freeze(
+    slug: Slug,
+    name: Name,
+    plans: Annotated[
+        Path | None, Option("--plans", help="A JSON file that says which splits to make.", metavar="FILE")
+    ] = None,
+    seed: Annotated[int, Option(help="The seed of what is drawn.", min=0)] = 0,
+    leave_out: Annotated[
+        bool, Option("--leave-out", help="Leave out images that lack captions, in place of refusing.")
+    ] = False,
+) -> None:
+    """Freezes the captions that count now into a release, which never changes."""
+    set_up()
+    from capeval_server.annotation import releases
+
+    made = releases.freeze(None, _campaign_named(slug), name, plans=plans, seed=seed, leave_out=leave_out)
+    print(f"{slug} {name}: frozen; captions: {made.responses.count()}; files: {releases.folder_of(made)}")
+
+
+def verify(slug: Slug, name: Name) -> None:
+    """Checks that a release is as it was frozen, and says how many of its captions no longer count."""
+    set_up()
+    from capeval_server.annotation import releases
+
+    found = _release_named(slug, name)
+    number = releases.verify(found)
+    since = releases.changed_since(found)
+    print(f"{slug} {name}: {number} files unchanged; captions that no longer count: {since}")
+
+
+def challenge(
+    slug: Slug,
+    name: Name,
+    folder: Annotated[
+        Path, Argument(metavar="FOLDER", help="Where to write; made if needed.", show_default=False)
+    ],
+) -> None:
+    """Writes the files of a new challenge from a release, to look at and to import."""
+    set_up()
+    from capeval_server.annotation import releases
+
+    print(releases.write_challenge(_release_named(slug, name), folder))
+
+
+def publish(
+    slug: Slug,
+    name: Name,
+    user: UserName,
+    to: Annotated[
+        str,
+        Argument(
+            metavar="CHALLENGE/SPLIT/REFERENCES",
+            help="The references that get a new version.",
+            show_default=False,
+        ),
+    ],
+    split: Annotated[str, Option(help="The release's split, if it is called otherwise.")] = "",
+    many: Annotated[bool, Option("--many", help="Take the larger set, such as c40.")] = False,
+) -> None:
+    """Makes a release the next version of a challenge's references: all is scored again."""
+    set_up()
+    from capeval_server.annotation import releases
+    from capeval_server.challenges.models import ReferenceSet
+
+    parts = to.split("/")
+    names = dict(zip(("split__challenge__slug", "split__name", "name"), parts, strict=False))
+    entry = ReferenceSet.objects.filter(**names).first() if len(parts) == 3 else None
+    if entry is None:
+        raise OptionError(f"'CHALLENGE/SPLIT/REFERENCES' must name references (got {to!r})")
+    release, who = _release_named(slug, name), user_named(user)
+    version = releases.publish(who, release, split or parts[1], entry, many=many)
+    print(f"{to}: version {version}")
+
+
 def group() -> Group:
     """`capeval server annotate`."""
-    commands = (create, state, invite, status, audit)
+    commands = (create, items, state, invite, status, results, audit, freeze, verify, challenge, publish)
     return Group(
         name="annotate",
         help="Campaigns in which people write, compare, rate and check captions.",

@@ -1,0 +1,274 @@
+"""Freezing the captions of a campaign into a dataset that never changes, and using it in a challenge."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import uuid
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from django.contrib.auth.models import User
+from django.core.files.storage import default_storage
+from django.db.models import Count, Q
+
+from capeval import __version__
+from capeval.benchmarks.building import SplitPlan, build_dataset, load_plans
+from capeval.benchmarks.versions import freeze as freeze_dataset
+from capeval.benchmarks.versions import verify as verify_dataset
+from capeval.files import written_whole
+from capeval.messages import first_few
+from capeval_server.annotation.campaigns import items_of
+from capeval_server.annotation.locks import held
+from capeval_server.annotation.models import Campaign, Release, ReleasedResponse, Response
+from capeval_server.annotation.options import options_of
+from capeval_server.annotation.slots import countable
+from capeval_server.challenges.models import ReferenceSet
+from capeval_server.errors import CampaignError
+from capeval_server.jobs.leases import database_time
+from capeval_server.organising.models import COMMAND_LINE, record
+from capeval_server.organising.settings import publish_references
+
+__all__ = ["changed_since", "folder_of", "freeze", "publish", "verify", "write_challenge"]
+
+_PROVENANCE = "provenance.csv"
+_COLUMNS = ("response", "image", "worker", "texts", "received")
+_CHALLENGE_DAYS = 365
+
+
+def _root() -> Path:
+    return Path(default_storage.path("releases"))
+
+
+def folder_of(release: Release) -> Path:
+    """The folder of a release's files."""
+    return _root() / release.folder / release.name
+
+
+def freeze(
+    user: User | None,
+    campaign: Campaign,
+    name: str,
+    *,
+    plans: Path | None = None,
+    seed: int = 0,
+    leave_out: bool = False,
+) -> Release:
+    """Freezes the captions that count now: they are split and drawn as the plans say.
+
+    Args:
+        user: Who does it; none for the command line.
+        campaign: A campaign in which captions are written.
+        name: The release's name, such as 1.0.
+        plans: A file of plans of splits; by default, one split has all captions of all images.
+        seed: The seed of what is drawn.
+        leave_out: Whether images that lack answers are left out.
+
+    Raises:
+        CampaignError: It is another kind of campaign, has a release of that name, or images lack answers.
+        CapevalError: The plans are wrong, or do not fit the captions.
+        OSError: A file can't be read or written.
+    """
+    if campaign.kind != "write":
+        raise CampaignError(f"only captions are frozen into a dataset (got the kind {campaign.kind!r})")
+    # Of two that freeze at once, or after one that was killed half way, each has a folder of its own.
+    place = uuid.uuid4().hex
+    with held(campaign) as now:
+        if now.releases.filter(name=name).exists():
+            raise CampaignError(f"this campaign has a release {name!r} already, and releases never change")
+        _check_complete(now, leave_out=leave_out)
+        rows = list(_counted(now, leave_out=leave_out))
+        target = _frozen(now, rows, name, place, plans, seed)
+        provenance = _provenance(rows)
+        with written_whole(target.parent / _PROVENANCE) as file:
+            file.write(provenance)
+        made = Release.objects.create(
+            campaign=now,
+            name=name,
+            folder=place,
+            manifest={
+                "manifest.json": _sha256((target / "manifest.json").read_bytes()),
+                _PROVENANCE: _sha256(provenance),
+                "seed": seed,
+                "texts": sorted({row.texts.number for row in rows}),
+                "capeval": __version__,
+            },
+            who=COMMAND_LINE if user is None else user.username,
+            time=database_time(),
+        )
+        ReleasedResponse.objects.bulk_create(
+            (ReleasedResponse(release=made, response=row) for row in rows), batch_size=5000
+        )
+        what = f"froze the release {name} of the campaign {now.slug} ({len(rows)} captions)"
+        record(user, now.challenge, what)
+    return made
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _check_complete(campaign: Campaign, *, leave_out: bool) -> None:
+    filled = Count("slots", filter=Q(slots__filled_by__isnull=False))
+    lacking = items_of(campaign).annotate(filled=filled).filter(filled__lt=options_of(campaign).answers)
+    keys = list(lacking.order_by("pk").values_list("key", flat=True))
+    if keys and not leave_out:
+        raise CampaignError(f"each image must have all its captions (got fewer of {first_few(keys)})")
+
+
+def _counted(campaign: Campaign, *, leave_out: bool) -> Iterator[Response]:
+    """The answers that count, of images that have all, in the order of images and of when they came."""
+    rows = Response.objects.filter(filled_slot__isnull=False, item__campaign=campaign)
+    if leave_out:
+        filled = Count("slots", filter=Q(slots__filled_by__isnull=False))
+        complete = items_of(campaign).annotate(filled=filled).filter(filled=options_of(campaign).answers)
+        rows = rows.filter(item__in=complete.values("pk"))
+    return rows.select_related("item", "participation__worker", "texts").order_by("item_id", "pk").iterator()
+
+
+def _image_ids(rows: list[Response]) -> dict[str, int | str]:
+    """The image of each item: numbers where all keys are numbers, as COCO's ids are."""
+    keys = {row.item.key for row in rows}
+    numbers = all(key.isdecimal() and str(int(key)) == key for key in keys)
+    return {key: int(key) if numbers else key for key in keys}
+
+
+def _frozen(
+    campaign: Campaign, rows: list[Response], name: str, place: str, plans: Path | None, seed: int
+) -> Path:
+    ids = _image_ids(rows)
+    captions: dict[Any, list[str]] = {}
+    for row in rows:
+        captions.setdefault(ids[row.item.key], []).append(row.answer["caption"])
+    if not captions:
+        raise CampaignError("there must be captions to freeze (got none)")
+    if plans is None:
+        splits = {"all": SplitPlan(images=tuple(captions), references=None)}
+    else:
+        splits = load_plans(plans, list(captions), seed=seed)
+    dataset = build_dataset(captions, splits, seed=seed)
+    return freeze_dataset(dataset, _root() / place, version=name, description=campaign.title)
+
+
+def _provenance(rows: list[Response]) -> bytes:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(_COLUMNS)
+    for row in rows:
+        # No cell begins with a sign that a spreadsheet takes for a formula: keys are quoted if they do.
+        key = row.item.key if row.item.key[0].isalnum() else f"'{row.item.key}"
+        worker = row.participation.worker.pseudonym
+        writer.writerow([row.pk, key, worker, row.texts.number, row.received.isoformat()])
+    return out.getvalue().encode()
+
+
+def verify(release: Release) -> int:
+    """Checks that the files of a release are as they were frozen; says how many there are.
+
+    Raises:
+        CampaignError: The manifest or what is beside it changed.
+        FormatError: Another file changed, is missing, or is too many.
+    """
+    folder = folder_of(release)
+    number = verify_dataset(folder)
+    for path in (folder / "manifest.json", folder.parent / _PROVENANCE):
+        if not path.exists() or _sha256(path.read_bytes()) != release.manifest[path.name]:
+            raise CampaignError(f"release {release.name}: {path.name} is not as it was frozen")
+    return number + 2
+
+
+def changed_since(release: Release) -> int:
+    """How many captions of a release no longer count: excluded, rejected, revised or removed since."""
+    return release.responses.exclude(response__in=countable().values("pk")).count()
+
+
+def _file(release: Release, split: str, *, many: bool = False, human: bool = False) -> Path:
+    """The file of a split.
+
+    Raises:
+        CampaignError: The release has none.
+    """
+    name = f"human_{split}.json" if human else f"captions_{split}{'_many' if many else ''}.json"
+    for part in ("public", "private"):
+        if (folder_of(release) / part / name).exists():
+            return folder_of(release) / part / name
+    raise CampaignError(f"release {release.name} must have the file {name!r} (got none)")
+
+
+def publish(user: User, release: Release, split: str, entry: ReferenceSet, *, many: bool = False) -> int:
+    """Makes a split's captions the next version of a challenge's references; all is scored again.
+
+    Returns:
+        The number of the version.
+
+    Raises:
+        CampaignError: The release has no such split.
+        ChallengeError: It is of other images than the references.
+    """
+    verify(release)
+    path = _file(release, split, many=many)
+    return publish_references(user, entry, path.name, path.read_bytes(), seen=entry.version)
+
+
+def write_challenge(release: Release, folder: Path) -> Path:
+    """Writes the files of a new challenge, of all splits of a release, ready to be looked at and imported.
+
+    Raises:
+        OSError: A file can't be written.
+    """
+    verify(release)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = sorted(
+        path.stem.removeprefix("captions_")
+        for path in folder_of(release).glob("*/captions_*.json")
+        if not path.stem.endswith("_many")
+    )
+    opens = release.time.replace(microsecond=0)
+    definition = {
+        "challenge": {"slug": release.campaign.slug, "title": release.campaign.title},
+        "splits": [_split(release, name, folder) for name in names],
+        "phases": [_phase(name, opens) for name in names],
+    }
+    path = folder / "challenge.toml"
+    path.write_text(tomli_w.dumps(definition), encoding="utf-8")
+    return path
+
+
+def _split(release: Release, name: str, folder: Path) -> dict[str, Any]:
+    def copied(path: Path) -> str:
+        (folder / path.name).write_bytes(path.read_bytes())
+        return path.name
+
+    source = _file(release, name)
+    references: dict[str, Any] = {
+        "name": "references",
+        "file": copied(source),
+        "public": source.parent.name == "public",
+    }
+    found = [references]
+    if (source.parent / f"captions_{name}_many.json").exists():
+        many = copied(_file(release, name, many=True))
+        found.append({**references, "name": "many", "file": many, "partial": True})
+    if (source.parent / f"human_{name}.json").exists():
+        references["human"] = copied(_file(release, name, human=True))
+    return {
+        "name": name,
+        "results": f"captions_{name}_<alg>_results.json",
+        "references": found,
+        "sort_by": "CIDEr-D",
+    }
+
+
+def _phase(name: str, opens: datetime) -> dict[str, Any]:
+    return {
+        "name": name,
+        "opens": opens,
+        "closes": opens + timedelta(days=_CHALLENGE_DAYS),
+        "splits": [name],
+        "quota_per_day": 5,
+        "quota_total": 100,
+    }

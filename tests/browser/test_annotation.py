@@ -1,0 +1,195 @@
+"""Annotating in a browser: from the link to the last answer, and nothing typed is lost whatever fails."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
+
+from tests.browser.conftest import DESKTOP, PHONE, Visitor
+from tests.server.processes import PROJECT, Server
+
+NARROW = ViewportSize(width=360, height=740)
+MAKE = """
+import tempfile
+from pathlib import Path
+from capeval_server.annotation import campaigns, entering
+from capeval_server.annotation.making import make_campaign
+from tests.server.test_annotation_pages import FILE, picture, write_campaign
+folder = Path(tempfile.mkdtemp())
+path = write_campaign(folder, {f"{number}.jpg": picture(1400 + number, 900) for number in range(7)})
+slug = sys.argv[1]
+path.write_text(FILE.replace("streets", slug) + "lease_seconds = 3600\\n")
+campaigns.change_state(None, make_campaign(None, path), "open")
+from capeval_server.annotation.models import Campaign
+print(*entering.invite(None, Campaign.objects.get(slug=slug), 4))
+"""
+STORED = """
+from capeval_server.annotation.models import Response
+for row in Response.objects.filter(item__campaign__slug=sys.argv[1]).order_by("pk"):
+    print(row.revision, hasattr(row, "filled_slot"), row.answer["caption"])
+"""
+# As if an hour had passed: the lease ran out, and two others filled the slots.
+STEAL = """
+from django.utils import timezone
+from capeval_server.annotation import assignment
+from capeval_server.annotation.models import Assignment, Campaign
+from tests.server.annotation import answer, join
+campaign = Campaign.objects.get(slug=sys.argv[1])
+Assignment.objects.filter(item__campaign=campaign).update(lease_until=timezone.now() - timezone.timedelta(1))
+for worker in join(campaign, 2):
+    while found := assignment.work(worker).assignments:
+        for held in found:
+            answer(held, "somebody else")
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    made = Server(tmp_path_factory.mktemp("annotation"), None)
+    made.env["PYTHONPATH"] += f"{os.pathsep}{PROJECT}"
+    made.run("migrate")
+    made.start()
+    yield made
+    made.stop()
+
+
+def campaign(server: Server, slug: str) -> list[str]:
+    """The invite tokens of a new campaign."""
+    return server.python(MAKE, slug).split()
+
+
+def stored(server: Server, slug: str) -> list[str]:
+    return server.python(STORED, slug).splitlines()
+
+
+def begin(page: Page, server: Server, slug: str, token: str) -> None:
+    page.goto(f"{server.root}/annotate/{slug}/enter/{token}/")
+    page.get_by_role("button", name="I agree, begin").click()
+    expect(page.get_by_text("(1/5)")).to_be_visible()
+
+
+def context_of(browser: Browser, scheme: str = "light", size: ViewportSize = DESKTOP) -> BrowserContext:
+    return browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "size"), [("light", NARROW), ("dark", PHONE), ("light", DESKTOP), ("dark", DESKTOP)]
+)
+def test_a_batch_by_keyboard(
+    browser: Browser, server: Server, tmp_path: Path, scheme: str, size: ViewportSize
+) -> None:
+    slug = f"batch-{scheme}-{size['width']}"
+    token = campaign(server, slug)[0]
+    visitor = Visitor(server, context_of(browser, scheme, size))
+    page = visitor.page
+    visitor.go(f"/annotate/{slug}/enter/{token}/")
+    page.screenshot(path=tmp_path / "texts.png", full_page=True)
+    visitor.tab_to(page.get_by_role("button", name="I agree, begin"))
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("(1/5)")).to_be_visible()
+    visitor.look()
+    page.screenshot(path=tmp_path / "work.png", full_page=True)
+    field = page.get_by_label("Your sentence").locator("visible=true")
+    visitor.tab_to(field)
+    page.keyboard.type("a cart stands in a red street")
+    expect(page.get_by_text("7 words")).to_be_visible()
+    page.keyboard.press("Alt+l")
+    expect(page.get_by_text("(2/5)")).to_be_visible()
+    page.keyboard.press("Alt+k")
+    expect(page.get_by_text("(1/5)")).to_be_visible()
+    expect(field).to_have_value("a cart stands in a red street")
+    for number in range(1, 6):
+        expect(page.get_by_text(f"({number}/5)")).to_be_visible()
+        page.keyboard.press("Control+A")
+        page.keyboard.type(f"a cart stands in red street {number}")
+        page.keyboard.press("Enter")
+    expect(page.get_by_text("(1/2)")).to_be_visible()
+    visitor.look()
+    assert len(stored(server, slug)) == 5
+
+
+def test_the_network_is_cut_and_comes_back(browser: Browser, server: Server) -> None:
+    token = campaign(server, "cut")[0]
+    context = context_of(browser)
+    page = context.new_page()
+    begin(page, server, "cut", token)
+    page.keyboard.press("Tab")
+    field = page.get_by_label("Your sentence").locator("visible=true")
+    field.fill("a cart stands in a street")
+    context.set_offline(True)
+    field.press("Enter")
+    expect(page.get_by_text("Not sent yet: the server can't be reached.")).to_be_visible()
+    expect(field).to_have_value("a cart stands in a street")
+    context.set_offline(False)
+    expect(page.get_by_text("(2/5)")).to_be_visible()
+    assert stored(server, "cut") == ["1 True a cart stands in a street"]
+
+
+def test_the_server_restarts_while_somebody_types(browser: Browser, server: Server) -> None:
+    token = campaign(server, "restart")[0]
+    page = context_of(browser).new_page()
+    begin(page, server, "restart", token)
+    field = page.get_by_label("Your sentence").locator("visible=true")
+    field.fill("a cart stands in")
+    server.kill_server()
+    field.press_sequentially(" a street")
+    field.press("Enter")
+    expect(page.get_by_text("Not sent yet: the server can't be reached.")).to_be_visible()
+    # The same address: a page knows no other.
+    server.server = server.spawn("start", "--port", str(server.port), "--threads", "16")
+    expect(page.get_by_text("(2/5)")).to_be_visible()
+    assert stored(server, "restart") == ["1 True a cart stands in a street"]
+
+
+def test_what_was_typed_is_there_after_the_page_was_left(browser: Browser, server: Server) -> None:
+    token = campaign(server, "left")[0]
+    context = context_of(browser)
+    page = context.new_page()
+    begin(page, server, "left", token)
+    page.get_by_label("Your sentence").locator("visible=true").fill("a cart stands")
+    page.goto(f"{server.root}/")
+    page.goto(f"{server.root}/annotate/left/")
+    expect(page.get_by_label("Your sentence").locator("visible=true")).to_have_value("a cart stands")
+
+
+def test_the_lease_is_lost_while_somebody_types(browser: Browser, server: Server) -> None:
+    token = campaign(server, "stolen")[0]
+    page = context_of(browser).new_page()
+    begin(page, server, "stolen", token)
+    field = page.get_by_label("Your sentence").locator("visible=true")
+    field.fill("a cart stands in a street")
+    server.python(STEAL, "stolen")
+    with page.expect_response("**/answer/") as answered:
+        field.press("Enter")
+    text = answered.value.json()["text"]
+    assert "is stored, and is paid for like any other" in text
+    lines = stored(server, "stolen")
+    assert "1 False a cart stands in a street" in lines
+    assert sum("True" in line for line in lines) == 14
+
+
+def test_two_windows_the_back_button_and_a_double_enter(browser: Browser, server: Server) -> None:
+    token = campaign(server, "twice")[0]
+    context = context_of(browser)
+    page = context.new_page()
+    begin(page, server, "twice", token)
+    other = context.new_page()
+    other.goto(f"{server.root}/annotate/twice/")
+    expect(other.get_by_text("(1/5)")).to_be_visible()
+    field = page.get_by_label("Your sentence").locator("visible=true")
+    field.fill("a cart stands in a street")
+    page.keyboard.down("Enter")
+    page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    expect(page.get_by_text("(2/5)")).to_be_visible()
+    other.get_by_label("Your sentence").locator("visible=true").fill("from another window")
+    other.get_by_role("button", name="Submit").locator("visible=true").click()
+    expect(other.get_by_text("(2/5)")).to_be_visible()
+    page.goto(f"{server.root}/")
+    page.go_back()
+    expect(page.get_by_label("Your sentence").locator("visible=true")).to_be_visible()
+    assert stored(server, "twice") == ["1 True a cart stands in a street"]
