@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 from tests.server.processes import PROJECT, Server
 
@@ -37,11 +38,15 @@ def test_the_documented_loop(tmp_path: Path, fresh: Server) -> None:
     tokens = fresh.run(*invited).split()
     work, manage = blocks("py")
     for token in tokens:
-        exec(work, {"address": fresh.root, "invite": token})
+        names: dict[str, Any] = {"address": fresh.root, "invite": token}
+        exec(work, names)
+        names["worker"].close()
     shown = fresh.run(*status)
     assert "finished: 2\n" in shown
     assert "counted: 4\n" in shown
-    exec(manage, {"address": fresh.root, "token": fresh.python(TOKEN).strip()})
+    names = {"address": fresh.root, "token": fresh.python(TOKEN).strip()}
+    exec("import httpx\n" + manage, names)
+    names["manager"].close()
     assert "state: closing\n" in fresh.run(*status)
     assert fresh.run(*audit) == "closer: all holds\n"
     assert fresh.done("annotate", "audit", "other").returncode == 2
