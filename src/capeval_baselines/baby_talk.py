@@ -109,7 +109,7 @@ class SlotState:
     def rows(self, index: NDArray[np.int64]) -> SlotState:
         """The state of some captions."""
         cells = tuple(each[index] for each in self.cells)
-        return SlotState(cells, self.taken[index], self.plural[index])  # type: ignore[arg-type]
+        return SlotState(cells, self.taken[index], self.plural[index])
 
 
 class _Attention(nn.Module):  # type: ignore[misc]
@@ -139,7 +139,7 @@ class _Pointer(nn.Module):  # type: ignore[misc]
         places = torch.cat([word, projected.expand(len(hidden), *projected.shape)], dim=1)
         logits = self.alpha_net(torch.tanh(places + self.h_fc1(hidden).unsqueeze(1))).squeeze(-1)
         free = torch.zeros_like(taken[:, :1])
-        return logits.masked_fill(torch.cat([free, taken], dim=1), _MASKED)  # type: ignore[no-any-return]
+        return logits.masked_fill(torch.cat([free, taken], dim=1), _MASKED)
 
 
 class _Core(nn.Module):  # type: ignore[misc]
@@ -273,7 +273,7 @@ class BabyTalk(nn.Module):  # type: ignore[misc]
         place = self.loc_fc(torch.from_numpy(image.boxes))
         named = self.det_fc(torch.from_numpy(image.classes))
         parts = [torch.from_numpy(image.features), place, named]
-        return self.pool_embed(torch.cat(parts, dim=1))  # type: ignore[no-any-return]
+        return self.pool_embed(torch.cat(parts, dim=1))
 
     def _scores(self, hidden: Tensor, places: Tensor) -> Tensor:
         """The log-probabilities of all tokens: the words share that of the sentinel."""
@@ -291,7 +291,7 @@ class BabyTalk(nn.Module):  # type: ignore[misc]
             ],
             dim=2,
         )
-        return self.bn_fc(pairs)  # type: ignore[no-any-return]
+        return self.bn_fc(pairs)
 
 
 def load_image(objects: FeatureFile, context: FeatureFile, image: int) -> BabyTalkImage:

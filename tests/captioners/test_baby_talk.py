@@ -1,9 +1,9 @@
 """Neural Baby Talk's core: against the published modules, and through the search.
 
 `baby_talk.npz` is what `TopDownCore` and the head for plurals of `CascadeCore` of jiasenlu/NeuralBabyTalk
-(commit c351ae6, misc/AttModel.py) compute with PyTorch 1.13 on small random weights, in `eval()`: four words, of
-which the third and fourth may not point to the third object. Names of weights are theirs; the head's `bn_fc.3`
-is `bn_fc.2` here, where there is no dropout.
+(commit c351ae6, misc/AttModel.py) compute with PyTorch 1.13 on small random weights, in `eval()`: four words,
+of which the third and fourth may not point to the third object. Names of weights are theirs; the head's
+`bn_fc.3` is `bn_fc.2` here, where there is no dropout.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def model(seed: int = 0) -> BabyTalk:
     made = BabyTalk(VOCABULARY, NAMES, np.random.default_rng(seed).random((2, 6)), SIZES)
     for parameter in made.parameters():
         parameter.data.normal_(0, 0.5)
-    return made.eval()
+    made.eval()
+    return made
 
 
 def image(seed: int = 0, **changes: Any) -> BabyTalkImage:
@@ -155,18 +156,16 @@ def test_vectors_that_do_not_fit() -> None:
 def test_images_from_files_of_features(tmp_path: Path) -> None:
     seen = image()
     boxes = [[0, 0, 320, 240], [64, 48, 640, 480], [0, 0, 640, 480]]
-    for name, features, more in (
-        ("objects.h5", seen.features, {"boxes": {7: boxes}, "classes": {7: seen.classes}}),
-        ("context.h5", seen.context, {}),
-    ):
-        write_features(tmp_path / name, {7: features}, **more)
+    classes = {7: seen.classes}
+    write_features(tmp_path / "objects.h5", {7: seen.features}, boxes={7: boxes}, classes=classes)
+    write_features(tmp_path / "context.h5", {7: seen.context})
     with FeatureFile(tmp_path / "objects.h5") as objects, FeatureFile(tmp_path / "context.h5") as context:
         found = load_image(objects, context, 7)
     np.testing.assert_array_equal(found.features, seen.features)
     np.testing.assert_array_equal(found.context, seen.context)
     np.testing.assert_array_equal(found.classes, seen.classes)
-    parts = [[0, 0, 0.5, 0.5, 1], [0.1, 0.1, 1, 1, 1], [0, 0, 1, 1, 1]]
-    np.testing.assert_allclose(found.boxes, parts, rtol=1e-6)
+    parts = np.array([[0, 0, 0.5, 0.5, 1], [0.1, 0.1, 1, 1, 1], [0, 0, 1, 1, 1]])
+    assert np.abs(found.boxes - parts).max() < 1e-6
     made = model()
     step, state = made.begin(found)
     assert step(np.array([1]), state)[0].shape == (1, WORDS + 3)

@@ -165,6 +165,10 @@ def test_the_commands_train_and_caption(tmp_path: Path) -> None:
     found = json.loads(results.read_text())
     assert [each["image_id"] for each in found] == list(known.captions)
     assert "BLEU-1" in capeval("score", captions, results, "--metrics", "BLEU")
+    domains = tmp_path / "domains.json"
+    domains.write_text(json.dumps({"in-domain": [*range(1, 31)], "out-domain": [*range(31, 61)]}))
+    given = ["--domains", str(domains), "--metrics", "BLEU"]
+    assert "in-domain" in capeval("study", "domains", captions, results, *given).lower()
 
 
 def test_vectors_of_words_from_files(tmp_path: Path) -> None:
