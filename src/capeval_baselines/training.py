@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from capeval.checks import checked_choice, checked_integer, checked_number, checked_positive
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.progress import report_progress
+from capeval.sampling import generator
 from capeval_baselines.captions import Captions
 from capeval_baselines.checkpoints import load_checkpoint, model_of, save_checkpoint
 from capeval_baselines.features import Floats, padded
@@ -253,4 +254,4 @@ def _digest(captions: Captions) -> str:
 
 
 def _shuffled(captions: int, seed: int, epoch: int) -> NDArray[np.int64]:
-    return np.random.default_rng([seed, epoch]).permutation(captions)
+    return generator(seed, epoch).permutation(captions)
