@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs pictures wheel clean test-training release-check audit notebooks test-distributed test-baselines
+.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check audit notebooks test-distributed test-baselines
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -94,6 +94,9 @@ bench: $(VENV)/.native $(VENV)/.spice ## Time capeval and the reference side by 
 
 bench-kernels: ## Time the Rust kernels with Criterion
 	cargo bench --workspace --exclude capeval-python
+
+bench-search: $(VENV)/.native ## Time constrained beam search alone
+	$(BIN)/python -m benchmarks.constrained_search
 
 bench-server: $(VENV)/.native ## Time a server's pages under load, how many submissions its workers score, and large campaigns
 	$(BIN)/python -m benchmarks.server_load

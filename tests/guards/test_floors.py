@@ -56,6 +56,7 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
     ("submissions",),
     ("leaderboards", "monitoring"),
     ("organising",),
+    ("notices",),
     ("annotation",),
     ("api",),
     ("pages",),

@@ -18,6 +18,7 @@ from django.test import Client
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.jobs import worker
+from capeval_server.jobs.models import Job
 from capeval_server.notices import events, webhooks
 from capeval_server.organising import export, exporting, moderation, participants, pictures
 from capeval_server.organising.models import Action, Export
@@ -187,6 +188,7 @@ def test_formulas_are_text_in_csv(olga: Someone, challenge: Challenge) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
 def test_scores_that_are_no_numbers(olga: Someone, value: float | None) -> None:
     Participant("ann").scored(stands=True)
+    work()
     Score.objects.update(value=value)
     archive = exported(olga)
     assert {row["value"] for row in table(archive, "scores")} == {None}
@@ -203,16 +205,27 @@ def test_queries_do_not_grow_with_rows(
 
 
 def test_a_disk_that_is_full(olga: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
+    work()
+
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(export, "export", full)
-    assert olga.client.get("/small/organise/export/").status_code == 503
+    olga.do(EXPORT)
+    with monkeypatch.context() as patched:
+        patched.setattr(exporting, "export", full)
+        assert worker.work_once()
+    # It is tried again after a pause.
+    assert "The export is being prepared." in olga.see("/small/organise/")
+    assert not worker.work_once()
+    Job.objects.update(available_from=None)
+    assert worker.work_once()
+    assert zipfile.ZipFile(io.BytesIO(got(olga).data)).testzip() is None
 
 
 def test_by_token(olga: Someone) -> None:
     ann = Participant("ann")
     place = "/api/challenges/small/organise/export"
+    downloaded(olga)
     for scope, status in (("read", 403), ("submit", 403), ("organise", 200)):
         token = Token.issue(olga.user.pk, scope, scope)
         answer: Any = Client(headers={"Authorization": f"Bearer {token}"}).get(place)

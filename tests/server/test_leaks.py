@@ -142,6 +142,7 @@ LISTED: dict[str, list[str]] = {
     "<challenge:slug>/data/": [""],
     "<challenge:slug>/faq/": [""],
     "<challenge:slug>/images/<slug:split>.json": [""],
+    "<challenge:slug>/judgements/": [""],
     "<challenge:slug>/images/<slug:split>/": ["", "image=1"],
     "<challenge:slug>/kit.zip": [""],
     "<challenge:slug>/pictures/<str:name>": [""],

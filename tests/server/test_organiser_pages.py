@@ -481,8 +481,9 @@ def test_changing_a_challenge_by_files(olga: Someone, ann: Participant, definiti
     files["references_c2.json"] = changed_references(definition)
     before = sorted(default_storage.listdir("references")[1])
     page = olga.do(f"{ROOT}files/", 200, file=sent(files)).content.decode()
-    assert "phases.open.quota_total" in page
-    assert "splits.val.references.c2.file" in page
+    assert "<caption>Phase open</caption>" in page
+    assert ">Submissions of a team in all<" in page
+    assert ">References c2: file<" in page
     assert "<strong>1 submission</strong> is scored again" in page
     assert MARKER not in page
     assert Phase.objects.get().quota_total == 20
