@@ -29,7 +29,7 @@ def test_the_documented_loop(tmp_path: Path, fresh: Server) -> None:
     fresh.run("migrate")
     fresh.run("user", "olga")
     fresh.start()
-    (commands,) = blocks("text")
+    commands = blocks("text")[0]
     create, opened, invited, status, audit = (shlex.split(line)[2:] for line in commands.splitlines())
     create[2] = str(path)
     assert fresh.run(*create) == "closer: made, a draft; items: 2\n"

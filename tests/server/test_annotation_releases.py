@@ -165,7 +165,7 @@ def test_captions_become_a_challenge_whose_references_they_are(tmp_path: Path) -
     with version.file.open() as file:
         assert file.read() == frozen
     submission = submit(challenge, [0, 1, 2, 3])
-    assert submission.state == "scored"
+    assert submission.state == "scored", list(submission.results.values_list("failure", "log"))
     assert submission.results.filter(failure="").count() >= 4
     # A worker is blocked: the next release is the next version, and all is scored again.
     quality.block(None, Participation.objects.filter(campaign=campaign)[0], "spam")

@@ -147,6 +147,14 @@ def test_items_that_lack_the_fewest_answers_come_first() -> None:
     assert finished == begun
 
 
+def test_items_are_chosen_in_the_order_of_an_index() -> None:
+    (worker,) = join(make(answers=2, items=20))
+    for name in ("free", "free_trusted"):
+        plan = assignment._candidates(worker, name)[:1].explain()
+        assert "item_choice" in plan
+        assert "B-TREE" not in plan
+
+
 def test_a_batch_is_held_until_it_is_done() -> None:
     campaign = make("write", answers=1, items=7)
     (worker,) = join(campaign)

@@ -133,7 +133,7 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge, settings: Any)
     definition = tomllib.loads(archive.read("challenge.toml").decode())
     assert definition["challenge"]["slug"] == "small"
     assert definition["splits"][0]["references"][1]["human"] == "human_val_c2.json"
-    assert [row["who"] for row in table(archive, "actions")] == ["the command line", *["olga"] * 6]
+    assert [row["who"] for row in table(archive, "actions")] == ["the command line", *["olga"] * 8]
 
 
 def test_stale_scores_are_told_apart(olga: Someone) -> None:

@@ -356,7 +356,7 @@ def everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) ->
 
 def _campaign(challenge: Challenge) -> None:
     """A campaign of the challenge: two workers, one of whom has answered, and a check."""
-    made = make("write", items=0, answers=2, review_first=1, batch=2)
+    made = make("write", items=0, answers=3, review_first=1, batch=2)
     Campaign.objects.filter(pk=made.pk).update(slug="small", challenge=challenge)
     hidden: dict[str, Any] = {
         "group": HIDDEN,
@@ -366,7 +366,7 @@ def _campaign(challenge: Challenge) -> None:
     }
     items = [NewItem(key=f"{HIDDEN} {number}", expected={}, **hidden) for number in range(2)]
     items.append(NewItem(key=f"{HIDDEN} check", expected={"caption": HIDDEN}, **hidden))
-    add_items(made, items, 2)
+    add_items(made, items, 3)
     first, second = join(made, 2)
     answer(hold(first), f"{HIDDEN} caption")
     hold(second)
