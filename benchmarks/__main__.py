@@ -263,7 +263,7 @@ def volume(folder: Path, sizes: list[int]) -> str:
     second = rate["captions"] / rate["core_seconds"]
     captions = rate["captions_an_image"]
     note = (
-        f"SPICE without a store of parses: {second:.1f} captions a core-second ({rate['captions']} unlike);"
+        f"SPICE without a store of parses: {second:.1f} captions a core-second ({rate['captions']} of them);"
         f" {1e9 * captions / second / 3600:,.0f} core-hours for 10^9 images of {captions:.1f} captions"
     )
     return f"{table(header, rows)}\n\n{note}"

@@ -300,9 +300,17 @@ class _Group:
             self.failures.append(Failure(shard=shard, error=error))
             return
         seconds = time.process_time() - start
-        # Kibibytes, on Linux.
-        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        self.timings.append(Timing(shard=shard, images=images[0], seconds=seconds, megabytes=megabytes))
+        self.timings.append(Timing(shard=shard, images=images[0], seconds=seconds, megabytes=_peak()))
+
+
+def _peak() -> float:
+    """The most memory of this process, in megabytes."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = (line.split() for line in status.read_text().splitlines())
+        return next(float(line[1]) for line in lines if line[0] == "VmHWM:") / 1024
+    # On Linux this would be that of the process that started this one, where it had more.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 _Work = Callable[[Job, _Group], Any]
