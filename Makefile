@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-server docs pictures wheel clean test-training release-check audit notebooks test-distributed
+.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check audit notebooks test-distributed test-baselines
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -51,7 +51,8 @@ test-python: $(VENV)/.native $(VENV)/.spice ## The tests of the Python package, 
 	@sh scripts/install_packages.sh
 	$(BIN)/pytest -m "not conformance" -n auto --maxprocesses 4 --dist loadfile
 
-# In an environment of its own, with Debian's PyTorch; TORCH=pypi takes the newest one (2.9 GB to fetch).
+# The tests with PyTorch have an environment of their own, with Debian's PyTorch; TORCH=pypi takes the newest one
+# (2.9 GB to fetch).
 TORCH := debian
 TRAINING := .venv-training-$(TORCH)
 $(TRAINING)/.dependencies: scripts/set_up_training.sh constraints-training.txt
@@ -60,6 +61,9 @@ $(TRAINING)/.dependencies: scripts/set_up_training.sh constraints-training.txt
 
 test-training: $(VENV)/.native $(TRAINING)/.dependencies ## The tests of torchmetrics, on several processes, and of Hugging Face's evaluate
 	PYTHONPATH=src $(TRAINING)/bin/python -m pytest -c tests/training/pytest.ini tests/training
+
+test-baselines: $(VENV)/.native $(TRAINING)/.dependencies ## The tests of the captioners of capeval_baselines, which need PyTorch
+	PYTHONPATH=src $(TRAINING)/bin/python -m pytest -c tests/captioners/pytest.ini tests/captioners
 
 # In an environment of its own, with shards of COCO 2014.
 DISTRIBUTED := .venv-distributed
@@ -90,6 +94,9 @@ bench: $(VENV)/.native $(VENV)/.spice ## Time capeval and the reference side by 
 
 bench-kernels: ## Time the Rust kernels with Criterion
 	cargo bench --workspace --exclude capeval-python
+
+bench-search: $(VENV)/.native ## Time constrained beam search alone
+	$(BIN)/python -m benchmarks.constrained_search
 
 bench-server: $(VENV)/.native ## Time a server's pages under load, how many submissions its workers score, and large campaigns
 	$(BIN)/python -m benchmarks.server_load

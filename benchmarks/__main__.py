@@ -6,11 +6,14 @@ import argparse
 import json
 import os
 import random
+import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from benchmarks.measure import Run, alternating, machine, megabytes, python, run, seconds, table
 from capeval import Tokenizer, tokenize
@@ -29,7 +32,7 @@ FIVE = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
 
 def main() -> None:
     """Runs the parts asked for, all by default."""
-    parts = {
+    parts: dict[str, Callable[[Path, Any], str]] = {
         "whole": whole,
         "five": five,
         "meteor": meteor,
@@ -38,15 +41,20 @@ def main() -> None:
         "minibatch": minibatch,
         "growth": growth,
         "arrow": arrow,
+        "volume": volume,
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[*parts, []], help="which parts to run")
     parser.add_argument("--rounds", type=int, default=5, help="how often each process runs")
+    parser.add_argument(
+        "--images", type=int, nargs="+", default=[100_000], help="numbers of images of the part volume"
+    )
     arguments = parser.parse_args()
     print(f"{machine()}; {datetime.now(UTC).date()}; medians of {arguments.rounds} rounds\n")
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.parts or parts:
-            print(parts[name](Path(folder), arguments.rounds), flush=True)
+            made = parts[name](Path(folder), arguments.images if name == "volume" else arguments.rounds)
+            print(made, flush=True)
             print()
 
 
@@ -233,6 +241,32 @@ def arrow(_: Path, __: int) -> str:
         for name, times in found["milliseconds"].items()
     ]
     return table([f"{found['images']:,} images of Arrow", "milliseconds", "least", "times as fast"], rows)
+
+
+def volume(folder: Path, sizes: list[int]) -> str:
+    """Many images in shards, on all cores, with the line to 10^9 images."""
+    compiled_tables()
+    rows = []
+    for images in sizes:
+        shards = folder / f"{images}"
+        run(python("-m", "benchmarks.shards", str(shards), "--images", str(images)))
+        for metrics in (FOUR, FIVE):
+            found = json.loads(run(python("-m", "benchmarks.volume", str(shards), *metrics)).output)
+            growth = "" if found["growth"] is None else f"{found['growth']:.3f}"
+            hours = 1e9 * found["processor"] / images / 3600
+            cells = [f"{found[name]:.0f}" for name in ("wall", "processor", "worker", "driver")]
+            rows.append([f"{images:,}", ", ".join(metrics), *cells, growth, f"{hours:.1f}"])
+        shutil.rmtree(shards)
+    header = ["images", "metrics", "seconds", "core-seconds", "MB a worker", "MB of the driver"]
+    header += ["last shard / tenth", "core-hours for 10^9"]
+    rate = json.loads(run(python("-m", "benchmarks.spice_rate")).output)
+    second = rate["captions"] / rate["core_seconds"]
+    captions = rate["captions_an_image"]
+    note = (
+        f"SPICE without a store of parses: {second:.1f} captions a core-second ({rate['captions']} unlike);"
+        f" {1e9 * captions / second / 3600:,.0f} core-hours for 10^9 images of {captions:.1f} captions"
+    )
+    return f"{table(header, rows)}\n\n{note}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The time of constrained beam search alone, an image: `python -m benchmarks.constrained_search`.
+"""The time of constrained beam search alone, for an image: `make bench-search`.
 
 The captioner is a table of random log-probabilities, of which the time is taken away.
 """

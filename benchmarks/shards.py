@@ -13,7 +13,7 @@ from pyarrow import parquet
 from capeval.benchmarks import coco
 from capeval.sampling import generator, hold_out
 
-SHARD = 50_000
+SHARD = 10_000
 """The images of a shard."""
 
 

@@ -91,13 +91,18 @@ class Report:
         signature = next(iter(self.signatures.values()))
         counts = signature.references.replace("-", " to ")
         references = "1 reference" if counts == "1" else f"{counts} references"
-        images = "1 image" if signature.images == 1 else f"{signature.images:,} images"
+        images = "1 image" if self._images == 1 else f"{self._images:,} images"
         named = f" ({source})" if source else ""
         of_metrics = dict.fromkeys(metric.note for metric, _ in self.scores if metric.note)
         return (
             f"{images}, {references} each{named}.",
             " ".join([*of_metrics, "Papers often print scores times 100."]),
         )
+
+    @property
+    def _images(self) -> int:
+        # Scores of shards have no rows, but signatures, which say of how many images they are.
+        return next((signature.images for signature in self.signatures.values()), len(self.image_ids))
 
     def _shown(self, name: str) -> str:
         interval = self.intervals.get(name)
@@ -154,8 +159,7 @@ class Report:
         Args:
             per_image: Whether to add the scores of each image.
         """
-        images = next(iter(self.signatures.values())).images
-        report: dict[str, Any] = {"images": images, "metrics": _numbers(self.corpus)}
+        report: dict[str, Any] = {"images": self._images, "metrics": _numbers(self.corpus)}
         if self.subsets:
             report["subsets"] = {name: _numbers(scores) for name, scores in self.subsets.items()}
         if self.intervals:

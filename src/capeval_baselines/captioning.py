@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from capeval.errors import OptionError
+from capeval.formats.constraints import ImageConstraints
+from capeval.messages import shortened
 from capeval.progress import report_progress
+from capeval.types import ImageId
 from capeval_baselines.features import Floats
 from capeval_baselines.machines import StateMachine, state_machine
 from capeval_baselines.search import Beam, BeamSearch, Step
 from capeval_baselines.updown import Cells, UpDown
 from capeval_baselines.vocabulary import Vocabulary
+from capeval_baselines.word_forms import constraint
 
-__all__ = ["ImageCaption", "caption_images", "results_text", "updown_step"]
+__all__ = ["ImageCaption", "caption_images", "machines", "results_text", "updown_step"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,10 +92,29 @@ def caption_images(
         report_progress("Captioning", done, len(listed))
         found = search.search(*begin(image), free if machine is None else machine(image))
         beam = found.best(at_least=at_least)
-        fallback = beam or max(found.beams, key=lambda each: (len(each.met), each.log_probability))
         names = [constraint.name for constraint in found.machine.constraints]
-        yield _caption(image, fallback, names, vocabulary, enough=beam is not None)
+        yield _caption(image, beam or found.nearest(), names, vocabulary, enough=beam is not None)
     report_progress("Captioning", len(listed), len(listed))
+
+
+def machines(
+    constraints: Mapping[ImageId, ImageConstraints], vocabulary: Vocabulary
+) -> Callable[[int], StateMachine]:
+    """The machine of each image; that without constraints for images that have none.
+
+    Raises:
+        OptionError: The vocabulary lacks the words of a constraint; the message says of which image.
+    """
+    made: dict[ImageId, StateMachine] = {}
+    for image, wanted in constraints.items():
+        try:
+            made[image] = state_machine(
+                [constraint(name, phrases, vocabulary) for name, phrases in wanted.items()]
+            )
+        except OptionError as error:
+            raise OptionError(f"image {shortened(image)}: {error}") from None
+    free = state_machine([])
+    return lambda image: made.get(image, free)
 
 
 def _caption(

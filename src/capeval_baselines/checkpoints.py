@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -34,20 +35,20 @@ class Checkpoint:
     Attributes:
         path: The file.
         parameters: The parameters of the model, by their names.
-        momentum: What the optimizer carries from batch to batch, by the names of parameters.
+        optimizer: What the optimizer carries from batch to batch, by the names of parameters and its own.
         training: The state of the training, which JSON can have; None in a published file.
         vocabulary: The words; None in a published file.
     """
 
     path: Path
     parameters: Mapping[str, Any]
-    momentum: Mapping[str, Any]
+    optimizer: Mapping[str, Any]
     training: Mapping[str, Any] | None
     vocabulary: Vocabulary | None
 
 
 def save_checkpoint(
-    path: str | Path, model: UpDown, *, momentum: Mapping[str, Any], training: Mapping[str, Any]
+    path: str | Path, model: UpDown, *, optimizer: Mapping[str, Any], training: Mapping[str, Any]
 ) -> None:
     """Writes a model, and what training it further needs, whole or not at all.
 
@@ -56,7 +57,7 @@ def save_checkpoint(
     """
     # As JSON: PyTorch 1.13 reads nothing but tensors and texts from a file without running what is in it.
     about = {"format": _FORMAT, "vocabulary": model.vocabulary.words, **training}
-    content = {"model": model.state_dict(), "momentum": dict(momentum), "about": json.dumps(about)}
+    content = {"model": model.state_dict(), "optimizer": dict(optimizer), "about": json.dumps(about)}
     with written_whole(path) as file:
         torch.save(content, file)
 
@@ -70,10 +71,21 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     """
     path = Path(path)
     # Damaged files end in errors of many kinds, also in those of zip archives.
-    failures = (RuntimeError, UnpicklingError, EOFError, ValueError, KeyError, AttributeError, TypeError)
-    with path.open("rb") as file:
+    failures = (
+        RuntimeError,
+        UnpicklingError,
+        EOFError,
+        ValueError,
+        LookupError,
+        AttributeError,
+        TypeError,
+        OSError,
+    )
+    # Read whole, so that what fails behind this line is no failure of the disk.
+    data = BytesIO(path.read_bytes())
+    if True:
         try:
-            content = torch.load(file, map_location="cpu", weights_only=True)
+            content = torch.load(data, map_location="cpu", weights_only=True)
         except failures:
             raise _no_checkpoint(
                 path, "a whole file of PyTorch with tensors alone", "something else"
@@ -87,7 +99,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     return Checkpoint(
         path=path,
         parameters=parameters,
-        momentum=content.get("momentum", {}),
+        optimizer=content.get("optimizer", {}),
         training=about,
         vocabulary=None if about is None else Vocabulary(tuple(about["vocabulary"])),
     )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.messages import shortened
 from capeval.progress import report_progress
+from capeval.sampling import generator
 from capeval_baselines.vocabulary import Vocabulary
 
 __all__ = ["JoinedVectors", "join_vectors", "load_vectors"]
@@ -80,11 +81,11 @@ def join_vectors(vocabulary: Vocabulary, files: Sequence[str | Path], *, seed: i
         files: The files, in the order in which their vectors are joined.
         seed: What random vectors are drawn with.
     """
-    generator = np.random.default_rng(seed)
+    rng = generator(seed)
     parts, missing = [], []
     for file in files:
         found, width = load_vectors(file, vocabulary.words)
-        vectors = (2 * generator.standard_normal((len(vocabulary), width)) - 1).astype(np.float32)
+        vectors = (2 * rng.standard_normal((len(vocabulary), width)) - 1).astype(np.float32)
         for row, word in enumerate(vocabulary.words):
             if word in found:
                 vectors[row] = found[word]

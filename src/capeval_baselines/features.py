@@ -26,7 +26,8 @@ class FeatureFile:
 
     It has the datasets `image_id`, `num_boxes` and `features`, with an entry an image: an entry of `features`
     has the numbers of all regions one after the other, or is a table with a row a region. It may have `boxes`
-    (X1, Y1, X2, Y2 of each region), `width` and `height` of the image, and the `classes` of the regions.
+    (X1, Y1, X2, Y2 of each region), `width` and `height` of the image, and the `classes` and `scores` of
+    the regions.
 
     Features stay in the file until they are asked for. Close it, or use it in a `with` statement.
 
@@ -123,6 +124,13 @@ class FeatureFile:
     def classes(self, image: int) -> NDArray[np.int64]:
         """The numbers of the classes of an image's regions."""
         return self._rows("classes", image, 1)[:, 0].astype(np.int64)
+
+    def scores(self, image: int) -> Floats:
+        """The confidence of an image's regions; 1 where the file has none, as those of true boxes."""
+        if "scores" not in self._file:
+            self.require([image])
+            return np.ones(self._boxes[self._numbers[image]], dtype=np.float32)
+        return self._rows("scores", image, 1)[:, 0]
 
     def _read_numbers(self) -> dict[int, int]:
         images = self._dataset("image_id")

@@ -80,6 +80,14 @@ class SearchResult:
         beams = [beam for beam in self.beams if len(beam.met) >= wanted and final[beam.state]]
         return max(beams, key=lambda beam: beam.log_probability, default=None)
 
+    def nearest(self) -> Beam:
+        """The most probable of the captions that meet most constraints, for where `best` is None."""
+        final = self.machine.final
+        return max(
+            (beam for beam in self.beams if final[beam.state]),
+            key=lambda beam: (len(beam.met), beam.log_probability),
+        )
+
 
 def select_rows(state: Any, rows: NDArray[np.int64]) -> Any:
     """The rows of a state made of arrays or tensors, of which the first dimension is that of the captions.

@@ -13,9 +13,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from capeval.checks import checked_integer, checked_number, checked_positive
+from capeval.checks import checked_choice, checked_integer, checked_number, checked_positive
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.progress import report_progress
+from capeval.sampling import generator
 from capeval_baselines.captions import Captions
 from capeval_baselines.checkpoints import load_checkpoint, model_of, save_checkpoint
 from capeval_baselines.features import Floats, padded
@@ -31,9 +32,10 @@ class TrainingOptions:
     Attributes:
         iterations: The batches that it learns from. The learning rate falls to 0 in as many steps.
         batch: The captions of a batch.
-        learning_rate: The learning rate of stochastic gradient descent, at the beginning.
-        momentum: Its momentum.
-        weight_decay: Its weight decay.
+        optimizer: `sgd`, stochastic gradient descent with momentum, as published; or `adam`.
+        learning_rate: The learning rate at the beginning.
+        momentum: The momentum of `sgd`.
+        weight_decay: The weight decay.
         clip: The largest norm of all gradients together.
         seed: What the order of captions and the first weights are drawn with.
         every: After how many batches a checkpoint is written.
@@ -41,6 +43,7 @@ class TrainingOptions:
 
     iterations: int = 70_000
     batch: int = 150
+    optimizer: str = "sgd"
     learning_rate: float = 0.015
     momentum: float = 0.9
     weight_decay: float = 0.001
@@ -51,6 +54,7 @@ class TrainingOptions:
     def __post_init__(self) -> None:
         for name, least in (("iterations", 1), ("batch", 1), ("seed", 0), ("every", 1)):
             checked_integer(name, getattr(self, name), least)
+        checked_choice("optimizer", self.optimizer, ("sgd", "adam"))
         checked_positive("learning_rate", self.learning_rate)
         checked_positive("clip", self.clip)
         checked_number("momentum", self.momentum, 0, 1)
@@ -130,11 +134,12 @@ class _Run:
 
     @classmethod
     def begin(cls, model: UpDown, options: TrainingOptions, device: str, captions: str) -> _Run:
-        optimizer = torch.optim.SGD(
-            [parameter for parameter in model.to(device).parameters() if parameter.requires_grad],
-            lr=options.learning_rate,
-            momentum=options.momentum,
-            weight_decay=options.weight_decay,
+        parameters = [each for each in model.to(device).parameters() if each.requires_grad]
+        settings = {"lr": options.learning_rate, "weight_decay": options.weight_decay}
+        optimizer = (
+            torch.optim.Adam(parameters, **settings)
+            if options.optimizer == "adam"
+            else torch.optim.SGD(parameters, momentum=options.momentum, **settings)
         )
         return cls(
             model=model.train(),
@@ -171,13 +176,15 @@ class _Run:
             "losses": self.losses,
             "captions": self.captions,
         }
-        save_checkpoint(path, self.model, momentum=self._momentum(), training=training)
+        save_checkpoint(path, self.model, optimizer=self._carried(), training=training)
 
-    def _momentum(self) -> dict[str, Any]:
+    def _carried(self) -> dict[str, Any]:
+        """What the optimizer carries from batch to batch, by parameter and name."""
         return {
-            name: self.optimizer.state[parameter]["momentum_buffer"]
-            for name, parameter in self.model.named_parameters()
-            if self.optimizer.state.get(parameter, {}).get("momentum_buffer") is not None
+            f"{parameter}/{name}": value
+            for parameter, tensor in self.model.named_parameters()
+            for name, value in self.optimizer.state.get(tensor, {}).items()
+            if value is not None
         }
 
     def restore(self, path: Path) -> None:
@@ -197,9 +204,12 @@ class _Run:
         if training["captions"] != self.captions:
             raise _other(path, "the same captions", "others")
         self.model.load_state_dict(model_of(content).state_dict())
-        for name, parameter in self.model.named_parameters():
-            if name in content.momentum:
-                self.optimizer.state[parameter]["momentum_buffer"] = content.momentum[name].to(self.device)
+        parameters = dict(self.model.named_parameters())
+        for key, value in content.optimizer.items():
+            parameter, _, name = key.rpartition("/")
+            # Adam counts its steps on the processor.
+            there = value.to(self.device) if value.dim() else value
+            self.optimizer.state[parameters[parameter]][name] = there
         self.iteration, self.losses = training["iteration"], list(training["losses"])
 
 
@@ -244,4 +254,4 @@ def _digest(captions: Captions) -> str:
 
 
 def _shuffled(captions: int, seed: int, epoch: int) -> NDArray[np.int64]:
-    return np.random.default_rng([seed, epoch]).permutation(captions)
+    return generator(seed, epoch).permutation(captions)

@@ -52,6 +52,10 @@ class WordForms:
     detector_names: Mapping[str, str]
     names: Mapping[str, str]
 
+    def words(self) -> frozenset[str]:
+        """The words of all phrases."""
+        return frozenset(word for each in self.phrases.values() for phrase in each for word in phrase.split())
+
     def class_of(self, name: str) -> str:
         """The class of a name, in any case.
 

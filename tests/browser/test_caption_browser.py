@@ -11,7 +11,8 @@ from playwright.sync_api import Locator, expect
 
 from capeval import Candidates, References, evaluate
 from capeval.report import System, to_html
-from tests.browser.conftest import Reader
+from capeval.report.browser import ImageDetails
+from tests.browser.conftest import DESKTOP, PHONE, Reader
 
 METRICS = ("BLEU-2", "ROUGE-L", "CIDEr-D")
 REFERENCES = References(
@@ -89,12 +90,12 @@ def test_searching(two: Locator, reader: Reader) -> None:
     two.get_by_label("Search").fill("nobody")
     expect(status).to_have_text("Images 1\u201320 of 45")
     field(two, "in").select_option("references")
-    expect(status).to_have_text("No image has these words.")
+    expect(status).to_have_text("No image fits.")
     reader.look()
     # What was asked for stays when the page is loaded again.
     reader.page.reload()
     expect(two.get_by_label("Search")).to_have_value("nobody")
-    expect(status).to_have_text("No image has these words.")
+    expect(status).to_have_text("No image fits.")
 
 
 def test_sorting(two: Locator) -> None:
@@ -220,3 +221,104 @@ def test_pictures_beside_the_captions(reader: Reader, tmp_path: Path) -> None:
     picture = captions.get_by_role("img", name="Image 1")
     expect(picture).to_have_js_property("naturalWidth", 1)
     expect(captions.get_by_text("no image")).to_have_count(2)
+
+
+# Six systems, of which the first four say the objects more and more often.
+OBJECTS = {"man": ("man", "men"), "brown horse": ("brown horse", "horses")}
+SIDE_BY_SIDE = {
+    f"system {number}": Candidates(
+        {
+            **{image: f"a man {'on a brown horse' * (image % 6 < number)}" for image in range(1, 46)},
+            90: "a cat on a bed",
+        }
+    )
+    for number in range(6)
+}
+DETAILS = ImageDetails(
+    domains={image: "near-domain" if image < 30 else "out-domain" for image in range(1, 46)},
+    constraints={image: OBJECTS if image < 40 else {"man": ("man",)} for image in range(1, 46)},
+)
+
+
+@pytest.fixture
+def six(reader: Reader, tmp_path: Path) -> Locator:
+    return opened(reader, report(tmp_path, SIDE_BY_SIDE, REFERENCES, details=DETAILS, brief=True))
+
+
+def test_filtering_by_domain_and_object(six: Locator, reader: Reader) -> None:
+    status = six.get_by_role("status")
+    field(six, "Domain").select_option("out-domain")
+    expect(status).to_have_text("Images 1\u201316 of 16")
+    expect(six.get_by_role("article").first).to_contain_text("out-domain")
+    field(six, "Object").select_option("brown horse")
+    expect(status).to_have_text("Images 1\u201310 of 10")
+    # Of the system that is sorted by, whether it mentions all of them.
+    field(six, "of").select_option("system 3")
+    field(six, "Mentioned").select_option("all objects")
+    said = [image for image in range(30, 40) if image % 6 < 3]
+    expect(status).to_have_text(f"Images 1\u2013{len(said)} of {len(said)}")
+    assert sorted(images(six)) == [str(image) for image in said]
+    field(six, "Mentioned").select_option("not all objects")
+    expect(status).to_have_text(f"Images 1\u2013{10 - len(said)} of {10 - len(said)}")
+    # A link that is kept shows the same again.
+    reader.page.reload()
+    expect(status).to_have_text(f"Images 1\u2013{10 - len(said)} of {10 - len(said)}")
+    field(six, "Domain").select_option("near-domain")
+    field(six, "Object").select_option("any")
+    field(six, "Mentioned").select_option("all or not")
+    expect(status).to_have_text("Images 1\u201320 of 29")
+    reader.look()
+
+
+def test_filtering_by_the_difference_of_two_systems(six: Locator) -> None:
+    status = six.get_by_role("status")
+    field(six, "Sort by").select_option("BLEU-2")
+    field(six, "of").select_option("system 5")
+    field(six, "minus that of").select_option("system 0")
+    six.get_by_label("Score from").fill("0.001")
+    better = sum(image % 6 < 5 for image in range(1, 46))
+    expect(status).to_have_text(f"Images 1\u201320 of {better}")
+    six.get_by_label("Score from").fill("-0.1")
+    six.get_by_label("to", exact=True).fill("0")
+    expect(status).to_have_text(f"Images 1\u2013{46 - better} of {46 - better}")
+    six.get_by_label("Score from").fill("3")
+    expect(status).to_have_text("No image fits.")
+
+
+def test_words_that_mention_objects_are_marked(six: Locator, reader: Reader) -> None:
+    six.get_by_label("Search").fill('"number 2 rides"')
+    card = six.get_by_role("article")
+    expect(card).to_have_count(1)
+    sides = card.locator(".said > div")
+    expect(sides).to_have_count(6)
+    assert sides.nth(0).locator("mark.mentioned").all_text_contents() == ["man"]
+    assert sides.nth(5).locator("mark.mentioned").all_text_contents() == ["man", "brown horse"]
+    objects = [each.get_by_role("list", name="Objects to mention") for each in (sides.nth(0), sides.nth(5))]
+    assert [each.get_by_role("listitem").all_text_contents() for each in objects] == [
+        ["\u2713 man", "\u2717 brown horse"],
+        ["\u2713 man", "\u2713 brown horse"],
+    ]
+    # References are not marked so.
+    expect(card.locator(".known mark.mentioned")).to_have_count(0)
+    reader.look()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_six_systems_are_looked_at(six: Locator, reader: Reader, scheme: Any, size: Any) -> None:
+    reader.page.emulate_media(color_scheme=scheme)
+    reader.page.set_viewport_size(size)
+    sides = six.get_by_role("article").first.locator(".said > div")
+    boxes = [each.bounding_box() for each in sides.all()]
+    columns = {round(box["x"]) for box in boxes if box is not None}
+    assert len(columns) == (1 if size == PHONE else 3)
+    reader.look()
+
+
+def test_the_keyboard_with_six_systems(six: Locator, reader: Reader) -> None:
+    first = six.get_by_role("article").first
+    first.focus()
+    reader.page.keyboard.press("ArrowDown")
+    expect(six.get_by_role("article").nth(1)).to_be_focused()
+    reader.page.keyboard.press("ArrowRight")
+    expect(six.get_by_role("status")).to_have_text("Images 21\u201340 of 46")

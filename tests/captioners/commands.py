@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import warnings
 from pathlib import Path
 from unittest import mock
 
@@ -14,20 +15,22 @@ from capeval_baselines.commands import app as baselines
 app.add_command(baselines)
 
 
-def capeval(*arguments: str | Path, fails: bool = False) -> str:
-    """What a command writes; on standard error, where it fails."""
+def capeval(*arguments: str | Path, fails: bool = False, warns: bool = False) -> str:
+    """What a command writes; on standard error, where it fails or warns."""
     output, errors = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
     code: object = 0
     given = ["capeval", *map(str, arguments)]
-    with mock.patch.multiple(sys, argv=given, stdout=output, stderr=errors):
+    with mock.patch.multiple(sys, argv=given, stdout=output, stderr=errors), warnings.catch_warnings():
+        if warns:
+            warnings.simplefilter("always")
         try:
             main()
         except SystemExit as exit_code:
             code = exit_code.code
         output.flush()
-        written = output.buffer.getvalue().decode()  # type: ignore[attr-defined]
+        written = output.buffer.getvalue().decode()
     assert code in ((2,) if fails else (0, None)), errors.getvalue()
-    return errors.getvalue() if fails else str(written)
+    return errors.getvalue() if fails or warns else str(written)
 
 
 if __name__ == "__main__":

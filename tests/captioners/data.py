@@ -26,16 +26,14 @@ class World:
 def world(images: int, seed: int = 0) -> World:
     """Images with two nouns and a place each; what the caption says can be seen in the features alone."""
     generator = np.random.default_rng(seed)
-    looks = np.random.default_rng(99).standard_normal((len(NOUNS) + len(PLACES), WIDTH)) * 0.5
     features, captions = {}, {}
     for image in range(1, images + 1):
         first, second = generator.choice(len(NOUNS), 2, replace=False)
         place = int(generator.integers(len(PLACES)))
-        regions = generator.standard_normal((REGIONS, WIDTH)) * 0.02
-        # The last numbers of a region say which part it plays.
+        regions = generator.standard_normal((REGIONS, WIDTH)) * 0.05
         for row, (look, part) in enumerate(((first, 1), (second, 2), (len(NOUNS) + place, 3))):
-            regions[row] += looks[look]
-            regions[row, -part] += 3
+            # What there is, and which part it plays.
+            regions[row, [look, -part]] += 2
         features[image] = regions[generator.permutation(REGIONS)].astype(np.float32)
         captions[image] = f"A {NOUNS[first]} on a {NOUNS[second]} near {PLACES[place]}."
     return World(features, captions)

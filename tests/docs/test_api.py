@@ -27,7 +27,7 @@ COMPLETE = [
 ]
 
 # They have pages of their own, and need libraries that are not here.
-ELSEWHERE = ("capeval.compat", "capeval.integrations")
+ELSEWHERE = ("capeval.compat", "capeval.integrations", "capeval_baselines.generation")
 
 
 def described() -> dict[str, Any]:

@@ -45,6 +45,7 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
         "logs",
         "names",
         "outages",
+        "ranges",
         "serving",
         "staff",
         "stamps",
@@ -55,6 +56,7 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
     ("submissions",),
     ("leaderboards", "monitoring"),
     ("organising",),
+    ("notices",),
     ("annotation",),
     ("api",),
     ("pages",),
@@ -66,10 +68,10 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
 SERVER_FLOOR = {name: floor for floor, names in enumerate(SERVER_FLOORS) for name in names}
 # The same of the baselines.
 BASELINES_FLOORS: tuple[tuple[str, ...], ...] = (
-    ("__init__", "boxes", "vocabulary"),
-    ("machines",),
-    ("ngrams", "search", "word_forms"),
-    ("filtering",),
+    ("__init__", "boxes", "features", "vocabulary"),
+    ("captions", "embeddings", "machines", "updown"),
+    ("checkpoints", "ngrams", "search", "word_forms"),
+    ("baby_talk", "captioning", "filtering", "generation", "training"),
     ("demonstration",),
     ("commands",),
 )

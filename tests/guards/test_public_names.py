@@ -14,10 +14,17 @@ PROJECT = Path(__file__).parents[2]
 SOURCES = PROJECT / "src"
 PACKAGES = ("capeval", "capeval_baselines")
 
-# What these import is in the environment of tests/training, whose tests ask the same of them.
+# What these import is in the environment of tests/training and tests/captioners, whose tests ask the same of
+# them.
 NEED_MORE = (
     ("capeval", "integrations", "torchmetrics"),
     ("capeval", "integrations", "capeval_scores"),
+    ("capeval_baselines", "baby_talk"),
+    ("capeval_baselines", "captioning"),
+    ("capeval_baselines", "checkpoints"),
+    ("capeval_baselines", "generation"),
+    ("capeval_baselines", "training"),
+    ("capeval_baselines", "updown"),
 )
 
 

@@ -2,6 +2,7 @@
 
 import pickle
 import random
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from capeval.metrics import METRICS, Metric
 from capeval.types import ImageId
 from tests.properties.strategies import Corpus, corpora
 from tests.spice_model import NEEDS_MODEL
+from tests.twins.text import ngrams, words
 
 TOKENS = Tokenizer(kind="none")
 FEW = settings(max_examples=settings().max_examples // 3)
@@ -60,6 +62,19 @@ def test_counts_of_parts_are_those_of_the_whole(stem: bool, corpus: Corpus, seed
         assert (counted.images, finished.images, finished.stem) == (len(images), len(images), stem)
         assert finished.counts() == whole.counts()
         assert finished.digest == whole.digest
+
+
+@given(corpus=corpora())
+def test_every_ngram_is_counted(corpus: Corpus) -> None:
+    plainly: Counter[str] = Counter()
+    for group in corpus.references:
+        every = (each for text in group for n in range(1, 5) for each in ngrams(words(text), n))
+        plainly.update({" ".join(each) for each in every})
+    table = PartialFrequencies.of(dict(enumerate(corpus.references)), tokenizer=TOKENS).to_arrow()
+    (_, images), *rows = zip(*table.to_pydict().values(), strict=True)
+    assert images == len(corpus.references)
+    assert dict(rows) == plainly
+    assert len(rows) == len(plainly)
 
 
 def of_parts(metric: Metric, corpus: Corpus, seed: int) -> tuple[Metric, Report, list[Report]]:

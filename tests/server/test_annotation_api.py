@@ -77,13 +77,13 @@ def test_the_whole_loop_without_a_browser(staff: Program) -> None:
         assert "agree" in worker.ask("POST", "annotate/similar/next", {})["why"]
         worker.ask("POST", "annotate/similar/agree", {"texts": entered["texts"]["number"]})
         while (batch := worker.ask("POST", "annotate/similar/next", {}))["items"]:
-            (item,) = batch["items"]
-            assert set(item["shown"]) == {"reference", "left", "right"}
-            side = "left" if item["shown"]["left"] == "a hound" else "right"
-            sent = {"answer": {"choice": side}, "key": item["lease"]}
-            place = f"annotate/similar/items/{item['lease']}"
-            assert worker.ask("POST", f"{place}/answer", sent)["outcome"] == "stored"
-            assert worker.ask("POST", f"{place}/answer", sent)["outcome"] == "stored"
+            for item in batch["items"]:
+                assert set(item["shown"]) == {"reference", "left", "right"}
+                side = "left" if item["shown"]["left"] == "a hound" else "right"
+                sent = {"answer": {"choice": side}, "key": item["lease"]}
+                place = f"annotate/similar/items/{item['lease']}"
+                assert worker.ask("POST", f"{place}/answer", sent)["outcome"] == "stored"
+                assert worker.ask("POST", f"{place}/answer", sent)["outcome"] == "stored"
         assert batch["why"] == "There is no work for you now."
     status = staff.ask("GET", "campaigns/similar")
     assert (status["finished"], status["counted"], status["wanted"]) == (2, 4, 4)

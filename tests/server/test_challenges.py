@@ -127,7 +127,11 @@ def edit(path: Path, old: str, new: str) -> None:
     ("old", "new", "message"),
     [
         ('slug = "small"', 'slug = "jobs"', r"challenge: slug must not be any of accounts, .*got 'jobs'"),
-        ('name = "open"', 'name = "team"', r"phases\[0\]: name must not be any of anno.*got 'team'"),
+        (
+            'name = "open"',
+            'name = "team"',
+            r"phases\[0\]: name must not be any of .*got 'team'",
+        ),
     ],
 )
 def test_names_of_pages_are_refused(path: Path, old: str, new: str, message: str) -> None:

@@ -12,12 +12,17 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.test import Client
 
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.jobs import worker
-from capeval_server.organising import export, moderation, participants
+from capeval_server.jobs.models import Job
+from capeval_server.notices import events, webhooks
+from capeval_server.organising import export, exporting, moderation, participants, pictures
+from capeval_server.organising.models import Action, Export
+from capeval_server.organising.reported import add_reported, reference_set
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.models import Team
 from tests.server.kit import MARKER, Participant, Someone, codes, results, write_challenge
@@ -25,9 +30,11 @@ from tests.server.processes import Server
 
 pytestmark = pytest.mark.django_db
 
+EXPORT = "/small/organise/export/"
 FORMULA = '=HYPERLINK("http://x","y")'
 NUMBERS = ["value", "low", "high"]
-TABLES = ["actions", "blocks", "references", "results", "scores", "submissions", "teams"]
+TABLES = ["actions", "announcements", "blocks", "references", "reported", "results", "scores", "submissions"]
+TABLES += ["teams", "webhooks"]
 
 
 @pytest.fixture
@@ -37,12 +44,27 @@ def definition(tmp_path: Path) -> Path:
 
 
 def exported(someone: Someone) -> zipfile.ZipFile:
-    answer: Any = someone.client.get("/small/organise/export/")
-    assert answer.status_code == 200
-    assert answer.streaming
-    assert answer.headers["Content-Type"] == "application/zip"
-    data = b"".join(answer)
-    return zipfile.ZipFile(io.BytesIO(data))
+    return zipfile.ZipFile(io.BytesIO(downloaded(someone).data))
+
+
+def downloaded(someone: Someone) -> Any:
+    """The answer with an export that is made for it, read to its end."""
+    someone.do(EXPORT)
+    work()
+    return got(someone)
+
+
+def work() -> None:
+    """Does all jobs that wait."""
+    while worker.work_once():
+        pass
+
+
+def got(someone: Someone, status: int = 200, **headers: str) -> Any:
+    answer: Any = someone.client.get(EXPORT, headers=headers)
+    assert answer.status_code == status
+    answer.data = b"".join(answer)
+    return answer
 
 
 def table(archive: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
@@ -54,7 +76,7 @@ def cells(archive: zipfile.ZipFile, name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(archive.read(f"{name}.csv").decode())))
 
 
-def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
+def test_everything_is_in_it(olga: Someone, challenge: Challenge, settings: Any) -> None:
     ann = Participant("ann", "Team A")
     submission = ann.scored(stands=True, method="Mine")
     while worker.work_once():
@@ -62,10 +84,21 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
     moderation.raise_quota(olga.user, Team.objects.get(), Phase.objects.get(), per_day=1, total=2)
     moderation.mark(olga.user, challenge, submission, "flagged", "Why")
     participants.block(olga.user, challenge, Someone("eve").user.username, "Spam")
+    settings.WEBHOOK_HOSTS = ["hooks.example.org"]
+    hook = webhooks.add(olga.user, challenge, "https://hooks.example.org/")
+    events.announce(olga.user, challenge, "News", "All is *well*.")
+    pictures.add(olga.user, challenge, "a.gif", b"GIF89a")
+    rows = b"team,CIDEr-D\nA,1.5\n"
+    entry = reference_set(challenge, "val", "c2")
+    add_reported(olga.user, entry, "old", "old.csv", rows, title="Old", url="", ranked=False)
     archive = exported(olga)
     assert archive.testzip() is None
+    assert archive.read("pictures/a.gif") == b"GIF89a"
+    assert hook.secret not in "".join(archive.read(name).decode() for name in archive.namelist())
+    assert [row["url"] for row in table(archive, "webhooks")] == ["https://hooks.example.org/"]
+    assert [row["text"] for row in table(archive, "announcements")] == ["All is *well*."]
     names = {f"{name}.{form}" for name in TABLES for form in ("csv", "json")}
-    names |= {"README.txt", "challenge.toml"}
+    names |= {"README.txt", "challenge.toml", "pictures/a.gif"}
     # What people wrote for the human baseline may be among other references.
     assert set(archive.namelist()) == names | {f"files/{submission.pk}/val.json"}
     assert archive.read(f"files/{submission.pk}/val.json") == results()
@@ -100,7 +133,7 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge) -> None:
     definition = tomllib.loads(archive.read("challenge.toml").decode())
     assert definition["challenge"]["slug"] == "small"
     assert definition["splits"][0]["references"][1]["human"] == "human_val_c2.json"
-    assert [row["who"] for row in table(archive, "actions")] == ["the command line", *["olga"] * 3]
+    assert [row["who"] for row in table(archive, "actions")] == ["the command line", *["olga"] * 8]
 
 
 def test_stale_scores_are_told_apart(olga: Someone) -> None:
@@ -155,6 +188,7 @@ def test_formulas_are_text_in_csv(olga: Someone, challenge: Challenge) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
 def test_scores_that_are_no_numbers(olga: Someone, value: float | None) -> None:
     Participant("ann").scored(stands=True)
+    work()
     Score.objects.update(value=value)
     archive = exported(olga)
     assert {row["value"] for row in table(archive, "scores")} == {None}
@@ -171,16 +205,27 @@ def test_queries_do_not_grow_with_rows(
 
 
 def test_a_disk_that_is_full(olga: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
+    work()
+
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(export, "export", full)
-    assert olga.client.get("/small/organise/export/").status_code == 503
+    olga.do(EXPORT)
+    with monkeypatch.context() as patched:
+        patched.setattr(exporting, "export", full)
+        assert worker.work_once()
+    # It is tried again after a pause.
+    assert "The export is being prepared." in olga.see("/small/organise/")
+    assert not worker.work_once()
+    Job.objects.update(available_from=None)
+    assert worker.work_once()
+    assert zipfile.ZipFile(io.BytesIO(got(olga).data)).testzip() is None
 
 
 def test_by_token(olga: Someone) -> None:
     ann = Participant("ann")
     place = "/api/challenges/small/organise/export"
+    downloaded(olga)
     for scope, status in (("read", 403), ("submit", 403), ("organise", 200)):
         token = Token.issue(olga.user.pk, scope, scope)
         answer: Any = Client(headers={"Authorization": f"Bearer {token}"}).get(place)
@@ -202,3 +247,80 @@ def test_the_commands(tmp_path: Path) -> None:
     with zipfile.ZipFile(target) as archive:
         assert "challenge.toml" in archive.namelist()
         assert len(table(archive, "teams")) == 10
+
+
+# As a job
+
+
+def test_an_export_is_prepared_by_a_worker(olga: Someone, challenge: Challenge) -> None:
+    assert "Prepare an export" in olga.see("/small/organise/")
+    assert "there is no export" in olga.client.get(EXPORT, follow=True).content.decode()
+    olga.do(EXPORT)
+    page = olga.see("/small/organise/")
+    assert "The export is being prepared." in page
+    assert 'hx-select="#exported"' in page
+    assert "the export is being prepared" in olga.client.get(EXPORT, follow=True).content.decode()
+    work()
+    assert ">Download</a>" in olga.see("/small/organise/")
+    first = got(olga)
+    assert zipfile.ZipFile(io.BytesIO(first.data)).testzip() is None
+    assert int(first["Content-Length"]) == len(first.data) == Export.objects.get().size
+    # Another takes its place, also in the storage.
+    stored = Export.objects.get().file
+    with transaction.atomic():
+        assert downloaded(olga)["ETag"] != first["ETag"]
+    assert Export.objects.get().file != stored
+
+
+def test_a_download_goes_on_where_it_was_interrupted(olga: Someone, challenge: Challenge) -> None:
+    whole = downloaded(olga)
+    data, tag, size = whole.data, whole["ETag"], len(whole.data)
+    assert whole["Accept-Ranges"] == "bytes"
+    seen = Action.objects.count()
+    part = got(olga, 206, Range="bytes=100-", **{"If-Range": tag})
+    assert (part.data, part["Content-Range"]) == (data[100:], f"bytes 100-{size - 1}/{size}")
+    assert part["Content-Length"] == str(size - 100)
+    assert got(olga, 206, Range="bytes=10-19").data == data[10:20]
+    assert got(olga, 206, Range="bytes=-5").data == data[-5:]
+    assert got(olga, 206, Range=f"bytes=10-{size + 9}").data == data[10:]
+    assert got(olga, 416, Range=f"bytes={size}-")["Content-Range"] == f"bytes */{size}"
+    # Going on is no other download.
+    assert Action.objects.count() == seen + 1
+    for headers in ({"Range": "bytes=9-", "If-Range": '"other"'}, {"Range": "bytes=1-2,5-6"}, {"Range": "x"}):
+        assert got(olga, 200, **headers).data == data
+
+
+def test_who_asks_again_gets_the_later_one(olga: Someone, challenge: Challenge) -> None:
+    olga.do(EXPORT)
+    first = Export.objects.get()
+    olga.do(EXPORT)
+    assert Export.objects.get().pk != first.pk
+    work()
+    assert Export.objects.get().state == "ready"
+
+
+def test_an_export_that_fails_is_said(
+    olga: Someone, challenge: Challenge, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.MAX_ATTEMPTS = 1
+
+    def failing(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(exporting, "export", failing)
+    olga.do(EXPORT)
+    work()
+    page = olga.see("/small/organise/")
+    assert "not made, since the system failed" in page
+    assert "Prepare another" in page
+
+
+def test_programs_ask_for_it_too(olga: Someone, challenge: Challenge) -> None:
+    program, place = olga.program("organise"), "/api/challenges/small/organise/export"
+    assert program.get(place).status_code == 409
+    answer = program.post(place)
+    assert (answer.status_code, answer.json()["state"]) == (202, "waiting")
+    assert program.get(place).json()["detail"] == "the export is being prepared"
+    work()
+    found: Any = program.get(place, headers={"Range": "bytes=0-1"})
+    assert (found.status_code, b"".join(found)) == (206, b"PK")

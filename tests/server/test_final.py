@@ -208,7 +208,7 @@ def test_what_the_organiser_does_not_show_only_the_team_and_organisers_see(
         assert "secret.example" not in page, path
     for page in (ann.see(place), olga.see(f"/small/organise{place}")):
         assert "ann@secret.example" in page
-    assert "seen by the organisers only" in bob.see("/small/")
+    assert "seen by the organisers only" in bob.see("/small/rules/")
     assert "Only the organisers see it." in bob.see("/small/open/submit/")
 
 

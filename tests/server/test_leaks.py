@@ -35,6 +35,7 @@ from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.examples import write_example
 from capeval_server.jobs import worker
 from capeval_server.organising.definition_files import import_challenge
+from capeval_server.organising.exporting import ask_for_export
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Team
@@ -141,6 +142,7 @@ LISTED: dict[str, list[str]] = {
     "<challenge:slug>/data/": [""],
     "<challenge:slug>/faq/": [""],
     "<challenge:slug>/images/<slug:split>.json": [""],
+    "<challenge:slug>/judgements/": [""],
     "<challenge:slug>/images/<slug:split>/": ["", "image=1"],
     "<challenge:slug>/kit.zip": [""],
     "<challenge:slug>/pictures/<str:name>": [""],
@@ -301,7 +303,7 @@ def _served(client: Client) -> Iterator[tuple[str, str]]:
         methods = ["POST", "PUT", "PATCH", "DELETE"] if address.startswith("/api/") else ["POST"]
         for method in methods if not package and "?" not in address else []:
             yield f"{method} {address}", _text(_ask(client, method, address))
-    for kind in ("references", "submissions", "drafts"):
+    for kind in ("references", "submissions", "drafts", "exports"):
         for name in default_storage.listdir(kind)[1]:
             for root in ("/", "/files/", "/media/", "/static/", "/static/../files/", "/small/organise/"):
                 yield name, _text(_ask(client, "GET", f"{root}{kind}/{name}"))
@@ -342,6 +344,7 @@ def everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) ->
     make_team(User.objects.get(username="bob"), challenge)
     _submit(found["ann's program"])
     _submit(found["ann's program"])
+    ask_for_export(User.objects.get(username="olga"), challenge)
     while worker.work_once():
         pass
     Submission.objects.filter(pk=Submission.objects.filter(team__isnull=False)[0].pk).update(stands=True)

@@ -120,6 +120,44 @@ for hours in (-2, 2):
         print(leases.claim(["greeting"], f"{off} hours off"))
 """
 
+# Two organisers go at the same time, by several ways.
+LAST = """
+import threading
+from django.contrib.auth.models import User
+from django.db import connection
+from capeval_server.challenges.models import Challenge
+from capeval_server.errors import SuccessorError
+from capeval_server.organising import moderation
+
+challenge = Challenge.objects.get()
+by_command = lambda user: moderation.remove_organiser(None, challenge, user)
+ways = [User.delete, challenge.organisers.remove, by_command]
+for number in range(12):
+    both = [User.objects.create(username=f"organiser{number}-{one}") for one in range(2)]
+    challenge.organisers.add(*both)
+    for user in challenge.organisers.exclude(pk__in=[one.pk for one in both]):
+        challenge.organisers.remove(user)
+    together, gone = threading.Barrier(2), []
+
+    def go(user, way):
+        try:
+            together.wait()
+            way(user)
+            gone.append(user)
+        except SuccessorError:
+            pass
+        finally:
+            connection.close()
+
+    chosen = [ways[(number + one) % 3] for one in range(2)]
+    threads = [threading.Thread(target=go, args=pair) for pair in zip(both, chosen)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(len(gone), challenge.organisers.count())
+"""
+
 
 @pytest.fixture
 def prepared(postgres: Postgres, tmp_path: Path) -> Server:
@@ -130,6 +168,10 @@ def prepared(postgres: Postgres, tmp_path: Path) -> Server:
 
 def test_leases_go_by_the_clock_of_the_database(prepared: Server) -> None:
     assert prepared.python(SKEWED).splitlines() == ["-2", "None", "None", "2", "None", "None"]
+
+
+def test_one_of_two_last_organisers_stays(prepared: Server) -> None:
+    assert prepared.python(LAST).splitlines() == ["1 1"] * 12
 
 
 def test_nobody_waits_for_each_other(prepared: Server) -> None:

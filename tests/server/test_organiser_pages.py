@@ -19,7 +19,7 @@ from capeval_server.challenges.models import Challenge, Phase, Picture, Referenc
 from capeval_server.jobs import leases, worker
 from capeval_server.notices.models import Announcement, Webhook
 from capeval_server.organising import importing, moderation
-from capeval_server.organising.models import COMMAND_LINE, Action
+from capeval_server.organising.models import COMMAND_LINE, Action, Export
 from capeval_server.pages.organiser import urlpatterns
 from capeval_server.submissions import lifecycle, recording
 from capeval_server.submissions.models import Result, Score, Submission
@@ -119,6 +119,9 @@ def _addresses(submission: Submission, organiser: User) -> dict[str, tuple[str, 
         picture.file.save("a", ContentFile(b""))
     sets = ReferenceSet.objects.filter(split__challenge__slug="small", name="c2")
     importing.keep_reported(sets.get(), "old", [], title="Old", url="", ranked=False)
+    made, new = Export.objects.get_or_create(challenge=submission.challenge, defaults={"state": "ready"})
+    if new:
+        default_storage.save(made.file, ContentFile(b"PK"))
     known = {
         "SUBMISSION": submission.pk,
         "TEAM": submission.team_id,
@@ -478,8 +481,9 @@ def test_changing_a_challenge_by_files(olga: Someone, ann: Participant, definiti
     files["references_c2.json"] = changed_references(definition)
     before = sorted(default_storage.listdir("references")[1])
     page = olga.do(f"{ROOT}files/", 200, file=sent(files)).content.decode()
-    assert "phases.open.quota_total" in page
-    assert "splits.val.references.c2.file" in page
+    assert "<caption>Phase open</caption>" in page
+    assert ">Submissions of a team in all<" in page
+    assert ">References c2: file<" in page
     assert "<strong>1 submission</strong> is scored again" in page
     assert MARKER not in page
     assert Phase.objects.get().quota_total == 20
@@ -794,6 +798,7 @@ def test_organisers_of_organisers(olga: Someone, ann: Participant) -> None:
 
 def test_what_was_done_outlives_who_did_it(olga: Someone, ann: Participant, challenge: Challenge) -> None:
     moderation.rerun(olga.user, challenge, ann.submitted())
+    challenge.organisers.add(ann.user)
     User.objects.filter(pk=olga.user.pk).delete()
     assert "<strong><bdi>olga</bdi></strong>" in Someone("staff", is_staff=True).see(f"{ROOT}trail/")
 

@@ -14,6 +14,7 @@ from django.contrib.auth.models import Group, User
 
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge
+from capeval_server.jobs import worker
 from capeval_server.organising.models import COMMAND_LINE, Action
 from capeval_server.staff import Told
 from tests.server.kit import Participant, Someone
@@ -118,11 +119,16 @@ def test_downloads_of_everything(challenge: Challenge, olga: Someone, ann: Parti
     ann.submitted()
     Action.objects.all().delete()
     client: Any = olga.client if by == "page" else olga.program("organise")
-    answer = client.get(
-        "/small/organise/export/" if by == "page" else "/api/challenges/small/organise/export"
-    )
+    place = "/small/organise/export/" if by == "page" else "/api/challenges/small/organise/export"
+    client.post(place)
+    while worker.work_once():
+        pass
+    answer = client.get(place)
     assert b"".join(answer.streaming_content).startswith(b"PK")
-    assert lines(challenge) == [("olga", "downloaded everything of the challenge")]
+    assert lines(challenge) == [
+        ("olga", "had everything of the challenge exported"),
+        ("olga", "downloaded everything of the challenge"),
+    ]
     assert "downloaded everything" in olga.see("/small/organise/trail/")
 
 

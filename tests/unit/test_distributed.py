@@ -36,6 +36,7 @@ from capeval.errors import (
 )
 from capeval.metrics import METRICS, Metric
 from capeval.metrics.registry import metric_keys, resolve
+from capeval.resources.frequencies import _read_again
 from capeval.resources.spice import found_model
 from tests.spice_model import NEEDS_MODEL
 
@@ -87,6 +88,32 @@ def test_frequencies_of_a_selection_have_the_digest_that_they_are_given() -> Non
     assert counted().finish("web").digest == DocumentFrequencies.of(A, tokenizer=TOKENS).digest
     with pytest.raises(OptionError, match=r"'digest' must be"):
         counted().finish(digest=3)  # type: ignore[arg-type]
+
+
+def test_frequencies_by_path_pickle_as_their_path(tmp_path: Path) -> None:
+    path = tmp_path / "counts.npz"
+    counted(A | B).finish("web").save(path)
+    given = DocumentFrequencies.load(path, by_path=True)
+    metric = CiderD(frequencies=given)
+    data = pickle.dumps(metric)
+    assert len(data) < 1_000
+    again = pickle.loads(data)
+    assert again.document_frequencies == metric.document_frequencies
+    # Once in a process, however many tasks it is sent with.
+    assert again.frequencies is pickle.loads(pickle.dumps(again)).frequencies
+    assert again.frequencies.counts() == given.counts()
+    assert len(pickle.dumps(DocumentFrequencies.load(path))) > 100
+    counted(A).finish("web").save(path)
+    _read_again.cache_clear()
+    with pytest.raises(ResourceError, match=r"counts.npz must have .* of digest .*\(got [0-9a-f]{8}\)"):
+        pickle.loads(data)
+    path.unlink()
+    with pytest.raises(
+        ResourceError, match=r"counts.npz must have document frequencies, which a pickle names"
+    ):
+        pickle.loads(data)
+    with pytest.raises(OptionError, match=r"'by_path' must be True or False \(got 1\)"):
+        DocumentFrequencies.load(path, by_path=1)  # type: ignore[arg-type]
 
 
 def _ngrams(*rows: tuple[Any, Any], images: int = 2) -> pa.Table:

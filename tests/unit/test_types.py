@@ -1,6 +1,5 @@
 """References and candidates: what they hold, and what they refuse by name."""
 
-import hashlib
 import pickle
 from typing import Any
 
@@ -12,7 +11,9 @@ from hypothesis import strategies as st
 from capeval import Candidates, References, Signature
 from capeval.errors import CaptionError
 from capeval.types import Digest
+from tests.twins.text import fingerprint
 
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=9)
 CAPTIONS = {3: ["a dog", "the dog"], 1: ["a cat"], 2: ["", "é 😀"]}
 
 
@@ -160,15 +161,21 @@ def test_a_digest_tells_references_apart() -> None:
     ]
     assert len({str(digest), *(str(Digest(References(other))) for other in others)}) == 7
     assert digest != str(digest)
-    # By hand: of each image the kind of its id, the id, the number of captions and, before each, its length.
-    images = (1, (b"a dog", b"the dog")), (2, (b"a cat",))
-    total = 0
-    for image, captions in images:
-        parts = [b"\0", image.to_bytes(8, "little"), len(captions).to_bytes(8, "little")]
-        parts += [part for caption in captions for part in (len(caption).to_bytes(8, "little"), caption)]
-        total += int.from_bytes(hashlib.sha256(b"".join(parts)).digest()[:8], "little")
-    assert digest.total == total % 2**64
+    assert digest.total == sum(fingerprint(image, captions) for image, captions in given.items()) % 2**64
     assert str(digest) == f"{digest.total:016x}"[:8]
+
+
+@given(
+    captions=st.one_of(
+        st.dictionaries(
+            st.integers(-(2**63), 2**63 - 1), st.lists(TEXTS, min_size=1, max_size=3), min_size=1
+        ),
+        st.dictionaries(TEXTS, st.lists(TEXTS, min_size=1, max_size=3), min_size=1),
+    )
+)
+def test_each_image_has_its_fingerprint(captions: Any) -> None:
+    expected = [fingerprint(image, group) for image, group in captions.items()]
+    assert Digest(References(captions)).fingerprints.tolist() == expected
 
 
 def test_digests_of_parts_add_up() -> None:

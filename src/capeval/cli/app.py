@@ -35,6 +35,7 @@ class _Commands(Group):
         "score": "capeval.cli.score",
         "compare": "capeval.cli.compare",
         "check": "capeval.cli.check",
+        "browse": "capeval.cli.browse",
         "submit": "capeval.cli.submit",
         "tokenize": "capeval.cli.tokenize",
         "align": "capeval.cli.align",

@@ -29,7 +29,7 @@ _MARK = " counted"
 _ROWS = 2**18
 # Parts are put together when they have more n-grams than what was put together before, and more than this: so
 # each n-gram is moved about twice, however many parts there are.
-_PENDING = 2**20
+_PENDING = 2**22
 _MOST_IMAGES = 2**32 - 1
 
 

@@ -117,7 +117,7 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """How a shard went: its images, the seconds that it took, and the most memory of its process so far."""
+    """How a shard went: its images, the processor seconds it took, the most memory of its process yet."""
 
     shard: Shard
     images: int
@@ -293,13 +293,13 @@ class _Group:
     def timed(self, shard: Shard) -> Iterator[list[int]]:
         """Notes how a shard goes, or that it can't be scored. Its number of images is put into the list."""
         images: list[int] = []
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             yield images
         except (CapevalError, OSError) as error:
             self.failures.append(Failure(shard=shard, error=error))
             return
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         # Kibibytes, on Linux.
         megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         self.timings.append(Timing(shard=shard, images=images[0], seconds=seconds, megabytes=megabytes))

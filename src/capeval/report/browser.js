@@ -100,18 +100,42 @@
     return made;
   }
 
-  function marked(text, tokens, known) {
+  // Which of its objects a caption mentions: the tokens of each phrase that it has.
+
+  function mentions(image, tokens) {
+    if (!data.constraints) return [];
+    return data.constraints.of[image].map((at) => ({
+      name: data.constraints.names[at],
+      places: data.constraints.phrases[at].flatMap((phrase) => placesOf(phrase.split(" "), tokens)),
+    }));
+  }
+
+  function placesOf(words, tokens) {
+    const places = [];
+    for (let at = 0; at + words.length <= tokens.length; at++) {
+      if (words.every((word, place) => tokens[at + place].text === word)) {
+        words.forEach((_, place) => places.push(at + place));
+      }
+    }
+    return places;
+  }
+
+  const tokensSaid = (system, image) =>
+    tokensOf(data.candidates[system][image], data.tokens[system + 1][image]);
+
+  function marked(text, tokens, known, mentioned = new Set()) {
     if (!text.trim()) return [element("span", { class: "empty" }, "no caption")];
     const limit = text.length > LONGEST_SHOWN ? LONGEST_SHOWN : text.length;
     const level = levels(tokens, known), parts = [];
     let end = 0;
+    const kind = (at) => `n${level[at]}${mentioned.has(at) ? " mentioned" : ""}`;
     for (let at = 0; at < tokens.length; at++) {
-      if (!level[at] || tokens[at].start < 0) continue;
+      if (kind(at) === "n0" || tokens[at].start < 0) continue;
       let last = at;
-      while (level[last + 1] === level[at] && tokens[last + 1].start >= 0) last++;
+      while (last + 1 < tokens.length && kind(last + 1) === kind(at) && tokens[last + 1].start >= 0) last++;
       if (tokens[last].end > limit) break;
       parts.push(text.slice(end, tokens[at].start));
-      parts.push(element("mark", { class: "n" + level[at] }, text.slice(tokens[at].start, tokens[last].end)));
+      parts.push(element("mark", { class: kind(at) }, text.slice(tokens[at].start, tokens[last].end)));
       end = tokens[last].end;
       at = last;
     }
@@ -126,23 +150,38 @@
     const { system } = asked;
     const references = data.references[image].map((text, at) =>
       [text, tokensOf(text, data.tokens[0][starts[image] + at])]);
-    const candidates = data.candidates.map((texts, of) => tokensOf(texts[image], data.tokens[of + 1][image]));
+    const candidates = data.systems.map((_, of) => tokensSaid(of, image));
     const known = grams(references.map(([, tokens]) => tokens));
     const said = grams([candidates[system]]);
     const label = `Image ${data.ids[image]}`;
-    return element("article", { class: "card", "aria-label": label, tabindex: place ? "-1" : "0" },
+    const classes = data.systems.length > 2 ? "card many" : "card";
+    return element("article", { class: classes, "aria-label": label, tabindex: place ? "-1" : "0" },
       element("h3", {}, element("span", {}, "Image ", element("bdi", {}, String(data.ids[image]))),
-        ...difference(image)),
+        ...domain(image), ...difference(image)),
       ...picture(image, label),
-      element("div", { class: "said" }, ...data.systems.flatMap((name, of) => [
-        ...(data.systems.length > 1 ? [element("h4", {}, element("bdi", {}, name))] : []),
-        element("p", { dir: "auto", class: "caption" },
-          ...marked(data.candidates[of][image], candidates[of], known)),
-        scores(of, image),
-      ])),
+      element("div", { class: "said" },
+        ...data.systems.map((_, of) => saidBy(of, image, candidates[of], known))),
       element("div", { class: "known" }, element("h4", {}, "References"),
         element("ul", {}, ...references.map(([text, tokens]) =>
           element("li", { dir: "auto" }, ...marked(text, tokens, said))))));
+  }
+
+  function saidBy(system, image, tokens, known) {
+    const found = mentions(image, tokens);
+    const mentioned = new Set(found.flatMap((each) => each.places));
+    const name = data.systems.length > 1 ? [element("h4", {}, element("bdi", {}, data.systems[system]))] : [];
+    const objects = found.map((each) => element("li", each.places.length ? { class: "there" } : {},
+      each.places.length ? "\u2713 " : "\u2717 ", element("bdi", {}, each.name)));
+    return element("div", {}, ...name,
+      element("p", { dir: "auto", class: "caption" },
+        ...marked(data.candidates[system][image], tokens, known, mentioned)),
+      ...(objects.length ? [element("ul", { class: "objects", "aria-label": "Objects to mention" }, ...objects)] : []),
+      scores(system, image));
+  }
+
+  function domain(image) {
+    const at = data.domains ? data.domains.of[image] : -1;
+    return at < 0 ? [] : [element("span", {}, element("bdi", {}, data.domains.names[at]))];
   }
 
   function difference(image) {
@@ -190,12 +229,31 @@
 
   function chosen() {
     const field = (name) => form.elements[name];
+    const value = (name) => (field(name) ? field(name).value : "");
+    const number = (name, none) => (value(name).trim() === "" ? none : Number(value(name)));
     const other = field("other") && field("other").value !== "" ? Number(field("other").value) : -1;
     return {
       search: field("search").value, where: field("where").value, order: field("order").value,
       score: Number(field("score").value), other,
       system: field("system") ? Number(field("system").value) : 0,
+      domain: value("domain"), object: value("object"), mentioned: value("mentioned"),
+      least: number("least", -Infinity), most: number("most", Infinity),
     };
+  }
+
+  // Whether an image passes the fields besides the search.
+  function passes(image) {
+    const { domain: wanted, object, mentioned, system, least, most } = asked;
+    if (wanted !== "" && data.domains.of[image] !== Number(wanted)) return false;
+    if (object !== "" && !data.constraints.of[image].some((at) => data.constraints.names[at] === object)) return false;
+    if (least > -Infinity || most < Infinity) {
+      // Rounded as it is shown. An image without a score is not inside of any range.
+      const value = Number(sortValue(image).toFixed(3));
+      if (!(value >= least && value <= most)) return false;
+    }
+    if (!mentioned) return true;
+    const found = mentions(image, tokensSaid(system, image));
+    return found.length > 0 && found.every((each) => each.places.length) === (mentioned === "all");
   }
 
   function find() {
@@ -204,7 +262,7 @@
     const wanted = Array.from(search.toLowerCase().matchAll(/"([^"]+)"?|[^\s"]+/g), (match) => match[1] ?? match[0]);
     const texts = haystack(where);
     found = data.ids.map((_, image) => image)
-      .filter((image) => wanted.every((words) => texts[image].includes(words)));
+      .filter((image) => wanted.every((words) => texts[image].includes(words)) && passes(image));
     if (order === "file") return;
     const values = data.ids.map((_, image) => sortValue(image)), sign = order === "lowest" ? 1 : -1;
     // Images without a score come last, in either order.
@@ -220,7 +278,7 @@
     const count = found.length.toLocaleString("en");
     const range = `${(first + 1).toLocaleString("en")}\u2013${(first + images.length).toLocaleString("en")}`;
     root.querySelector("[role=status]").textContent =
-      found.length ? `Images ${range} of ${count}` : "No image has these words.";
+      found.length ? `Images ${range} of ${count}` : "No image fits.";
     root.lastElementChild.hidden = pages === 1;
     for (const button of root.querySelectorAll("[data-step]")) {
       const target = page + Number(button.dataset.step);

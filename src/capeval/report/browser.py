@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,10 +18,10 @@ from capeval.checks import checked_choice
 from capeval.errors import MismatchError, OptionError
 from capeval.report.grids import System
 from capeval.report.templates import rendered, resource
-from capeval.tokenization import TokenizedReferences, Tokenizer
+from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
 from capeval.types import Candidates, FloatArray, ImageId, References
 
-__all__ = ["CaptionBrowser", "browser_data", "caption_browser"]
+__all__ = ["CaptionBrowser", "ImageDetails", "browser_data", "caption_browser"]
 
 # Scores are whole numbers in the page: a third shorter than with a point, and exact to five digits.
 _SCALE = 100_000
@@ -47,6 +47,20 @@ class CaptionBrowser:
     policy: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class ImageDetails:
+    """What is known of images besides their captions. Images may be missing.
+
+    Attributes:
+        domains: The domain of each image.
+        constraints: For each image what its captions shall mention: names, such as classes of objects, to the
+            phrases that mention them.
+    """
+
+    domains: Mapping[ImageId, str] = field(default_factory=dict)
+    constraints: Mapping[ImageId, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+
+
 def caption_browser(
     systems: Sequence[System],
     references: References,
@@ -55,6 +69,7 @@ def caption_browser(
     tokenizer: Tokenizer,
     by: str,
     pictures: Mapping[ImageId, str] | None = None,
+    details: ImageDetails | None = None,
 ) -> CaptionBrowser:
     """The browser of the captions of some systems.
 
@@ -65,12 +80,15 @@ def caption_browser(
         tokenizer: How the captions were tokenised for the scores.
         by: The score that images are sorted by at first.
         pictures: The address of each image's picture; images may be missing.
+        details: What is known of images besides; the page has fields to filter by it.
 
     Raises:
         MismatchError: The systems are of different images.
         OptionError: There is no score `by`, or an address of a picture has no plain host.
     """
-    data = browser_data(systems, references, candidates, tokenizer=tokenizer, pictures=pictures)
+    data = browser_data(
+        systems, references, candidates, tokenizer=tokenizer, pictures=pictures, details=details
+    )
     checked_choice("by", by, tuple(data["scores"]))
     script = resource("browser.js")
     # Inside of a script element nothing is escaped: the data have no "<", and the script no "</".
@@ -92,6 +110,7 @@ def browser_data(
     *,
     tokenizer: Tokenizer,
     pictures: Mapping[ImageId, str] | None = None,
+    details: ImageDetails | None = None,
 ) -> dict[str, Any]:
     """The captions, scores and addresses of pictures, as the script reads them.
 
@@ -101,6 +120,7 @@ def browser_data(
         candidates: The candidates of each system by its name.
         tokenizer: How the captions were tokenised for the scores.
         pictures: The address of each image's picture; images may be missing.
+        details: What is known of images besides.
 
     Raises:
         MismatchError: The systems are of different images.
@@ -130,8 +150,35 @@ def browser_data(
                 for texts in said
             ),
         ],
+        "domains": _domains(ids, details or ImageDetails()),
+        "constraints": _constraints(ids, details or ImageDetails(), tokenizer),
         "pictures": None if pictures is None else _shortened([pictures.get(image) for image in ids]),
     }
+
+
+def _domains(ids: Sequence[ImageId], details: ImageDetails) -> dict[str, Any] | None:
+    """The names of the domains, and the position of each image's; -1 for none. None where there are none."""
+    names = list(dict.fromkeys(details.domains[image] for image in ids if image in details.domains))
+    places = {name: place for place, name in enumerate(names)}
+    of = [places[details.domains[image]] if image in details.domains else -1 for image in ids]
+    return {"names": names, "of": of} if names else None
+
+
+def _constraints(
+    ids: Sequence[ImageId], details: ImageDetails, tokenizer: Tokenizer
+) -> dict[str, Any] | None:
+    """The constraints with the tokens of their phrases, each once, and the positions of each image's."""
+    places: dict[tuple[str, tuple[str, ...]], int] = {}
+    of = []
+    for image in ids:
+        given = details.constraints.get(image, {})
+        of.append([places.setdefault((name, tuple(phrases)), len(places)) for name, phrases in given.items()])
+    if not places:
+        return None
+    flat = tokenize([phrase for _, phrases in places for phrase in phrases], tokenizer)
+    rows = iter([" ".join(tokens) for tokens in flat])
+    phrases = [[next(rows) for _ in phrases] for _, phrases in places]
+    return {"names": [name for name, _ in places], "phrases": phrases, "of": of}
 
 
 def _whole(values: FloatArray) -> list[int | None]:

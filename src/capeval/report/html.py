@@ -17,6 +17,8 @@ from capeval.types import Candidates, ImageId, References
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+    from capeval.report.browser import ImageDetails
+
 __all__ = ["to_html"]
 
 _EXAMPLES = 6
@@ -44,6 +46,8 @@ def to_html(
     tokenizer: Tokenizer | None = None,
     source: str = "",
     pictures: Mapping[ImageId, str] | None = None,
+    details: ImageDetails | None = None,
+    brief: bool = False,
 ) -> str:
     """Scores, intervals, subsets, the spread of scores over images, and captions, as a page.
 
@@ -62,19 +66,21 @@ def to_html(
         tokenizer: How the captions were tokenised for the scores; the reference's way by default.
         source: What to call the references in the notes, such as the name of their file.
         pictures: The address of each image's picture, to show beside its captions; images may be missing.
+        details: The domains of images, and what their captions shall mention, to filter and mark captions by.
+        brief: Leaves out plots and examples: a page of scores and the browser of captions.
 
     Raises:
-        DependencyError: jinja2 or matplotlib is not installed.
+        DependencyError: jinja2, or matplotlib where there are plots, is not installed.
         MismatchError: The systems have different metrics or subsets, or were tokenised otherwise.
         OptionError: There is no score `examples_by`, or the address of a picture has no plain host.
     """
     try:
-        from capeval.report import plots
         from capeval.report.browser import caption_browser
         from capeval.report.templates import rendered
     except ImportError as error:
         message = f"HTML reports need {error.name}: pip install jinja2 matplotlib"
         raise DependencyError(message) from None
+    figures = {} if brief else _figures(systems, published or {})
     grid = scores(systems, published, source=source)
     names = tuple(systems[0].report.corpus)
     by = checked_choice("examples_by", examples_by or names[-1], names)
@@ -83,21 +89,29 @@ def to_html(
     shown = [system for system in systems if system.name in (candidates or {})]
     if references is not None and candidates is not None and shown:
         _require(tokenizer, shown)
-        examples = _examples(shown, by, references, candidates, tokenizer)
+        examples = {} if brief else _examples(shown, by, references, candidates, tokenizer)
         browser = caption_browser(
-            shown, references, candidates, tokenizer=tokenizer, by=by, pictures=pictures
+            shown, references, candidates, tokenizer=tokenizer, by=by, pictures=pictures, details=details
         )
     return rendered(
         "template.html",
         title=title,
         grid=grid,
         systems=systems,
-        bars=plots.bars(systems, published or {}),
-        spread=plots.spread(systems),
+        figures=figures,
         by=by,
         examples=examples,
         browser=browser,
     )
+
+
+def _figures(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]) -> dict[str, Markup]:
+    try:
+        from capeval.report import plots
+    except ImportError as error:
+        message = f"HTML reports need {error.name}: pip install jinja2 matplotlib"
+        raise DependencyError(message) from None
+    return {"bars": plots.bars(systems, published), "spread": plots.spread(systems)}
 
 
 def _examples(

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Formatter
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from capeval.errors import MismatchError, OptionError
 from capeval.messages import first_few, shortened
 from capeval.types import ImageId
 
-__all__ = ["needs_file_names", "picture_addresses"]
+__all__ = ["embedded", "needs_file_names", "picture_addresses"]
 
 _FIELDS = ("id", "file_name")
 _ENDINGS = (".avif", ".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
+_TYPES = {".jpg": "jpeg"}
 _NUMBER_LAST = re.compile(r"\d+$")
 
 
@@ -50,6 +52,31 @@ def picture_addresses(
             f"pictures must be a folder, or a pattern with {{id}} or {{file_name}} (got {shortened(place)})"
         )
     return _of_folder(Path(place), images, page, file_names)
+
+
+def embedded(addresses: Mapping[ImageId, str], page: Path) -> dict[ImageId, str]:
+    """Addresses that have the pictures in them, in place of those of their files.
+
+    Args:
+        addresses: The addresses of files, relative to the page.
+        page: The path of the page.
+
+    Raises:
+        OptionError: An address is not that of a file, or its ending is not one of a picture.
+        OSError: A file can't be read.
+    """
+    made: dict[ImageId, str] = {}
+    for image, address in addresses.items():
+        path = page.parent / unquote(address)
+        ending = path.suffix.lower()
+        if urlsplit(address).scheme or ending not in _ENDINGS:
+            raise OptionError(
+                f"a picture in a page must be a file that ends in {', '.join(_ENDINGS)}"
+                f" (got {shortened(address)})"
+            )
+        kind = _TYPES.get(ending, ending[1:])
+        made[image] = f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+    return made
 
 
 def _is_pattern(place: str) -> bool:

@@ -8,7 +8,7 @@ import json
 import pickle
 import sys
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from capeval import _native
 from capeval.checks import checked_flag, checked_text
-from capeval.errors import FormatError, FormatErrorKind, OptionError
+from capeval.errors import FormatError, FormatErrorKind, OptionError, ResourceError
 from capeval.files import written_whole
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenized
 from capeval.types import ReferencesLike
@@ -51,6 +51,8 @@ class DocumentFrequencies:
         self.name = name
         self.stem = stem
         self._given_digest = digest
+        # The file that a pickle names instead of holding the counts.
+        self._path: Path | None = None
 
     @classmethod
     def of(
@@ -84,6 +86,8 @@ class DocumentFrequencies:
         return f"DocumentFrequencies(name={self.name!r}, images={self.images:g}, stem={self.stem})"
 
     def __reduce__(self) -> tuple[Callable[..., DocumentFrequencies], tuple[object, ...]]:
+        if self._path is not None:
+            return _read_again, (self._path, self.digest)
         orders = [self.native.of_order(order) for order in _ORDERS]
         return _restored, (
             self.native.words(),
@@ -146,13 +150,24 @@ class DocumentFrequencies:
             np.savez_compressed(file, allow_pickle=False, **arrays)
 
     @classmethod
-    def load(cls, path: str | Path) -> DocumentFrequencies:
+    def load(cls, path: str | Path, *, by_path: bool = False) -> DocumentFrequencies:
         """Reads what `save` wrote.
+
+        Args:
+            path: The file.
+            by_path: Whether a pickle of them, or of a metric that has them, names the file instead of
+                holding the counts: for processes that find the same file at the same path. Each process reads
+                it once.
 
         Raises:
             FormatError: The file is something else, or damaged.
             OSError: The file can't be read.
+            OptionError: `by_path` is not True or False.
         """
+        if checked_flag("by_path", by_path):
+            loaded = cls.load(path)
+            loaded._path = Path(path).absolute()
+            return loaded
         path = Path(path)
         data = path.read_bytes()
         try:
@@ -210,6 +225,23 @@ def _restored(
 ) -> DocumentFrequencies:
     native = _native.DocumentFrequencies.from_arrays(words, images, orders)
     return DocumentFrequencies(native, name=name, stem=stem, digest=digest)
+
+
+@lru_cache(maxsize=8)
+def _read_again(path: Path, digest: str) -> DocumentFrequencies:
+    """The frequencies of a file that a pickle names, read once in each process."""
+    try:
+        loaded = DocumentFrequencies.load(path, by_path=True)
+    except OSError as error:
+        raise ResourceError(
+            f"{path} must have document frequencies, which a pickle names ({error})"
+        ) from None
+    if loaded.digest != digest:
+        raise ResourceError(
+            f"{path} must have the document frequencies of digest {digest}, which a pickle names"
+            f" (got {loaded.digest})"
+        )
+    return loaded
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, check_outputs, deliver, examples
+from capeval.errors import CapevalWarning
+from capeval.messages import first_few
 
 __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = examples(
     "capeval baselines caption updown.pt vg_nocaps_val.h5 --output results.json",
+    "capeval baselines caption updown.pt vg_nocaps_val.h5 --constraints constraints.json -o results.json",
     "capeval baselines caption checkpoint.pth vg_nocaps_val.h5 --vocabulary tokens.txt --output results.json",
 )
 
@@ -29,6 +33,17 @@ def run(
         Path | None,
         Option(metavar="FILE", help="Words of a published model, one a line.", show_default=False),
     ] = None,
+    constraints: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="What captions shall mention, from 'capeval baselines constraints'.",
+            show_default=False,
+        ),
+    ] = None,
+    at_least: Annotated[
+        int, Option(min=0, help="How many of an image's constraints its caption must meet.")
+    ] = 1,
     beam: Annotated[int, Option(min=1, help="Captions that the search keeps.")] = 5,
     per_node: Annotated[int, Option(min=1, help="Words that a caption goes on with.")] = 2,
     most_words: Annotated[int, Option(min=1, help="The most words of a caption, its end included.")] = 20,
@@ -36,9 +51,11 @@ def run(
 ) -> None:
     """Captions all images of a file of features, and writes the captions as results.
 
-    The defaults of the search are those of the published configuration.
+    The defaults of the search are those of the published configuration. Where no caption is found that meets
+    enough constraints, the result is one that meets most, and a warning names the image.
     """
-    from capeval_baselines.captioning import caption_images, results_text, updown_step
+    from capeval.formats.constraints import load_constraints
+    from capeval_baselines.captioning import caption_images, machines, results_text, updown_step
     from capeval_baselines.captions import load_vocabulary
     from capeval_baselines.checkpoints import load_model
     from capeval_baselines.commands.devices import checked_device
@@ -46,7 +63,7 @@ def run(
     from capeval_baselines.search import BeamSearch
 
     checked_device(device)
-    check_outputs([checkpoint, features], [output])
+    check_outputs([checkpoint, features, *([] if constraints is None else [constraints])], [output])
     with Steps(2) as steps:
         steps.next("Reading the model")
         words = load_vocabulary(vocabulary) if vocabulary is not None else None
@@ -59,13 +76,22 @@ def run(
             max_steps=most_words,
         )
         steps.next("Captioning")
+        wanted = None if constraints is None else load_constraints(constraints)
+        machine = None if wanted is None else machines(wanted, model.vocabulary)
         with FeatureFile(features, width=model.sizes.feature) as file:
+            file.require(list(wanted or ()))
             captions = list(
                 caption_images(
                     lambda image: updown_step(model, file.features(image)),
                     file.image_ids,
                     model.vocabulary,
                     search,
+                    machine=machine,
+                    at_least=at_least if machine is not None else 0,
                 )
             )
     deliver(results_text(captions), output)
+    lacking = [each.image for each in captions if not each.enough]
+    if lacking:
+        message = f"{first_few(lacking)} without a caption that meets enough constraints: it meets fewer"
+        warnings.warn(message, CapevalWarning, stacklevel=1)

@@ -14,7 +14,7 @@ __all__ = ["EXAMPLES", "run"]
 EXAMPLES = examples(
     "capeval baselines train captions_train2017.json vg_train2017.h5 --output updown.pt",
     "capeval baselines train captions_train2017.json vg_train2017.h5 --vectors glove.42B.300d.txt "
-    "--vectors deps.words --words class-words.txt --output updown-embed.pt",
+    "--vectors deps.words --output updown-embed.pt",
 )
 
 
@@ -30,13 +30,10 @@ def run(
         list[Path] | None,
         Option(
             metavar="FILE",
-            help="Fixed vectors of words, of GloVe or dependency-based; several are joined.",
+            help="Fixed vectors of words, of GloVe or dependency-based; several are joined. The vocabulary"
+            " gets the words of all Open Images classes.",
             show_default="vectors are learned",
         ),
-    ] = None,
-    words: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="More words of the vocabulary, one a line.", show_default=False),
     ] = None,
     least: Annotated[int, Option(min=1, help="How often captions must have a word.")] = 5,
     most_words: Annotated[int, Option(min=1, help="Captions are cut after so many words.")] = 20,
@@ -56,12 +53,13 @@ def run(
     whole: a training that was stopped goes on when the same command is given again.
     """
     from capeval.cli.captions import references_from
-    from capeval_baselines.captions import build_vocabulary, encode_captions, read_words, words_of_captions
+    from capeval_baselines.captions import build_vocabulary, encode_captions, words_of_captions
     from capeval_baselines.commands.devices import checked_device
     from capeval_baselines.embeddings import join_vectors
     from capeval_baselines.features import FeatureFile
     from capeval_baselines.training import TrainingOptions, train
     from capeval_baselines.updown import UpDown, UpDownSizes
+    from capeval_baselines.word_forms import load_word_forms
 
     checked_device(device)
     options = TrainingOptions(
@@ -71,7 +69,7 @@ def run(
     with Steps(3) as steps:
         steps.next("Reading captions")
         read = words_of_captions(references_from(captions))
-        more = read_words(words) if words is not None else ()
+        more = load_word_forms().words() if vectors else ()
         vocabulary = build_vocabulary((each for _, each in read), least=least, more=more)
         learned = encode_captions(read, vocabulary, most_words=most_words)
         steps.next("Reading vectors of words")

@@ -1,4 +1,4 @@
-"""Freezing the captions of a campaign into a dataset that never changes, and using it in a challenge."""
+"""Freezing what counts in a campaign into files that never change, and using captions in a challenge."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ from capeval.benchmarks.building import SplitPlan, build_dataset, load_plans
 from capeval.benchmarks.versions import freeze as freeze_dataset
 from capeval.benchmarks.versions import verify as verify_dataset
 from capeval.files import written_whole
+from capeval.formats.json import write_json
 from capeval.messages import first_few
 from capeval_server.annotation.campaigns import items_of
 from capeval_server.annotation.locks import held
 from capeval_server.annotation.models import Campaign, Release, ReleasedResponse, Response
 from capeval_server.annotation.options import options_of
+from capeval_server.annotation.results import JUDGED, write_results
 from capeval_server.annotation.slots import countable
 from capeval_server.challenges.models import ReferenceSet
 from capeval_server.errors import CampaignError
@@ -58,23 +60,25 @@ def freeze(
     seed: int = 0,
     leave_out: bool = False,
 ) -> Release:
-    """Freezes the captions that count now: they are split and drawn as the plans say.
+    """Freezes what counts now: captions, split and drawn as the plans say; or judgements.
 
     Args:
         user: Who does it; none for the command line.
-        campaign: A campaign in which captions are written.
+        campaign: The campaign.
         name: The release's name, such as 1.0.
-        plans: A file of plans of splits; by default, one split has all captions of all images.
+        plans: A file of plans of splits, of captions alone; by default, one split has all captions of all
+            images.
         seed: The seed of what is drawn.
-        leave_out: Whether images that lack answers are left out.
+        leave_out: Whether items that lack answers are left out.
 
     Raises:
-        CampaignError: It is another kind of campaign, has a release of that name, or images lack answers.
+        CampaignError: The campaign has a release of that name, items lack answers, or judgements have plans.
         CapevalError: The plans are wrong, or do not fit the captions.
         OSError: A file can't be read or written.
     """
-    if campaign.kind != "write":
-        raise CampaignError(f"only captions are frozen into a dataset (got the kind {campaign.kind!r})")
+    judged = campaign.kind in JUDGED
+    if judged and plans is not None:
+        raise CampaignError(f"only captions are split by plans (got the kind {campaign.kind!r})")
     # Of two that freeze at once, or after one that was killed half way, each has a folder of its own.
     place = uuid.uuid4().hex
     with held(campaign) as now:
@@ -82,7 +86,10 @@ def freeze(
             raise CampaignError(f"this campaign has a release {name!r} already, and releases never change")
         _check_complete(now, leave_out=leave_out)
         rows = list(_counted(now, leave_out=leave_out))
-        target = _frozen(now, rows, name, place, plans, seed)
+        if judged:
+            target = _frozen_judgements(now, name, place, leave_out=leave_out)
+        else:
+            target = _frozen(now, rows, name, place, plans, seed)
         provenance = _provenance(rows)
         with written_whole(target.parent / _PROVENANCE) as file:
             file.write(provenance)
@@ -103,7 +110,7 @@ def freeze(
         ReleasedResponse.objects.bulk_create(
             (ReleasedResponse(release=made, response=row) for row in rows), batch_size=5000
         )
-        what = f"froze the release {name} of the campaign {now.slug} ({len(rows)} captions)"
+        what = f"froze the release {name} of the campaign {now.slug} ({len(rows)} answers)"
         record(user, now.challenge, what)
     return made
 
@@ -152,6 +159,21 @@ def _frozen(
         splits = load_plans(plans, list(captions), seed=seed)
     dataset = build_dataset(captions, splits, seed=seed)
     return freeze_dataset(dataset, _root() / place, version=name, description=campaign.title)
+
+
+def _frozen_judgements(campaign: Campaign, name: str, place: str, *, leave_out: bool) -> Path:
+    """The files of `write_results`, with their manifest."""
+    if not name or name.startswith(".") or not name.replace(".", "").replace("-", "").isalnum():
+        raise CampaignError(f"a release's name must be letters, digits, '.' and '-' (got {name!r})")
+    target = _root() / place / name
+    label = f"{campaign.slug} {name}"
+    checksums = {}
+    for path in write_results(campaign, target, release=label, complete_only=leave_out):
+        data = path.read_bytes()
+        checksums[path.name] = {"sha256": _sha256(data), "bytes": len(data)}
+    manifest = {"description": campaign.title, "version": name, "kind": campaign.kind, "files": checksums}
+    write_json(manifest, target / "manifest.json")
+    return target
 
 
 def _provenance(rows: list[Response]) -> bytes:

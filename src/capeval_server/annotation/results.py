@@ -80,16 +80,19 @@ def _of_pair(pair: Pair) -> dict[str, str]:
     return {name: text for name, text in found.items() if text}
 
 
-def write_results(campaign: Campaign, folder: Path, *, release: str = "") -> list[Path]:
+def write_results(
+    campaign: Campaign, folder: Path, *, release: str = "", complete_only: bool = False
+) -> list[Path]:
     """Writes the counted answers of a campaign of judgements.
 
     Triplets: pairs.csv, triplets.csv and votes.csv; pairs: pairs.csv and pair_votes.csv; M1 to M5:
-    ratings-m1.csv and so on; ratings: one file a question. M1, M2, M3, M5 and ratings come with human.csv.
+    ratings-m1.csv and so on; ratings: one file a question. All but the first two come with human.csv.
 
     Args:
         campaign: The campaign.
         folder: Where to write; it is made if it isn't there.
         release: The name of these judgements, for human.csv.
+        complete_only: Whether items that lack answers are left out.
 
     Returns:
         The files.
@@ -102,15 +105,12 @@ def write_results(campaign: Campaign, folder: Path, *, release: str = "") -> lis
         raise CampaignError(f"results must be of {', '.join(JUDGED)} (got {campaign.kind!r})")
     folder.mkdir(parents=True, exist_ok=True)
     if campaign.kind in ("triplet", "pairwise"):
-        return _write_votes(campaign, folder)
+        return _write_votes(campaign, folder, complete_only=complete_only)
     paths = []
-    for question, ratings in ratings_of(campaign).items():
+    for question, ratings in ratings_of(campaign, complete_only=complete_only).items():
         paths.append(folder / f"ratings-{question.lower()}.csv")
         _write(paths[-1], *_rating_rows(ratings))
-    if campaign.kind == "m4":
-        # Its column stands beside that of M3 alone.
-        return paths
-    write_human_scores(human_columns([campaign], release=release), folder / "human.csv")
+    write_human_scores(_scores_of(campaign, release, complete_only=complete_only), folder / "human.csv")
     return [*paths, folder / "human.csv"]
 
 
@@ -125,7 +125,7 @@ def _by_number(name: str) -> tuple[int, int, str]:
     return (0, int(name), "") if name.isdecimal() else (1, 0, name)
 
 
-def _counted(campaign: Campaign) -> dict[int, list[Response]]:
+def _counted(campaign: Campaign, *, complete_only: bool = False) -> dict[int, list[Response]]:
     """The answers that count, by item and in the order of their slots.
 
     Raises:
@@ -135,13 +135,16 @@ def _counted(campaign: Campaign) -> dict[int, list[Response]]:
     found: dict[int, list[Response]] = {}
     for row in rows.select_related("participation__worker", "assignment").order_by("filled_slot__number"):
         found.setdefault(row.item_id, []).append(row)
+    if complete_only:
+        wanted = options_of(campaign).answers
+        found = {item: answers for item, answers in found.items() if len(answers) >= wanted}
     if not found:
         raise CampaignError(f"no answer of {campaign.slug} counts yet")
     return found
 
 
-def _write_votes(campaign: Campaign, folder: Path) -> list[Path]:
-    items, counted = _items(campaign), _counted(campaign)
+def _write_votes(campaign: Campaign, folder: Path, *, complete_only: bool) -> list[Path]:
+    items, counted = _items(campaign), _counted(campaign, complete_only=complete_only)
     answers = options_of(campaign).answers
     pairs: dict[str, Pair] = {}
     for item in sorted(items, key=lambda item: _by_number(item.group or item.key)):
@@ -212,7 +215,7 @@ def _side(triplet: Triplet, response: Response) -> str:
     return "left" if response.answer["choice"] == triplet.on_the_left else "right"
 
 
-def ratings_of(campaign: Campaign) -> dict[str, Ratings]:
+def ratings_of(campaign: Campaign, *, complete_only: bool = False) -> dict[str, Ratings]:
     """The counted answers of a campaign of M1 to M5 or of ratings, by the library's name of the question.
 
     Raises:
@@ -220,7 +223,7 @@ def ratings_of(campaign: Campaign) -> dict[str, Ratings]:
     """
     if campaign.kind not in JUDGED[2:]:
         raise CampaignError(f"ratings must be of {', '.join(JUDGED[2:])} (got {campaign.kind!r})")
-    counted = _counted(campaign)
+    counted = _counted(campaign, complete_only=complete_only)
     items = [item for item in _items(campaign) if item.pk in counted]
     return {
         name: Ratings(
@@ -276,35 +279,32 @@ def human_columns(
         raise CampaignError(
             "M4 must stand beside M3: captions of other images have more detail than those of most systems"
         )
-    return tuple(
-        score
-        for campaign in campaigns
-        for question, ratings in ratings_of(campaign).items()
-        for score in _scores(campaign, question, ratings, release, samples)
-    )
+    return tuple(score for campaign in campaigns for score in _scores_of(campaign, release, samples))
 
 
-def _scores(
-    campaign: Campaign, question: str, ratings: Ratings, release: str, samples: int
+def _scores_of(
+    campaign: Campaign, release: str, samples: int = 1000, *, complete_only: bool = False
 ) -> list[HumanScore]:
-    """The rows of human.csv of one question, with how many people answered."""
-    try:
-        column = judge(ratings, question, samples=samples)
-    except MismatchError as error:
-        raise CampaignError(f"{campaign.slug}: {error}") from None
+    """The rows of human.csv of a campaign, with how many people answered about each system."""
     workers: dict[str, set[int]] = {}
     of_systems = {item.pk: item.payload["system"] for item in _items(campaign)}
-    for item, answers in _counted(campaign).items():
+    for item, answers in _counted(campaign, complete_only=complete_only).items():
         workers.setdefault(of_systems[item], set()).update(one.participation_id for one in answers)
+    try:
+        columns = [
+            judge(ratings, question, samples=samples)
+            for question, ratings in ratings_of(campaign, complete_only=complete_only).items()
+        ]
+    except MismatchError as error:
+        raise CampaignError(f"{campaign.slug}: {error}") from None
     return [
-        replace(score, workers=len(workers[score.system]))
-        for score in human_scores([column], release=release)
+        replace(score, workers=len(workers[score.system])) for score in human_scores(columns, release=release)
     ]
 
 
 def _rating_rows(ratings: Ratings) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     raters = tuple(f"rating_{number + 1}" for number in range(ratings.values.shape[1]))
-    rows = [
+    rows: list[tuple[object, ...]] = [
         (image, caption, *("" if np.isnan(value) else f"{value:g}" for value in values), system)
         for image, caption, values, system in zip(
             ratings.image_ids, ratings.captions, ratings.values, ratings.systems, strict=True

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.http import FileResponse, HttpRequest
+from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema, Status
 
@@ -16,8 +16,8 @@ from capeval_server.api.schemas import Problem
 from capeval_server.api.tokens import ORGANISE, token_of
 from capeval_server.challenges.access import organised
 from capeval_server.challenges.models import Challenge
-from capeval_server.organising import finals, moderation, overview, reported
-from capeval_server.organising.export import exported
+from capeval_server.organising import exporting, finals, moderation, overview, reported
+from capeval_server.ranges import goes_on, sent
 from capeval_server.submissions.models import Submission
 
 __all__ = ["router"]
@@ -73,6 +73,13 @@ class More(Schema):
 
     per_day: int = 0
     total: int = 0
+
+
+class ExportAnswer(Schema):
+    """An export: `waiting`, `ready` or `failed`."""
+
+    state: str
+    created: datetime
 
 
 class Reported(Schema):
@@ -245,11 +252,17 @@ def make_final(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
     return Status(204, None)
 
 
-@router.get("/export", response={200: None, (403, 404): Problem})
+@router.post("/export", response={202: ExportAnswer, (403, 404): Problem})
+def ask_for_all(request: HttpRequest, slug: Slug) -> Any:
+    """Has everything of the challenge exported, in place of any earlier export."""
+    user = _user(request)
+    return Status(202, exporting.ask_for_export(user, organised(user, slug)))
+
+
+@router.get("/export", response={200: None, 206: None, (403, 404, 409): Problem})
 def export_all(request: HttpRequest, slug: Slug) -> Any:
-    """Everything of the challenge, as a zip."""
-    challenge = organised(_user(request), slug)
-    name = f"{challenge.slug}.zip"
-    return FileResponse(
-        exported(challenge, _user(request)), as_attachment=True, filename=name, content_type="application/zip"
-    )
+    """Everything of the challenge, as a zip, or a part of it (`Range`); 409 while no export is ready."""
+    user = _user(request)
+    challenge = organised(user, slug)
+    found, file = exporting.opened_export(user, challenge, again=goes_on(request))
+    return sent(request, file, f"{slug}.zip", size=found.size, etag=f'"{found.pk.hex}"')

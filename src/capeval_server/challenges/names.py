@@ -32,6 +32,7 @@ NOT_PHASES = frozenset(
         "faq",
         "images",
         "join",
+        "judgements",
         "organise",
         "pictures",
         "rules",

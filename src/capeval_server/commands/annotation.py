@@ -108,6 +108,42 @@ def audit(
     sys.exit(1 if wrong else 0)
 
 
+def items(
+    plan: Annotated[
+        Path, Argument(metavar="PLAN", help="Folder that 'study plan' wrote.", show_default=False)
+    ],
+    kind: Annotated[str, Option(help="triplet, or pairwise for its pairs with their images.")] = "triplet",
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)
+    ] = None,
+) -> None:
+    """Makes the items of a campaign, one JSON object a line, from a plan of 'capeval study plan'."""
+    set_up()
+    import json
+
+    from capeval.cli.console import deliver
+    from capeval.formats.judgements import load_plan, plan_files
+    from capeval_server.annotation.results import plan_items
+
+    lines = [json.dumps(item, ensure_ascii=False) for item in plan_items(load_plan(*plan_files(plan)), kind)]
+    deliver("".join(f"{line}\n" for line in lines), output)
+
+
+def results(
+    slug: Slug,
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="Where to write.", show_default=False)],
+    release: Annotated[
+        str, Option(help="The name of these judgements, for human.csv.", show_default=False)
+    ] = "",
+) -> None:
+    """Writes the answers that count of a campaign of judgements, as 'capeval study' reads them."""
+    set_up()
+    from capeval_server.annotation.results import write_results
+
+    for path in write_results(_campaign_named(slug), folder, release=release):
+        print(path)
+
+
 Name = Annotated[str, Argument(metavar="NAME", help="The release, such as 1.0.", show_default=False)]
 
 
@@ -194,7 +230,7 @@ def publish(
 
 def group() -> Group:
     """`capeval server annotate`."""
-    commands = (create, state, invite, status, audit, freeze, verify, challenge, publish)
+    commands = (create, items, state, invite, status, results, audit, freeze, verify, challenge, publish)
     return Group(
         name="annotate",
         help="Campaigns in which people write, compare, rate and check captions.",

@@ -6,13 +6,11 @@ import csv
 import io
 import json
 import shutil
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
-from django.contrib.auth.models import User
 from django.db.models import Prefetch, QuerySet
 from django.utils import timezone
 
@@ -20,13 +18,13 @@ import capeval
 from capeval.spreadsheets import plain
 from capeval_server.challenges.models import Challenge, ReferenceVersion, Reported
 from capeval_server.organising.description import to_toml
-from capeval_server.organising.models import Action, record
+from capeval_server.organising.models import Action
 from capeval_server.organising.moderation import of_challenge
 from capeval_server.submissions.models import FinalBoard, Result, Score, Submission, SubmissionFile
 from capeval_server.submissions.packing import finite
 from capeval_server.teams.models import Raise
 
-__all__ = ["FORMAT", "export", "exported"]
+__all__ = ["FORMAT", "export"]
 
 FORMAT = 1
 _README = """\
@@ -81,19 +79,6 @@ def export(challenge: Challenge, target: IO[bytes]) -> None:
         _write_final(archive, challenge)
         _write_pictures(archive, challenge)
         _write_files(archive, challenge)
-
-
-def exported(challenge: Challenge, user: User) -> IO[bytes]:
-    """Everything of a challenge in a file without a name, which is gone when it is closed; for a user."""
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it.
-    try:
-        export(challenge, file)
-        file.seek(0)
-        record(user, challenge, "downloaded everything of the challenge")
-    except BaseException:
-        file.close()
-        raise
-    return file
 
 
 def _write_csv(archive: zipfile.ZipFile, name: str, columns: list[str], rows: Iterable[Row]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
@@ -11,7 +13,7 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Team
 
-__all__ = ["COMMAND_LINE", "Action", "record", "record_done"]
+__all__ = ["COMMAND_LINE", "Action", "Export", "record", "record_done"]
 
 # The history's name for the command line. No user's name has spaces.
 COMMAND_LINE = "the command line"
@@ -35,6 +37,29 @@ class Action(models.Model):
 
     def __str__(self) -> str:
         return f"{self.who} {self.what}"
+
+
+class Export(models.Model):
+    """Everything of a challenge in a file, or the wish for one."""
+
+    class State(models.TextChoices):
+        """What happens with an export."""
+
+        WAITING = "waiting", "being prepared"
+        READY = "ready", "ready"
+        FAILED = "failed", "not made, since the system failed"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    challenge = models.OneToOneField(Challenge, on_delete=models.CASCADE, related_name="export")
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    created = models.DateTimeField(default=timezone.now)
+    finished = models.DateTimeField(null=True)
+    size = models.PositiveBigIntegerField(default=0)
+
+    @property
+    def file(self) -> str:
+        """The name of the stored file."""
+        return f"exports/{self.pk}.zip"
 
 
 def record(

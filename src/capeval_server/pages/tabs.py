@@ -11,6 +11,7 @@ from django.template import Context, Library
 from django.urls import reverse
 from django.utils import timezone
 
+from capeval_server.annotation.columns import is_judged
 from capeval_server.challenges.access import organises
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.teams.joining import team_of
@@ -90,6 +91,8 @@ def _tabs(
     for name, text in (("leaderboard", "Leaderboard"), ("submit", "Submit")):
         if places[name]:
             yield Tab(name=name, text=text, address=next(iter(places[name].values())))
+        if name == "leaderboard" and places[name] and is_judged(challenge):
+            yield tab("judgements", "Judgements", "judgements")
     if member:
         yield tab("submissions", "Your submissions", "submissions")
         yield tab("team", "Your team", "team")

@@ -25,6 +25,7 @@ class Pairwise(TaskType):
     name = "pairwise"
     title = "Choose the better description"
     answers = 11
+    batch = 10
     lease_seconds = 180
     needs_image = True
     has_sides = True

@@ -47,6 +47,7 @@ class Triplet(TaskType):
     name = "triplet"
     title = "Compare sentences with a sentence"
     answers = 3
+    batch = 10
     lease_seconds = 180
     needs_image = False
     has_sides = True

@@ -18,6 +18,7 @@ from capeval_server.annotation.digests import digest_of
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Draft, Participation, Report
 from capeval_server.annotation.tasks import task_named
 from capeval_server.errors import AnswerError, NotFoundError
+from capeval_server.pages.annotator.choosing import asked, keys_of
 from capeval_server.pages.annotator.entering import for_workers, show_texts, title_and_rest
 from capeval_server.pages.markdown import to_html
 from capeval_server.statuses import STATUSES
@@ -39,6 +40,7 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
         shown = {"campaign": participation.campaign, "why": work.why, "answered": participation.answered}
         return render(request, "pages/annotator/nothing.html", shown)
     number = participation.assignments.filter(batch=work.assignments[0].batch).count()
+    task = task_named(participation.campaign.kind)
     texts = entering.latest_texts(participation.campaign)
     title, rest = title_and_rest(texts.instructions)
     drafts = Draft.objects.filter(assignment__in=work.assignments)
@@ -50,19 +52,23 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
         "items": [_shown(participation, held, typed.get(held.pk, "")) for held in work.assignments],
         "number": number,
         "reasons": list(Report.Reason.values),
-        "kind": f"pages/annotator/_{participation.campaign.kind}.html",
+        "kind": f"pages/annotator/_{'judge' if task.choices else 'write'}.html",
+        "judged": bool(task.choices),
+        "keys": keys_of(task),
     }
     return render(request, "pages/annotator/work.html", shown)
 
 
 def _shown(participation: Participation, held: Assignment, typed: str) -> dict[str, Any]:
     task = task_named(participation.campaign.kind)
+    shown = task.shown(held.item.payload, mirrored=held.mirrored)
     return {
         "lease": held.lease,
         "place": held.place,
         "image": held.item.image is not None,
         "typed": typed,
-        **task.shown(held.item.payload, mirrored=held.mirrored),
+        **shown,
+        **(asked(task, shown) if task.choices else {}),
     }
 
 
@@ -88,7 +94,8 @@ def _refused(request: HttpRequest, participation: Participation, error: CapevalE
 def answer(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
     """Takes an answer."""
     held = assignment.find(participation, lease)
-    raw = {name: request.POST[name] for name in ("caption", "choice") if name in request.POST}
+    names = task_named(participation.campaign.kind).choices or ("caption",)
+    raw = {name: request.POST[name] for name in names if name in request.POST}
     number = request.POST.get("revision", "1")
     try:
         if number not in map(str, range(1, _MOST_REVISIONS + 1)):

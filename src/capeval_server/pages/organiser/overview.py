@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from django.http import FileResponse, HttpRequest, HttpResponse
-from django.utils import timezone
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from capeval_server.accounts.users import user_of
 from capeval_server.challenges.models import Challenge
+from capeval_server.errors import ConflictError
 from capeval_server.organising import moderation, overview
-from capeval_server.organising.export import exported
+from capeval_server.organising.exporting import ask_for_export, opened_export
+from capeval_server.organising.models import Export
 from capeval_server.organising.probing import LEAST_IMAGES, small_groups, unscored_subsets
 from capeval_server.pages.organiser.common import (
     FAILURES,
@@ -18,7 +22,9 @@ from capeval_server.pages.organiser.common import (
     for_organisers,
     paged,
     show,
+    tell,
 )
+from capeval_server.ranges import goes_on, sent
 from capeval_server.submissions.models import UNFINISHED
 
 __all__ = ["export_page", "overview_page", "trail"]
@@ -46,6 +52,7 @@ def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         small=small_groups(challenge),
         unscored=unscored_subsets(challenge),
         least=LEAST_IMAGES,
+        export=Export.objects.filter(challenge=challenge).first(),
     )
 
 
@@ -57,13 +64,17 @@ def trail(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 
 
 @for_organisers
-@require_safe
-def export_page(request: HttpRequest, challenge: Challenge) -> FileResponse:
-    """Everything of the challenge, as a zip."""
-    name = f"{challenge.slug}-{timezone.now():%Y-%m-%d}.zip"
-    return FileResponse(
-        exported(challenge, user_of(request)),
-        as_attachment=True,
-        filename=name,
-        content_type="application/zip",
-    )
+def export_page(request: HttpRequest, challenge: Challenge) -> HttpResponseBase:
+    """Has everything of the challenge exported; or sends that as a zip."""
+    user = user_of(request)
+    if request.method == "POST":
+        ask_for_export(user, challenge)
+        tell(request, "The export is being prepared.")
+        return redirect(f"{reverse('organiser_overview', args=(challenge.slug,))}#export")
+    try:
+        found, file = opened_export(user, challenge, again=goes_on(request))
+    except ConflictError as error:
+        messages.error(request, f"{error}.")
+        return redirect(f"{reverse('organiser_overview', args=(challenge.slug,))}#export")
+    name = f"{challenge.slug}-{found.created:%Y-%m-%d}.zip"
+    return sent(request, file, name, size=found.size, etag=f'"{found.pk.hex}"')

@@ -4,7 +4,7 @@ from django.urls import path, register_converter
 from django.urls.converters import SlugConverter
 
 from capeval_server.challenges.names import NOT_CHALLENGES
-from capeval_server.pages.public import about, challenges, images, jobs, leaderboards
+from capeval_server.pages.public import about, challenges, images, jobs, judgements, leaderboards
 
 __all__ = ["urlpatterns"]
 
@@ -28,6 +28,7 @@ urlpatterns = [
     path("<challenge:slug>/contact/", about.contact, name="challenge_contact"),
     path("<challenge:slug>/kit.zip", images.kit, name="kit"),
     path("<challenge:slug>/pictures/<str:name>", about.show_picture, name="picture"),
+    path("<challenge:slug>/judgements/", judgements.judgements, name="judgements"),
     path("<challenge:slug>/images/<slug:split>/", images.show_images, name="images"),
     path("<challenge:slug>/images/<slug:split>.json", images.send_images, name="images_file"),
     path("<challenge:slug>/<slug:name>/", leaderboards.show_leaderboard, name="leaderboard"),

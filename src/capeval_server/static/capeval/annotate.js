@@ -1,5 +1,6 @@
 // The page on which people answer: one item at a time, and nothing that was typed is lost. What is typed is kept
 // in the browser at once and on the server a moment later; an answer is sent again until the server has it.
+// Choices have single keys, which can be changed or switched off, and an answer can be taken back within the batch.
 (() => {
   const work = document.getElementById("work");
   if (!work) return;
@@ -20,7 +21,31 @@
     items.forEach((item, number) => { item.hidden = number !== at; });
     items[at].querySelector(".previous").disabled = at === 0;
     items[at].querySelector(".next").disabled = at === items.length - 1;
-    if (focus) items[at].querySelector("textarea, input[type=radio]")?.focus();
+    // Where a choice is made by a key, no field has the focus, and a screen reader says which item it is.
+    if (focus) (items[at].querySelector("textarea") || items[at]).focus();
+  };
+
+  const finished = document.getElementById("finished");
+  const undo = document.getElementById("undo");
+  const answered = [];
+
+  const finish = () => {
+    if (!finished) { location.assign(work.dataset.next); return; }
+    work.hidden = true;
+    finished.hidden = false;
+    finished.focus();
+  };
+
+  const takeBack = () => {
+    const item = answered.pop();
+    if (!item) return;
+    item.classList.remove("done");
+    item.querySelectorAll("input[type=radio]").forEach((radio) => { radio.checked = false; });
+    item.querySelector(".outcome").textContent = "Your answer stands until you send another.";
+    work.hidden = false;
+    finished.hidden = true;
+    undo.disabled = answered.length === 0;
+    show(items.indexOf(item), true);
   };
 
   const open = () => items.findIndex((item) => !item.classList.contains("done"));
@@ -75,12 +100,18 @@
       });
     }
 
-    const done = (text) => {
+    const done = (found) => {
       kept.remove(name);
       item.classList.add("done");
-      say(text);
+      say(found.text);
+      const revision = form.querySelector("[name=revision]");
+      if (revision) revision.value = String(found.revision + 1);
+      if (undo) {
+        answered.push(item);
+        undo.disabled = false;
+      }
       const next = open();
-      if (next < 0) location.assign(work.dataset.next);
+      if (next < 0) finish();
       else show(next, true);
     };
 
@@ -91,7 +122,7 @@
           const found = await answer.json().catch(() => null);
           sending = false;
           button.disabled = false;
-          if (answer.ok && found) done(found.text);
+          if (answer.ok && found) done(found);
           else if (found) say(`Not stored: ${found.detail}.`, true);
           else say("Not stored: this page is out of date. Your text is kept: please load the page again.", true);
           return;
@@ -123,12 +154,53 @@
   };
 
   items.forEach(setUp);
+  if (undo) {
+    undo.hidden = false;
+    undo.addEventListener("click", takeBack);
+  }
+
+  // The single keys: each choice's, and the last one for undoing.
+  const fields = [...document.querySelectorAll(".keys .key")];
+  const switched = document.getElementById("keys-on");
+  const keysKept = `annotate-keys-${work.dataset.kind}`;
+  if (switched) {
+    try {
+      const earlier = JSON.parse(kept.get(keysKept) || "null");
+      if (earlier) {
+        switched.checked = earlier.on;
+        fields.forEach((field, place) => { field.value = earlier.keys[place] || ""; });
+      }
+    } catch { /* What was kept is of another form: the keys stay as they are. */ }
+    const keep = () => kept.set(
+      keysKept, JSON.stringify({ on: switched.checked, keys: fields.map((field) => field.value) }),
+    );
+    [switched, ...fields].forEach((field) => field.addEventListener("change", keep));
+  }
+
+  const byKey = (event) => {
+    if (!switched?.checked || event.repeat || event.shiftKey || event.isComposing) return;
+    if (event.target.closest("input, textarea, select, button, a, summary")) return;
+    const place = fields.findIndex((field) => field.value && field.value.toLowerCase() === event.key.toLowerCase());
+    if (place < 0) return;
+    event.preventDefault();
+    if (place === fields.length - 1) takeBack();
+    else if (work.hidden) location.assign(work.dataset.next);
+    else {
+      const radio = items[at].querySelector(`input[type=radio][data-place="${place}"]`);
+      if (items[at].classList.contains("done")) return;
+      radio.checked = true;
+      radio.form.requestSubmit();
+    }
+  };
+
   document.addEventListener("keydown", (event) => {
-    if (!event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.ctrlKey || event.metaKey) return;
+    if (!event.altKey) { byKey(event); return; }
     const step = { KeyK: -1, KeyL: 1 }[event.code];
     if (!step) return;
     event.preventDefault();
     show(at + step, true);
   });
   show(0, false);
+  if (switched) items[0].focus({ preventScroll: true });
 })();

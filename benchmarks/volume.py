@@ -1,0 +1,52 @@
+"""Many images in shards, scored on all cores: `volume.py FOLDER METRIC...`. Prints one line of JSON."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+from capeval import Tokenizer
+from capeval.columns import Columns, Role
+from capeval.distributed.shards import Job, Timing, score_shards, shards_in
+from capeval.metrics.registry import resolve
+
+
+def main() -> None:
+    """Scores a folder that benchmarks.shards wrote."""
+    folder, *metrics = sys.argv[1:]
+    job = Job(
+        metrics=resolve(metrics),
+        tokenizer=Tokenizer(context="caption"),
+        references=Columns(role=Role.REFERENCES, caption_column="references"),
+        candidates=Columns(role=Role.CANDIDATES, caption_column="caption"),
+    )
+    timings: dict[str, list[Timing]] = {"checked": [], "scored": []}
+    start = time.perf_counter()
+    shards = shards_in(Path(folder), Path(folder))
+    scored = score_shards(shards, job, done=lambda step, timing: timings[step].append(timing))
+    wall = time.perf_counter() - start
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    found = {
+        "images": scored.sums.images,
+        "wall": wall,
+        "processor": sum(usage.ru_utime + usage.ru_stime for usage in usages),
+        "worker": max(timing.megabytes for each in timings.values() for timing in each),
+        "driver": usages[0].ru_maxrss / 1024,
+        "growth": growth(timings["scored"]),
+        "corpus": scored.sums.corpus,
+    }
+    print(json.dumps(found))
+
+
+def growth(timings: list[Timing]) -> float | None:
+    """The time of the last shards by that of those about the tenth, medians of five; None of few shards."""
+    seconds = [timing.seconds for timing in sorted(timings, key=lambda timing: timing.shard.candidates)]
+    return median(seconds[-5:]) / median(seconds[7:12]) if len(seconds) >= 20 else None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""Parts of files: who was interrupted in a download goes on with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import IO
+
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+
+__all__ = ["goes_on", "sent"]
+
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
+_CHUNK = 2**16
+
+
+def sent(request: HttpRequest, file: IO[bytes], name: str, *, size: int, etag: str) -> HttpResponseBase:
+    """A file, or the part of it that the request asks for (`Range`), if it is still the same (`If-Range`).
+
+    Args:
+        request: The request.
+        file: The file, which the answer closes.
+        name: What to call it.
+        size: How many bytes it has.
+        etag: Its ETag.
+    """
+    part = _part(request, size, etag)
+    answer: HttpResponseBase
+    if part is None:
+        answer = FileResponse(file, as_attachment=True, filename=name)
+    elif part[0] >= part[1]:
+        file.close()
+        answer = HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
+    else:
+        start, stop = part
+        headers = {
+            "Content-Range": f"bytes {start}-{stop - 1}/{size}",
+            "Content-Length": str(stop - start),
+            "Content-Disposition": f'attachment; filename="{name}"',
+        }
+        content = _bytes(file, start, stop)
+        answer = StreamingHttpResponse(content, status=206, headers=headers)
+    answer["Content-Type"] = "application/zip"
+    answer["ETag"] = etag
+    answer["Accept-Ranges"] = "bytes"
+    return answer
+
+
+def goes_on(request: HttpRequest) -> bool:
+    """Whether a request asks for a later part of a file."""
+    found = _RANGE.fullmatch(request.headers.get("Range", ""))
+    return found is not None and found[1].strip("0") != ""
+
+
+def _part(request: HttpRequest, size: int, etag: str) -> tuple[int, int] | None:
+    """Where the part that is asked for begins and ends; none where it is all of the file."""
+    found = _RANGE.fullmatch(request.headers.get("Range", ""))
+    if found is None or found[0] == "bytes=-" or request.headers.get("If-Range", etag) != etag:
+        # Several parts at once are as well sent whole, as the standard allows.
+        return None
+    first, last = found[1], found[2]
+    if not first:
+        return max(size - int(last), 0), size
+    return int(first), min(int(last) + 1, size) if last else size
+
+
+def _bytes(file: IO[bytes], start: int, stop: int) -> Iterator[bytes]:
+    with file:
+        file.seek(start)
+        left = stop - start
+        while left and (data := file.read(min(_CHUNK, left))):
+            left -= len(data)
+            yield data

@@ -1,0 +1,184 @@
+"""Judging by keyboard alone, by a scripted screen reader's order, on a desktop and on a phone."""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visitor
+from tests.server.processes import Server
+
+PAIR = {"first": "a hound on grass", "second": "two cats asleep"}
+ITEMS: dict[str, dict[str, Any]] = {
+    "triplet": {"reference": "a dog on a lawn", **PAIR},
+    "pairwise": {"image": "picture.jpg", **PAIR},
+    "m1": {"image": "picture.jpg", "candidate": "a hound", "human": "a dog", "system": "CANARY-system"},
+    "m2": {"image": "picture.jpg", "caption": "a hound on grass", "system": "CANARY-system"},
+    "m3": {"image": "picture.jpg", "caption": "a hound on grass", "system": "CANARY-system"},
+    "m4": {"image": "picture.jpg", "caption": "a hound on grass", "system": "CANARY-system"},
+    "m5": {"candidate": "a hound", "human": "a dog", "system": "CANARY-system"},
+    "rating": {"image": "picture.jpg", "caption": "a hound on grass", "system": "CANARY-system"},
+}
+
+
+def campaign(site: Server, folder: Path, kind: str, number: int) -> tuple[str, str]:
+    """A new open campaign, and the address of an invite."""
+    slug = f"{kind}-{time.monotonic_ns()}"
+    (folder / "images").mkdir(exist_ok=True)
+    Image.new("RGB", (320, 200), (120, 160, 120)).save(folder / "images" / "picture.jpg")
+    lines = (
+        json.dumps({"key": str(key), "group": "CANARY-group", "category": "CANARY-class", **ITEMS[kind]})
+        for key in range(number)
+    )
+    (folder / "items.jsonl").write_text("\n".join(lines))
+    images = 'images = "images"' if "image" in ITEMS[kind] else ""
+    (folder / "campaign.toml").write_text(
+        f'[campaign]\nslug = "{slug}"\ntitle = "Judge"\nkind = "{kind}"\nitems = "items.jsonl"\n{images}\n'
+        "[settings]\nanswers = 1\ncheck_every = 0\n"
+    )
+    site.run("annotate", "create", str(folder / "campaign.toml"))
+    site.run("annotate", "state", slug, "open")
+    token = site.run("annotate", "invite", slug).split()[-1]
+    return slug, f"/annotate/{slug}/enter/{token}/"
+
+
+def begin(visitor: Visitor, address: str) -> None:
+    visitor.go(address)
+    visitor.press("I agree, begin")
+
+
+def votes(site: Server, slug: str, folder: Path) -> list[Mapping[str, str]]:
+    site.run("annotate", "results", slug, str(folder / "out"))
+    with (folder / "out" / "votes.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def shown_place(visitor: Visitor) -> str:
+    return visitor.page.locator(".item:visible").get_attribute("aria-label") or ""
+
+
+def test_twenty_triplets_from_the_home_row_with_undo(visitor: Visitor, site: Server, tmp_path: Path) -> None:
+    slug, address = campaign(site, tmp_path, "triplet", 20)
+    begin(visitor, address)
+    keyboard, page = visitor.page.keyboard, visitor.page
+    for batch in range(2):
+        for place in range(1, 11):
+            expect(page.locator(".item:visible")).to_have_attribute("aria-label", f"Item {place} of 10")
+            keyboard.press("f")
+            if (batch, place) == (0, 3):
+                # The third is taken back, and answered again with the other side.
+                expect(page.locator(".item:visible")).to_have_attribute("aria-label", "Item 4 of 10")
+                keyboard.press("h")
+                expect(page.locator(".item:visible")).to_have_attribute("aria-label", "Item 3 of 10")
+                keyboard.press("j")
+        expect(page.locator("#finished")).to_be_visible()
+        visitor.look()
+        with page.expect_navigation():
+            keyboard.press("j")
+    expect(page.get_by_text("There is no work for you now.")).to_be_visible()
+    rows = votes(site, slug, tmp_path)
+    assert len(rows) == 20
+    # "f" is what stands on the left; triplets.csv has the first on the left.
+    right = [row for row in rows if (row["choice"] == "right") != (row["mirrored"] == "1")]
+    assert len(right) == 1
+
+
+@pytest.mark.parametrize("kind", ["triplet", "m5"])
+def test_without_an_image_by_screen_reader_alone(
+    visitor: Visitor, site: Server, tmp_path: Path, kind: str
+) -> None:
+    _, address = campaign(site, tmp_path, kind, 1)
+    begin(visitor, address)
+    page = visitor.page
+    assert page.locator("main img").count() == 0
+    # What a screen reader says, in its order: the question, the sentences, the choices, the button.
+    said = page.locator("main").aria_snapshot()
+    heading = page.get_by_role("heading", level=1).inner_text()
+    parts = (
+        [heading, "a dog on a lawn", 'radio "B', 'radio "C', 'button "Submit"']
+        if kind == "triplet"
+        else [heading, "a hound", "a dog", 'radio "Yes', 'radio "No', 'button "Submit"']
+    )
+    places = [said.index(part) for part in parts]
+    if kind == "m5":
+        # The two sentences stand in either order.
+        places[1:3] = sorted(places[1:3])
+    assert places == sorted(places), said
+    # Without single keys: Tab, a choice by the space bar, and Enter.
+    radio = page.get_by_role("radio").first
+    visitor.tab_to(radio)
+    page.keyboard.press("Space")
+    expect(radio).to_be_checked()
+    visitor.tab_to(page.get_by_role("button", name="Submit"))
+    page.keyboard.press("Enter")
+    expect(page.locator("#finished")).to_be_visible()
+    assert page.evaluate("document.activeElement.id") == "finished"
+
+
+@pytest.mark.parametrize("kind", sorted(ITEMS))
+def test_every_kind_is_accessible_and_tells_nothing(
+    visitor: Visitor, site: Server, tmp_path: Path, kind: str
+) -> None:
+    _, address = campaign(site, tmp_path, kind, 2)
+    heard: list[str] = []
+    visitor.page.on("response", lambda answer: heard.append(_text(answer)))
+    begin(visitor, address)
+    page = visitor.page
+    for size in page.locator(".item:visible input[type=radio], .item:visible button:visible").all():
+        target = size.evaluate(_TARGET)
+        assert target >= 24, f"{size} is {target} pixels high"
+    for fieldset in page.locator(".item:visible fieldset").all():
+        fieldset.get_by_role("radio").first.check()
+    page.locator(".item:visible").get_by_role("button", name="Submit").click()
+    expect(page.locator(".item:visible")).to_have_attribute("aria-label", "Item 2 of 2")
+    visitor.look()
+    assert heard
+    assert not [text for text in heard if "CANARY" in text]
+
+
+# A radio button is pressed by its label too.
+_TARGET = """element => Math.max(element.getBoundingClientRect().height,
+  ...[...(element.labels || [])].map((label) => label.getBoundingClientRect().height))"""
+
+
+def _text(answer: Any) -> str:
+    kinds = ("text/html", "application/json")
+    if not answer.headers.get("content-type", "").startswith(kinds) or answer.status in (301, 302):
+        return ""
+    return str(answer.text())
+
+
+def test_keys_can_be_changed_and_switched_off_and_rest_in_fields(
+    visitor: Visitor, site: Server, tmp_path: Path
+) -> None:
+    _, address = campaign(site, tmp_path, "triplet", 4)
+    begin(visitor, address)
+    page = visitor.page
+    item = page.locator(".item:visible")
+    page.locator(".keys summary").click()
+    page.get_by_label("B", exact=True).fill("x")
+    page.get_by_label("B", exact=True).press("Tab")
+    # A key that is pressed in a field, or a control, is typed there and chooses nothing.
+    page.get_by_label("C", exact=True).press("x")
+    expect(item).to_have_attribute("aria-label", "Item 1 of 4")
+    page.locator("h1").click()
+    page.keyboard.press("f")
+    expect(item).to_have_attribute("aria-label", "Item 1 of 4")
+    page.keyboard.press("x")
+    expect(item).to_have_attribute("aria-label", "Item 2 of 4")
+    page.locator("#keys-on").uncheck()
+    page.locator("h1").click()
+    page.keyboard.press("x")
+    # They are kept over a load of the page.
+    page.reload()
+    assert page.locator("#key-0").input_value() == "x"
+    assert not page.locator("#keys-on").is_checked()
+    expect(item).to_have_attribute("aria-label", "Item 2 of 4")

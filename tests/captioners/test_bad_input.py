@@ -1,0 +1,161 @@
+"""What is wrong with files and options is named on one line, and no result is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from capeval.errors import FormatError, OptionError
+from capeval_baselines.checkpoints import load_model, save_checkpoint
+from capeval_baselines.embeddings import load_vectors
+from capeval_baselines.updown import UpDown, UpDownSizes
+from capeval_baselines.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
+from tests.captioners.commands import capeval
+from tests.captioners.data import write_captions, write_features
+
+VOCABULARY = Vocabulary((UNKNOWN, BOUNDARY, "a", "dog", "runs"))
+SIZES = UpDownSizes(feature=4, embedding=5, hidden=6, attention=3)
+FEATURES = {1: np.ones((2, 4)), 2: np.ones((1, 4))}
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    torch.manual_seed(0)
+    save_checkpoint(tmp_path / "model.pt", UpDown(VOCABULARY, SIZES), optimizer={}, training={})
+    return tmp_path / "model.pt"
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    torch.save({"model": UpDown(VOCABULARY, SIZES).state_dict()}, tmp_path / "published.pth")
+    return tmp_path / "published.pth"
+
+
+def test_published_checkpoints_load_by_their_names(published: Path, tmp_path: Path) -> None:
+    words = tmp_path / "tokens.txt"
+    words.write_text("".join(f"{word}\n" for word in VOCABULARY.words))
+    features = write_features(tmp_path / "f.h5", FEATURES)
+    found = json.loads(capeval("baselines", "caption", published, features, "--vocabulary", words))
+    assert [each["image_id"] for each in found] == [1, 2]
+
+
+def test_a_published_checkpoint_needs_its_words(published: Path) -> None:
+    with pytest.raises(OptionError, match=r"'vocabulary' must be given for .*published.pth"):
+        load_model(published)
+
+
+def test_a_vocabulary_that_does_not_fit(published: Path, checkpoint: Path) -> None:
+    other = Vocabulary((*VOCABULARY.words, "cat"))
+    shape = r"parameter '_embedding_layer.weight' must have the shape \(6, 5\) \(got \(5, 5\)\)"
+    with pytest.raises(FormatError, match=shape):
+        load_model(published, other)
+    with pytest.raises(OptionError, match=r"'vocabulary' must be that of .*5 words \(got another one, of 6"):
+        load_model(checkpoint, other)
+
+
+def test_parameters_that_do_not_fit(published: Path) -> None:
+    content = torch.load(published, weights_only=True)
+    bias = content["model"].pop("_output_layer.bias")
+    torch.save(content, published)
+    with pytest.raises(FormatError, match=r"got none of '_output_layer\.bias'"):
+        load_model(published, VOCABULARY)
+    content["model"] |= {"_output_layer.bias": bias, "more": bias}
+    torch.save(content, published)
+    with pytest.raises(FormatError, match="got also 'more'"):
+        load_model(published, VOCABULARY)
+    torch.save({"model": {"weight": bias}}, published)
+    with pytest.raises(FormatError, match="the parameters of an Up-Down model"):
+        load_model(published, VOCABULARY)
+
+
+def test_damaged_checkpoints(checkpoint: Path) -> None:
+    whole = checkpoint.read_bytes()
+    for content in (b"", b"no checkpoint", whole[: len(whole) // 2]):
+        checkpoint.write_bytes(content)
+        with pytest.raises(FormatError, match="a whole file of PyTorch with tensors alone"):
+            load_model(checkpoint)
+
+
+class Harmful:
+    """What a file could have run when it is read."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return exec, ("raise SystemExit('it ran')",)
+
+
+def test_nothing_in_a_checkpoint_is_run(tmp_path: Path) -> None:
+    torch.save({"model": Harmful()}, tmp_path / "harmful.pt")
+    with pytest.raises(FormatError, match="with tensors alone"):
+        load_model(tmp_path / "harmful.pt")
+
+
+def test_features_that_do_not_fit_the_model(checkpoint: Path, tmp_path: Path) -> None:
+    features, output = write_features(tmp_path / "f.h5", {1: np.ones((2, 3))}), tmp_path / "results.json"
+    said = capeval("baselines", "caption", checkpoint, features, "-o", output, fails=True)
+    assert "must have 4 numbers for each of its 2 regions" in said
+    assert not output.exists()
+
+
+def constraints(path: Path, image: int, phrase: str) -> Path:
+    path.write_text(
+        json.dumps([{"image_id": image, "constraints": [{"name": "Thing", "phrases": [phrase]}]}])
+    )
+    return path
+
+
+def test_constraints_of_unknown_words_and_images(checkpoint: Path, tmp_path: Path) -> None:
+    features, output = write_features(tmp_path / "f.h5", FEATURES), tmp_path / "results.json"
+    command = ["baselines", "caption", str(checkpoint), str(features), "-o", str(output), "--constraints"]
+    said = capeval(*command, constraints(tmp_path / "c.json", 1, "red panda"), fails=True)
+    assert "image 1: constraint 'Thing' must have a phrase of words in the vocabulary" in said
+    assert "'red', 'panda'" in said
+    said = capeval(*command, constraints(tmp_path / "c.json", 3, "dog"), fails=True)
+    assert "image 3 is without features" in said
+    assert not output.exists()
+
+
+def test_constraints_are_met_and_a_warning_says_where_not(checkpoint: Path, tmp_path: Path) -> None:
+    features = write_features(tmp_path / "f.h5", FEATURES)
+    command = ["baselines", "caption", str(checkpoint), str(features), "--constraints"]
+    found = json.loads(capeval(*command, constraints(tmp_path / "c.json", 2, "dog runs")))
+    assert "dog runs" in found[1]["caption"]
+    wanted = constraints(tmp_path / "c.json", 2, "dog runs")
+    said = capeval(*command, wanted, "--most-words", "1", warns=True)
+    assert "warning: image 2 is without a caption that meets enough constraints" in said
+
+
+def test_captions_without_features(tmp_path: Path) -> None:
+    features = write_features(tmp_path / "f.h5", FEATURES)
+    captions = write_captions(tmp_path / "c.json", {1: "A dog runs.", 4: "A dog."})
+    output = tmp_path / "model.pt"
+    given = ["--least", "1", "--iterations", "1", "--output", str(output)]
+    assert "image 4 is without features" in capeval(
+        "baselines", "train", captions, features, *given, fails=True
+    )
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("a 1 2\ndog 1 2 3\n", "line 2: must have a word and 2 numbers .got 3"),
+        ("a 1 2\ndog 1\n", "line 2: must have a word and 2 numbers .got 1"),
+        ("a 1 2\ndog 1 x\n", "line 2: must have a word and numbers .got .*x"),
+        ("dog 1 nan\n", "line 1: numbers must be finite .got nan"),
+        ("", "the file must have vectors"),
+    ],
+)
+def test_vectors_of_words(tmp_path: Path, text: str, match: str) -> None:
+    (tmp_path / "v.txt").write_text(text)
+    with pytest.raises(FormatError, match=match):
+        load_vectors(tmp_path / "v.txt", ["dog"])
+
+
+def test_devices_that_are_not_there(checkpoint: Path, tmp_path: Path) -> None:
+    features = write_features(tmp_path / "f.h5", FEATURES)
+    said = capeval("baselines", "caption", checkpoint, features, "--device", "abacus", fails=True)
+    assert "'device' must be a device of this machine" in said

@@ -1,0 +1,128 @@
+"""Files of features: read image by image, and what is wrong with one is named."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from capeval.errors import FormatError, MismatchError
+from capeval_baselines.features import FeatureFile, padded
+from tests.captioners.data import write_features
+
+GENERATOR = np.random.default_rng(0)
+FEATURES = {7: GENERATOR.random((3, 4), dtype=np.float32), 5: GENERATOR.random((2, 4), dtype=np.float32)}
+BOXES = {7: [[0, 0, 10, 10], [5, 5, 639.5, 480], [1, 2, 1, 2]], 5: [[0, 0, 1, 1]] * 2}
+
+
+def test_arrays_of_different_lengths(tmp_path: Path) -> None:
+    with FeatureFile(write_features(tmp_path / "f.h5", FEATURES, boxes=BOXES)) as file:
+        assert file.image_ids == (7, 5)
+        assert file.width == 4
+        assert file.size(7) == (640, 480)
+        for image, expected in FEATURES.items():
+            np.testing.assert_array_equal(file.features(image), expected)
+            np.testing.assert_array_equal(file.boxes(image), np.array(BOXES[image], dtype=np.float32))
+
+
+def test_tables_with_padding(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file["image_id"], file["num_boxes"] = np.array([7, 5]), np.array([3, 2])
+        file["features"] = padded(list(FEATURES.values()))
+    with FeatureFile(tmp_path / "f.h5") as read:
+        for image, expected in FEATURES.items():
+            np.testing.assert_array_equal(read.features(image), expected)
+
+
+def test_features_of_other_images_stay_in_the_file(tmp_path: Path) -> None:
+    many = {image: np.full((50, 2048), image, dtype=np.float32) for image in range(300)}
+    path = write_features(tmp_path / "f.h5", many)
+    megabytes = sum(each.nbytes for each in many.values()) / 2**20
+    del many
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with FeatureFile(path) as file:
+        assert sum(float(file.features(image)[0, 0]) for image in file.image_ids) == 300 * 299 / 2
+    # The most memory so far is that of making the file, which holds all of it.
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    assert grown < 0.2 * megabytes
+
+
+def refused(tmp_path: Path, match: str, features: dict[int, Any] = FEATURES, **options: Any) -> None:
+    path = write_features(tmp_path / "f.h5", features, **{"boxes": BOXES, **options})
+    with pytest.raises(FormatError, match=match) as raised:
+        read_all(path)
+    assert str(path) in str(raised.value)
+
+
+def read_all(path: Path) -> None:
+    with FeatureFile(path) as file:
+        for image in file.image_ids:
+            file.features(image)
+            file.boxes(image)
+
+
+@pytest.mark.parametrize("name", ["image_id", "num_boxes", "features", "boxes", "width"])
+def test_datasets_that_are_missing(tmp_path: Path, name: str) -> None:
+    refused(tmp_path, f"the file must have the dataset '{name}'", leave_out=(name,))
+
+
+def test_features_of_another_width(tmp_path: Path) -> None:
+    path = write_features(tmp_path / "f.h5", FEATURES)
+    expected = (
+        r"'features' of image 7 must have 2048 numbers for each of its 3 regions \(got 12 .* 4 a region"
+    )
+    with pytest.raises(FormatError, match=expected):
+        FeatureFile(path, width=2048)
+    refused(tmp_path, "image 5 must have 4 numbers", {**FEATURES, 5: np.ones((2, 3))})
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_features_that_are_not_finite(tmp_path: Path, number: float) -> None:
+    wrong = FEATURES[5].copy()
+    wrong[1, 2] = number
+    refused(tmp_path, f"image 5, region 1, must be finite numbers .got {number}", {**FEATURES, 5: wrong})
+
+
+@pytest.mark.parametrize(
+    ("box", "match"),
+    [
+        ([10, 0, 0, 10], "X1 <= X2"),
+        ([0, 10, 10, 0], "Y1 <= Y2"),
+        ([0, 0, 700, 10], "inside of the image of 640 x 480"),
+        ([-9, 0, 10, 10], "inside of the image of 640 x 480"),
+        ([0, 0, np.nan, 10], "X1 <= X2"),
+    ],
+)
+def test_boxes_that_no_image_has(tmp_path: Path, box: list[float], match: str) -> None:
+    refused(tmp_path, f"'boxes' of image 5, region 1, must be .*{match}", boxes={**BOXES, 5: [[0] * 4, box]})
+
+
+def test_the_same_image_twice(tmp_path: Path) -> None:
+    path = write_features(tmp_path / "f.h5", FEATURES)
+    with h5py.File(path, "r+") as file:
+        file["image_id"][1] = 7
+    with pytest.raises(FormatError, match=r"each image once \(got 7 again"):
+        FeatureFile(path)
+
+
+def test_images_without_features(tmp_path: Path) -> None:
+    with FeatureFile(write_features(tmp_path / "f.h5", FEATURES)) as file:
+        with pytest.raises(MismatchError, match="image 8 is without features"):
+            file.features(8)
+        with pytest.raises(MismatchError, match=r"2 images \(8, 9\) are without features"):
+            file.require([7, 8, 9])
+
+
+def test_other_files(tmp_path: Path) -> None:
+    path = write_features(tmp_path / "f.h5", FEATURES)
+    whole = path.read_bytes()
+    for content in (b"", b"nothing", whole[: len(whole) // 2]):
+        path.write_bytes(content)
+        with pytest.raises(FormatError, match="must be a whole HDF5 file"):
+            FeatureFile(path)
+    with pytest.raises(FileNotFoundError):
+        FeatureFile(tmp_path / "none.h5")
