@@ -241,6 +241,8 @@ def test_the_commands(tmp_path: Path) -> None:
     server = Server(tmp_path, None)
     server.prepare()
     assert server.run("organiser", "small", "user1") == "user1: an organiser of small\n"
+    # The last organiser can't be removed.
+    assert server.run("organiser", "small", "user2") == "user2: an organiser of small\n"
     assert server.run("organiser", "small", "user1", "--remove") == "user1: no organiser of small\n"
     target = tmp_path / "small.zip"
     assert server.run("export", "small", str(target)) == f"{target}\n"
