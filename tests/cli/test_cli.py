@@ -403,7 +403,7 @@ def test_wrong_results_are_named(files: Path, what: str) -> None:
 def test_other_wrong_input(files: Path) -> None:
     references, a = files / "references.json", files / "a.json"
     assert f"{files / 'none'}: No such file" in refusal("score", references, files / "none")
-    assert f"{files}: Is a directory" in refusal("score", files, a)
+    assert f"must all be files, or all be folders (got the folder {files})" in refusal("score", files, a)
     assert "got 'SPICE-9')" in refusal("score", references, a, "-m", "SPICE-9")
     assert "BLEU-1 twice" in refusal("score", references, a, "-m", "BLEU,BLEU-1")
     assert "a.json twice" in refusal("score", references, a, a)

@@ -207,6 +207,8 @@ crowd = [thread(manage), *(thread(lambda worker=worker: work(worker)) for worker
 for one in crowd: one.start()
 for one in crowd: one.join()
 print(*wrong)
+# While fewer answers were wanted, there was nothing to do for a moment, and workers went.
+for worker in workers[1:]: work(worker)
 campaign.refresh_from_db()
 check_end(campaign, given)
 """

@@ -63,7 +63,7 @@ def test_the_page_lists_images(path: Path) -> None:
     for wanted in ("2", "two.jpg"):
         assert re.findall(r'<th scope="row">(\d+)</th>', page(f"/small/images/val/?image={wanted}")) == ["2"]
     assert "Split val has no image nine." in page("/small/images/val/?image=nine")
-    challenge = page("/small/")
+    challenge = page("/small/data/")
     assert 'href="/small/images/val/"' in challenge
     assert "All images (2 MB)" in challenge
 

@@ -88,7 +88,7 @@ def test_people_see_how_many_images_a_set_has(path: Path) -> None:
     ann = Participant("ann")
     (split,) = ann.read("/api/challenges/small")["splits"]
     assert {one["name"]: one["images"] for one in split["references"]} == {"c1": 2, "c2": 6}
-    assert "2 of the images" in ann.see("/small/")
+    assert "2 of the images" in ann.see("/small/data/")
     Challenge.objects.get().organisers.add(ann.user)
     assert "2 images</span>" in ann.see("/small/organise/references/")
 

@@ -15,7 +15,8 @@ LIMIT = 0.06
 """Below this CIDEr-D a caption goes to review.
 
 Of captions of other images that were planted in nocaps's validation set (1 %, drawn five times), 94 to 95 %
-are below it once an image has its ten captions, and 3.1 % of all are; below 0.05 it was 89 % in one draw. With three other captions, fewer are found and more right ones are looked at.
+are below it once an image has its ten captions, and 3.1 % of all are; below 0.05 it was 89 % in one draw.
+With three other captions, fewer are found and more right ones are looked at.
 """
 
 LEAST_OTHERS = 3

@@ -6,9 +6,10 @@ from typing import Annotated
 
 from ninja import Path
 
-__all__ = ["Number", "Slug", "UserName"]
+__all__ = ["Number", "PictureName", "Slug", "UserName"]
 
 Slug = Annotated[str, Path(max_length=50, pattern="^[A-Za-z0-9_-]+$")]
 # What every database can hold as the number of a row.
 Number = Annotated[int, Path(ge=1, le=2**63 - 1)]
 UserName = Annotated[str, Path(max_length=150, pattern=r"^[\w.@+-]+$")]
+PictureName = Annotated[str, Path(max_length=100, pattern="^[A-Za-z0-9._-]+$")]

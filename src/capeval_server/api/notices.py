@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404
 from ninja import File, Router, Schema, Status
 from ninja.files import UploadedFile
 
-from capeval_server.api.addresses import Number, Slug
+from capeval_server.api.addresses import Number, PictureName, Slug
 from capeval_server.api.schemas import Problem
 from capeval_server.api.tokens import ORGANISE, token_of
 from capeval_server.challenges.access import organised
@@ -124,9 +124,8 @@ def add_picture(request: HttpRequest, slug: Slug, file: File[UploadedFile]) -> A
 
 
 @organising.delete("/pictures/{name}", response={204: None, (403, 404): Problem})
-def remove_picture(request: HttpRequest, slug: Slug, name: str) -> Any:
+def remove_picture(request: HttpRequest, slug: Slug, name: PictureName) -> Any:
     """Removes a picture."""
     user, challenge = _asked(request, slug)
-    named = name if "\0" not in name else ""
-    pictures.remove(user, get_object_or_404(challenge.pictures, name=named))
+    pictures.remove(user, get_object_or_404(challenge.pictures, name=name))
     return Status(204, None)
