@@ -22,6 +22,8 @@ PASSING: dict[type[Exception], str] = {
 _FULL = "the server's storage is full"
 # PostgreSQL's code of an error, and SQLite's.
 _POSTGRESQL_FULL = "53100"
+# The second where a process can't extend the file that it shares with the others, beside the database.
+_SQLITE_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 
 
 def text_of(error: BaseException | None) -> str:
@@ -39,5 +41,5 @@ def is_full(error: BaseException | None) -> bool:
         return False
     cause = error.__cause__
     if isinstance(cause, sqlite3.Error):
-        return getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        return getattr(cause, "sqlite_errorcode", None) in _SQLITE_FULL
     return getattr(cause, "sqlstate", None) == _POSTGRESQL_FULL
