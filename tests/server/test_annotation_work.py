@@ -181,6 +181,17 @@ def test_only_who_agreed_gets_work() -> None:
         entering.invited(campaign, token)
 
 
+def test_a_lifted_block_does_not_agree_for_anybody() -> None:
+    campaign = make(answers=1)
+    (token,) = entering.invite(None, campaign, 1)
+    worker = entering.invited(campaign, token)
+    exclusion, _ = quality.block(None, worker, "a link that got out")
+    quality.lift(None, exclusion, "a mistake")
+    assert "agree" in assignment.work(worker).why
+    entering.agree(worker, 1)
+    assert assignment.work(worker).assignments
+
+
 @pytest.mark.parametrize(
     ("state", "why"),
     [("draft", "not open yet"), ("paused", "paused"), ("closing", "closing"), ("closed", "closed")],

@@ -174,7 +174,9 @@ def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
             lifted=database_time(), lifted_person=user, lifted_who=_who(user), lifted_reason=reason
         ):
             raise CampaignError("this block is lifted already")
-        now.stage = Participation.Stage.WORKING
+        # Who was blocked before they agreed has still to agree.
+        agreed = now.consented_to_id is not None
+        now.stage = Participation.Stage.WORKING if agreed else Participation.Stage.INVITED
         now.save(update_fields=["stage"])
         mine = countable().filter(participation=now, filled_slot=None, item__held=False)
         responses = list(mine.select_related("assignment__slot").order_by("item_id"))
