@@ -213,6 +213,9 @@ def test_files_that_are_wrong(staff: Program) -> None:
         (FILE.replace("triplet", "unknown"), ITEMS, "'kind' must be one of"),
         (FILE.replace("answers = 2", "answers = 0"), ITEMS, "settings.answers: Input should be greater"),
         (FILE.replace("answers = 2", "other = 2"), ITEMS, "settings.other: Extra inputs"),
+        (FILE.replace("answers = 2", 'kind = "m1"'), ITEMS, "settings.kind: Extra inputs"),
+        ("settings = 3\n" + FILE.split("[settings]")[0], ITEMS, "settings must be a table (got 3)"),
+        (FILE.replace("closer?", r"closer\u0000"), ITEMS, "campaign.title: String should match"),
         (FILE + "[more]\n", ITEMS, "must have the parts campaign and settings (got 'more')"),
         ("[campaign", ITEMS, "campaign.toml must be TOML in UTF-8"),
         (FILE.replace('title = "Which sentence is closer?"', ""), ITEMS, "campaign.title: Field required"),
@@ -226,6 +229,13 @@ def test_files_that_are_wrong(staff: Program) -> None:
         (FILE, [{"key": 0}], "items.jsonl, line 1: 0: must have 'reference'"),
         (FILE, [{**item, "key": ""}], "items.jsonl, line 1: 'key' must be a printable text"),
         (FILE, [{**item, "expected": "x"}], "items.jsonl, line 1: 0: 'expected' must be an answer"),
+        (
+            FILE,
+            [{**item, "expected": {"choice": "left"}}],
+            "in terms of the item, as an object: 'choice' must be one of first, second (got 'left')",
+        ),
+        (FILE, [{**item, "expected": {"choice": ["first"]}}], "must be one of first, second (got ['first'])"),
+        (FILE, [{**item, "expected": {"side": "first"}}], "it must be of choice (got 'side')"),
         (FILE, [[]], "items.jsonl, line 1: an item must be a JSON object (got list)"),
     ]
     for definition, items, message in wrong:

@@ -44,7 +44,11 @@ CASES: dict[str, dict[str, Any]] = {
             ({"choice": "right"}, True, {"choice": "first"}),
         ],
         "refused": [{}, {"choice": "equal"}, {"choice": ["left"]}, {"choice": "left", "first": "b"}],
-        "wrong": [{"reference": "a", "first": "b"}, {"reference": "a", "first": "b", "second": ""}],
+        "wrong": [
+            {"reference": "a", "first": "b"},
+            {"reference": "a", "first": "b", "second": ""},
+            {"reference": "a", "first": "b", "second": "c", "on_the_left": "b"},
+        ],
     },
     "pairwise": {
         "item": {"first": "b", "second": "c", "first_by": "ours", "second_by": "human"},
@@ -129,6 +133,26 @@ def test_answers_are_stored_in_terms_of_the_item(kind: str) -> None:
     for raw in case["refused"]:
         with pytest.raises(AnswerError):
             task.answer(payload, raw, mirrored=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_check_expects_what_can_be_stored(kind: str) -> None:
+    task, case = TASKS[kind], CASES[kind]
+    payload = task.payload(case["item"])
+    for _, _, stored in case["answers"]:
+        task.check_expected(payload, stored)
+        for wrong in ({**stored, "other": "x"}, {name: f" {value}" for name, value in stored.items()}):
+            with pytest.raises(AnswerError):
+                task.check_expected(payload, wrong)
+
+
+def test_a_check_can_expect_a_part_of_an_answer() -> None:
+    rating = TASKS["rating"]
+    payload = rating.payload(CASES["rating"]["item"])
+    rating.check_expected(payload, {"precision": "1"})
+    rating.check_expected(payload, {"fluency": "0.5"})
+    with pytest.raises(AnswerError, match=r"'fluency' must be one of 0, .*, 0\.5 \(got '5'\)"):
+        rating.check_expected(payload, {"fluency": "5"})
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,7 +14,7 @@ from capeval.errors import OptionError
 from capeval_server.annotation.options import Options
 from capeval_server.annotation.tasks import TaskType, task_named
 from capeval_server.annotation.tasks.base import template_text
-from capeval_server.errors import CampaignError
+from capeval_server.errors import AnswerError, CampaignError
 
 __all__ = ["Definition", "NewItem", "read_definition", "read_items"]
 
@@ -29,7 +29,7 @@ class _About(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     slug: Name
-    title: Annotated[str, Field(min_length=1, max_length=200)]
+    title: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
     kind: str
     challenge: Name | None = None
     # A text that ships, or a file of Markdown beside the definition.
@@ -109,13 +109,13 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
     try:
         about = _About.model_validate(content.get("campaign", {}))
         task = task_named(about.kind)
-        options = Options.of_kind(about.kind, **content.get("settings", {}))
+        options = Options.of_kind(about.kind, **_settings(name, content))
         instructions = _instructions(read, about, task)
     except ValidationError as error:
         place = "campaign" if error.title == _About.__name__ else "settings"
         problems = [".".join((place, *map(str, one["loc"]))) + f": {one['msg']}" for one in error.errors()]
         raise CampaignError(f"{name}: {'; '.join(problems)}") from None
-    except (OptionError, TypeError) as error:
+    except OptionError as error:
         raise CampaignError(f"{name}: {error}") from None
     return Definition(
         slug=about.slug,
@@ -128,6 +128,13 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
         items=about.items,
         images=about.images,
     )
+
+
+def _settings(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    found = content.get("settings", {})
+    if not isinstance(found, dict):
+        raise CampaignError(f"{name}: settings must be a table (got {found!r})")
+    return found
 
 
 def _instructions(read: Callable[[str], bytes], about: _About, task: TaskType) -> str:
@@ -200,13 +207,18 @@ def _item(raw: object, task: TaskType) -> NewItem:
         group=_short("group", raw["group"], _LONGEST_KEY) if "group" in raw else "",
         category=_short("category", raw["category"], _LONGEST_CATEGORY) if "category" in raw else "",
         payload=payload,
-        expected=_expected(key, raw["expected"]) if "expected" in raw else {},
+        expected=_expected(key, raw["expected"], task, payload) if "expected" in raw else {},
     )
 
 
-def _expected(key: str, value: object) -> dict[str, Any]:
+def _expected(key: str, value: object, task: TaskType, payload: Mapping[str, Any]) -> dict[str, Any]:
+    must = f"{key}: 'expected' must be an answer in terms of the item, as an object"
     if not isinstance(value, Mapping) or not value:
-        raise CampaignError(f"{key}: 'expected' must be an answer in terms of the item, as an object")
+        raise CampaignError(must)
+    try:
+        task.check_expected(payload, value)
+    except AnswerError as error:
+        raise CampaignError(f"{must}: {error}") from None
     return dict(value)
 
 

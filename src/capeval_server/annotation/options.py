@@ -42,7 +42,7 @@ class Options(BaseModel):
     trust_share: Annotated[float, Field(gt=0, le=1)] = 0.95
 
     @classmethod
-    def of_kind(cls, kind: str, **given: object) -> Options:
+    def of_kind(cls, kind: str, /, **given: object) -> Options:
         """The options with the defaults of a kind of task.
 
         Raises:

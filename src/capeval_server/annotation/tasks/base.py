@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -111,6 +112,35 @@ class TaskType(ABC):
             payload: The item's payload.
             mirrored: Whether to show the sides mirrored.
         """
+
+    def check_expected(self, payload: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+        """Refuses what no answer to a check could be: then nobody would ever pass it.
+
+        Args:
+            payload: The item's payload.
+            expected: What the campaign's file expects.
+
+        Raises:
+            AnswerError: It can't be an answer.
+        """
+        possible = self._possible(payload)
+        for name, value in expected.items():
+            if name not in possible:
+                raise AnswerError(f"it must be of {', '.join(possible)} (got {name!r})")
+            if value not in possible[name]:
+                raise AnswerError(f"{name!r} must be one of {', '.join(possible[name])} (got {value!r})")
+
+    def _possible(self, payload: Mapping[str, Any]) -> dict[str, list[str]]:
+        """What can be stored of each question that is answered by choosing."""
+        found: dict[str, list[str]] = {name: [] for name in self.choices}
+        for labels in zip_longest(*(each.labels for each in self.choices.values())):
+            # A question with fewer choices than others has its first again.
+            pairs = zip(self.choices.items(), labels, strict=True)
+            raw = {name: next(iter(each.labels)) if label is None else label for (name, each), label in pairs}
+            for name, value in self.answer(payload, raw, mirrored=False).items():
+                if value not in found[name]:
+                    found[name].append(value)
+        return found
 
     def agrees(self, answer: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
         """Whether a stored answer passes a check.

@@ -13,6 +13,7 @@ from capeval_server.annotation.tasks.base import (
     chosen,
     register,
 )
+from capeval_server.errors import CampaignError
 
 __all__ = ["ABOUT", "SIDES", "Triplet", "about", "item_choice", "sides"]
 
@@ -36,7 +37,9 @@ def item_choice(choice: str, *, mirrored: bool) -> str:
 
 
 def about(raw: Mapping[str, Any]) -> dict[str, str]:
-    """What an item says of its pair. Raises a `CampaignError` where it is no text."""
+    """What an item says of its pair. Raises a `CampaignError` where it is no text, or no text of the item."""
+    if raw.get("on_the_left", "first") not in _ITEMS:
+        raise CampaignError(f"'on_the_left' must be {' or '.join(_ITEMS)} (got {raw['on_the_left']!r})")
     return {name: checked_text(name, raw[name]) for name in ABOUT if name in raw}
 
 

@@ -61,6 +61,12 @@ class Write(TaskType):
             )
         return {"caption": caption}
 
+    def check_expected(self, payload: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+        """Refuses what is not stored as it is. Raises an `AnswerError`."""
+        stored = self.answer(payload, expected, mirrored=False)
+        if stored != expected:
+            raise AnswerError(f"it must be as answers are stored, which is {stored!r}")
+
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:  # noqa: ARG002
         """The keywords."""
         return {"keywords": list(payload["keywords"])}
