@@ -129,6 +129,22 @@ def test_the_network_is_cut_and_comes_back(browser: Browser, server: Server) -> 
     assert stored(server, "cut") == ["1 True a cart stands in a street"]
 
 
+def test_the_server_restarts_while_somebody_types(browser: Browser, server: Server) -> None:
+    token = campaign(server, "restart")[0]
+    page = context_of(browser).new_page()
+    begin(page, server, "restart", token)
+    field = page.get_by_label("Your sentence").locator("visible=true")
+    field.fill("a cart stands in")
+    server.kill_server()
+    field.press_sequentially(" a street")
+    field.press("Enter")
+    expect(page.get_by_text("Not sent yet: the server can't be reached.")).to_be_visible()
+    # A page knows no other address.
+    server.start_again()
+    expect(page.get_by_text("(2/5)")).to_be_visible()
+    assert stored(server, "restart") == ["1 True a cart stands in a street"]
+
+
 def test_what_was_typed_is_there_after_the_page_was_left(browser: Browser, server: Server) -> None:
     token = campaign(server, "left")[0]
     context = context_of(browser)
@@ -138,6 +154,25 @@ def test_what_was_typed_is_there_after_the_page_was_left(browser: Browser, serve
     page.goto(f"{server.root}/")
     page.goto(f"{server.root}/annotate/left/")
     expect(page.get_by_label("Your sentence").locator("visible=true")).to_have_value("a cart stands")
+
+
+def test_a_sentence_is_changed_within_the_batch(browser: Browser, server: Server) -> None:
+    token = campaign(server, "changed")[0]
+    page = context_of(browser).new_page()
+    begin(page, server, "changed", token)
+    field = page.get_by_label("Your sentence").locator("visible=true")
+    field.fill("a cart stands in a street")
+    field.press("Enter")
+    expect(page.get_by_text("(2/5)")).to_be_visible()
+    page.keyboard.press("Alt+k")
+    expect(page.get_by_text("(1/5)")).to_be_visible()
+    field.fill("a red cart stands in a street")
+    field.press("Enter")
+    expect(page.get_by_text("(2/5)")).to_be_visible()
+    assert stored(server, "changed") == [
+        "1 False a cart stands in a street",
+        "2 True a red cart stands in a street",
+    ]
 
 
 def test_the_lease_is_lost_while_somebody_types(browser: Browser, server: Server) -> None:
@@ -154,3 +189,26 @@ def test_the_lease_is_lost_while_somebody_types(browser: Browser, server: Server
     lines = stored(server, "stolen")
     assert "1 False a cart stands in a street" in lines
     assert sum("True" in line for line in lines) == 14
+
+
+def test_two_windows_the_back_button_and_a_double_enter(browser: Browser, server: Server) -> None:
+    token = campaign(server, "twice")[0]
+    context = context_of(browser)
+    page = context.new_page()
+    begin(page, server, "twice", token)
+    other = context.new_page()
+    other.goto(f"{server.root}/annotate/twice/")
+    expect(other.get_by_text("(1/5)")).to_be_visible()
+    field = page.get_by_label("Your sentence").locator("visible=true")
+    field.fill("a cart stands in a street")
+    page.keyboard.down("Enter")
+    page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    expect(page.get_by_text("(2/5)")).to_be_visible()
+    other.get_by_label("Your sentence").locator("visible=true").fill("from another window")
+    other.get_by_role("button", name="Submit").locator("visible=true").click()
+    expect(other.get_by_text("(2/5)")).to_be_visible()
+    page.goto(f"{server.root}/")
+    page.go_back()
+    expect(page.get_by_label("Your sentence").locator("visible=true")).to_be_visible()
+    assert stored(server, "twice") == ["1 True a cart stands in a street"]

@@ -228,8 +228,11 @@ class Server:
         self._reserved.append(reserved)
         self.root = f"http://127.0.0.1:{self.port}"
         self.address = f"{self.root}/api"
-        number = () if processes is None else ("--processes", str(processes))
-        self.server = self.spawn("start", "--port", str(self.port), "--threads", "16", *number)
+        self.start_again(*(() if processes is None else ("--processes", str(processes))))
+
+    def start_again(self, *options: str) -> None:
+        """Starts the server at the address that it had, and waits until it answers."""
+        self.server = self.spawn("start", "--port", str(self.port), "--threads", "16", *options)
         wait_until(self._answers, lambda: self.log)
 
     def _answers(self) -> bool:

@@ -104,8 +104,7 @@
       kept.remove(name);
       item.classList.add("done");
       say(found.text);
-      const revision = form.querySelector("[name=revision]");
-      if (revision) revision.value = String(found.revision + 1);
+      form.querySelector("[name=revision]").value = String(found.revision + 1);
       if (undo) {
         answered.push(item);
         undo.disabled = false;
