@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 
 from tests.browser.conftest import DESKTOP, PHONE, Visitor
 from tests.server.processes import PROJECT, Server
+from tests.waiting import wait_until
 
 NARROW = ViewportSize(width=360, height=740)
 MAKE = """
@@ -143,6 +144,29 @@ def test_the_server_restarts_while_somebody_types(browser: Browser, server: Serv
     server.start_again()
     expect(page.get_by_text("(2/5)")).to_be_visible()
     assert stored(server, "restart") == ["1 True a cart stands in a street"]
+
+
+def test_an_answer_of_the_server_is_lost_without_a_word(browser: Browser, server: Server) -> None:
+    token = campaign(server, "silent")[0]
+    page = context_of(browser).new_page()
+    page.clock.install()
+    begin(page, server, "silent", token)
+    field = page.get_by_label("Your sentence").locator("visible=true")
+    field.fill("a cart stands in a street")
+    # The server gets it, and the browser hears nothing of that.
+    heard: list[int] = []
+    page.route("**/answer/", lambda route: heard.append(route.fetch().status))
+    field.press("Enter")
+    expect(page.get_by_text("Sending.")).to_be_visible()
+    # Only while something is asked of the page does the route run.
+    wait_until(lambda: page.title() and heard, lambda: "the server did not get it")
+    assert heard == [200]
+    page.unroute("**/answer/")
+    page.clock.run_for(60_000)
+    expect(page.get_by_text("Not sent yet: the server can't be reached.")).to_be_visible()
+    page.clock.run_for(1_000)
+    expect(page.get_by_text("(2/5)")).to_be_visible()
+    assert stored(server, "silent") == ["1 True a cart stands in a street"]
 
 
 def test_what_was_typed_is_there_after_the_page_was_left(browser: Browser, server: Server) -> None:

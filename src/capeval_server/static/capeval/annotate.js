@@ -7,6 +7,7 @@
   const items = [...work.querySelectorAll(".item")];
   const DRAFT_AFTER = 1000;
   const LONGEST_PAUSE = 15000;
+  const LONGEST_WAIT = 60000;
   let at = 0;
 
   // Browsers may refuse to keep anything.
@@ -50,9 +51,15 @@
 
   const open = () => items.findIndex((item) => !item.classList.contains("done"));
 
-  const post = (address, body) => fetch(address, {
-    method: "POST", body, headers: { Accept: "application/json" }, credentials: "same-origin",
-  });
+  // A connection that was lost without a word, as while a laptop slept, would be waited for without end. What the
+  // server got all the same is the same answer when it is sent again.
+  const post = (address, body) => {
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), LONGEST_WAIT);
+    return fetch(address, {
+      method: "POST", body, headers: { Accept: "application/json" }, credentials: "same-origin", signal: stop.signal,
+    });
+  };
 
   const setUp = (item) => {
     const name = `annotate-${item.dataset.lease}`;
