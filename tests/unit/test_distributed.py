@@ -81,10 +81,12 @@ def test_a_slice_and_a_frame_of_pandas_are_read() -> None:
         assert PartialFrequencies.from_arrow(given).finish().digest == counted().finish().digest
 
 
-def test_frequencies_of_a_selection_have_the_digest_that_they_are_given() -> None:
+def test_frequencies_of_a_selection_have_the_digest_that_they_are_given(tmp_path: Path) -> None:
     finished = counted().finish("web", digest="all-of-it")
     assert CiderD(frequencies=finished).document_frequencies == "web:all-of-it"
     assert pickle.loads(pickle.dumps(finished)).digest == "all-of-it"
+    finished.save(tmp_path / "selected.npz")
+    assert DocumentFrequencies.load(tmp_path / "selected.npz").digest == "all-of-it"
     assert counted().finish("web").digest == DocumentFrequencies.of(A, tokenizer=TOKENS).digest
     with pytest.raises(OptionError, match=r"'digest' must be"):
         counted().finish(digest=3)  # type: ignore[arg-type]
