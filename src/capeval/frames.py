@@ -94,7 +94,7 @@ def _stream_of_pandas(frame: Any, columns: Columns) -> object | None:
 
         table = pa.table({name: pa.array(_column(frame, name)) for name in (image, caption)})
         return table.__arrow_c_stream__()  # type: ignore[no-any-return]
-    except (ImportError, ValueError, TypeError, NotImplementedError):
+    except (ImportError, ValueError, TypeError, OverflowError, NotImplementedError):
         return None
 
 

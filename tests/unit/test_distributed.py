@@ -81,10 +81,12 @@ def test_a_slice_and_a_frame_of_pandas_are_read() -> None:
         assert PartialFrequencies.from_arrow(given).finish().digest == counted().finish().digest
 
 
-def test_frequencies_of_a_selection_have_the_digest_that_they_are_given() -> None:
+def test_frequencies_of_a_selection_have_the_digest_that_they_are_given(tmp_path: Path) -> None:
     finished = counted().finish("web", digest="all-of-it")
     assert CiderD(frequencies=finished).document_frequencies == "web:all-of-it"
     assert pickle.loads(pickle.dumps(finished)).digest == "all-of-it"
+    finished.save(tmp_path / "selected.npz")
+    assert DocumentFrequencies.load(tmp_path / "selected.npz").digest == "all-of-it"
     assert counted().finish("web").digest == DocumentFrequencies.of(A, tokenizer=TOKENS).digest
     with pytest.raises(OptionError, match=r"'digest' must be"):
         counted().finish(digest=3)  # type: ignore[arg-type]
@@ -124,9 +126,17 @@ def _ngrams(*rows: tuple[Any, Any], images: int = 2) -> pa.Table:
 
 WRONG_NGRAMS: list[tuple[Callable[[], object], str]] = [
     (lambda: [1], r"must be an Arrow table \(got list"),
+    (
+        lambda: pa.table({"ngram": ["a"], "images": [1]}).to_pandas().assign(images=[2**70]),
+        r"must be an Arrow table \(got DataFrame: ",
+    ),
     (lambda: pa.table({"ngram": ["a"]}), r"must have the columns 'ngram', 'images' \(got 'ngram'\)"),
     (lambda: pa.table({"ngram": [1], "images": [1]}), r"'ngram' must be of string \(got int64\)"),
     (lambda: pa.table({"ngram": ["a"], "images": ["x"]}), r"'images' must be of int64 \(got string\)"),
+    (
+        lambda: pa.table({"ngram": ["a"], "images": pa.array([2**63], pa.uint64())}),
+        r"'images' must be of int64 \(.*9223372036854775808 not in range",
+    ),
     (lambda: _ngrams(("a", 1), (None, 1)), r"row 2 has no 'ngram' \(got null\)"),
     (lambda: _ngrams(("a", 1), ("b", None)), r"row 2 has no 'images' \(got null\)"),
     (lambda: _ngrams(("a", 1), ("a  b", 1)), r"row 2 must have one to four words .*\(got 'a  b'\)"),

@@ -343,6 +343,7 @@ def _zip(name: str) -> bytes:
         archive(about={"images": "many"}),
         archive(about={"images": 0}),
         archive(about={"images": -3}),
+        archive(about={"digest": 7}),
         archive(about={"images": float("nan")}),
         archive(words=None),
         archive(words=np.frombuffer(b'["a", "a"]', np.uint8)),

@@ -93,6 +93,14 @@ def test_without_stopping_all_answers_are_given() -> None:
     assert made.answers == made.most_answers == 30
 
 
+def test_any_number_of_votes_is_forecast() -> None:
+    # Beta(1, 1): every number of votes for yes is as likely.
+    even = Agreement(yes=0.5, concentration=2.0)
+    for votes in (1, 11, 3000):
+        assert even.counts(votes) == pytest.approx(np.full(votes + 1, 1 / (votes + 1)), rel=1e-9)
+    assert forecast(images=10, votes=3000, agreement=even, prices=PRICES).value == pytest.approx(0.5)
+
+
 def test_wrong_options_are_named() -> None:
     for wrong, message in (
         (lambda: Agreement(yes=1.5, concentration=1.0), "'yes' must be a number from 0.001"),

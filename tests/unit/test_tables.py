@@ -151,6 +151,10 @@ def test_objects_of_pandas_that_no_column_of_arrow_holds() -> None:
         Candidates(pd.DataFrame({"image_id": [1, 2], "caption": pd.Series(["a", 3], dtype=object)}))
     with pytest.raises(CaptionError, match="image id 1 must be an integer, as the first id is"):
         Candidates(pd.DataFrame({"image_id": pd.Series([1, "x"], dtype=object), "caption": ["a", "b"]}))
+    with pytest.raises(
+        CaptionError, match=r"must be an integer of at most 64 bits \(got 9223372036854775808"
+    ):
+        Candidates(pd.DataFrame({"image_id": pd.Series([1, 2**63], dtype=object), "caption": ["a", "b"]}))
 
 
 def test_aligned_lists() -> None:

@@ -46,7 +46,7 @@ def read_table(table: object, types: Mapping[str, str], what: str) -> pa.Table:
     pa = arrow(what)
     try:
         read = pa.Table.from_pandas(table) if hasattr(table, "iloc") else pa.table(table)
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise wrong(f"{what} must be an Arrow table (got {type(table).__name__}: {error})") from None
     missing = [name for name in types if name not in read.column_names]
     if missing:
@@ -60,7 +60,7 @@ def column(table: pa.Table, name: str, kind: str, what: str) -> pa.Array:
     """A column in one piece, of the type that is expected, without nulls.
 
     Raises:
-        FormatError: The column is of another type, or has a null.
+        FormatError: The column is of another type, has a number that is too large, or a null.
     """
     pa = arrow(what)
     found = table.column(name)
@@ -72,7 +72,10 @@ def column(table: pa.Table, name: str, kind: str, what: str) -> pa.Array:
             "string": pa.large_string(),
             "int64": pa.int64(),
         }
-        found = found.cast(wanted[kind])
+        try:
+            found = found.cast(wanted[kind])
+        except pa.ArrowInvalid as error:
+            raise wrong(f"{what}: column {name!r} must be of {kind} ({error})", field=name) from None
     if found.null_count:
         row = next(row for row, valid in enumerate(found.is_valid().to_pylist()) if not valid)
         raise wrong(f"{what}: row {row} has no {name!r} (got null)", field=name, row=row)

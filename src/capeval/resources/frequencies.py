@@ -139,10 +139,12 @@ class DocumentFrequencies:
     def save(self, path: str | Path) -> None:
         """Writes them to a file that `load` reads: a compressed NumPy archive (.npz).
 
-        Its arrays are `about` (JSON: format, name, images, stem), `words` (a JSON list) and, for n from 1
-        to 4, `ngrams_n` (rows of n word numbers) and `counts_n`.
+        Its arrays are `about` (JSON: format, name, images, stem and, where one was given, digest), `words` (a
+        JSON list) and, for n from 1 to 4, `ngrams_n` (rows of n word numbers) and `counts_n`.
         """
         about = {"format": _FORMAT, "name": self.name, "images": self.images, "stem": self.stem}
+        if self._given_digest is not None:
+            about["digest"] = self._given_digest
         arrays: dict[str, NDArray[Any]] = {"about": _packed(about), "words": _packed(self.native.words())}
         for order in _ORDERS:
             arrays[f"ngrams_{order}"], arrays[f"counts_{order}"] = self.native.of_order(order)
@@ -176,7 +178,8 @@ class DocumentFrequencies:
                 words = _words(archive["words"])
                 orders = [_order(archive[f"ngrams_{n}"], archive[f"counts_{n}"], n) for n in _ORDERS]
             native = _native.DocumentFrequencies.from_arrays(words, float(about["images"]), orders)
-            return cls(native, name=str(about["name"]), stem=bool(about["stem"]))
+            name, digest = str(about["name"]), about.get("digest")
+            return cls(native, name=name, stem=bool(about["stem"]), digest=digest)
         except Exception as error:
             # A damaged archive can raise almost anything.
             raise FormatError(
@@ -261,6 +264,8 @@ def _about(packed: NDArray[np.uint8]) -> dict[str, Any]:
         raise ValueError(f"its format is {about['format']!r}")
     if not 0 < about["images"] < float("inf"):
         raise ValueError(f"its number of images is {about['images']!r}")
+    if not isinstance(about.get("digest", ""), str):
+        raise TypeError(f"its digest is {about['digest']!r}")
     return about
 
 

@@ -6,12 +6,21 @@ changes these counts, so nothing is scored or sorted twice.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from capeval.errors import MismatchError
 from capeval.types import FloatArray
 
-__all__ = ["COEFFICIENTS", "OrderedScores", "coefficients", "counted_ratings", "pearson_of_table"]
+__all__ = [
+    "COEFFICIENTS",
+    "OrderedScores",
+    "coefficients",
+    "counted_ratings",
+    "if_defined",
+    "pearson_of_table",
+]
 
 COEFFICIENTS = ("tau-b", "tau-c", "Spearman", "Pearson", "accuracy")
 """Kendall's tau-b and tau-c, Spearman's rho, Pearson's r, and pairwise accuracy."""
@@ -101,6 +110,14 @@ def pearson_of_table(table: FloatArray, scores: FloatArray, values: FloatArray) 
     total = by_score.sum()
     x, y = scores - by_score @ scores / total, values - by_rating @ values / total
     return float(x @ table @ y / np.sqrt(by_score @ x**2) / np.sqrt(by_rating @ y**2))
+
+
+def if_defined(number: Callable[..., float], *arguments: object, **options: object) -> float | None:
+    """A number, or None where it is not defined: where all values are equal, as in unanimous data."""
+    try:
+        return number(*arguments, **options)
+    except MismatchError:
+        return None
 
 
 def counted_ratings(ratings: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -20,7 +20,7 @@ from capeval.sampling import halves
 from capeval.studies.abstract50s import classified
 from capeval.studies.accuracy import Accuracy, Drawn, Ties, accuracy, by_class, drawn
 from capeval.studies.checkpoints import Checkpoint
-from capeval.studies.coefficients import pearson_of_table
+from capeval.studies.coefficients import if_defined, pearson_of_table
 from capeval.studies.pair_scores import PAPER_CONTENDERS, PAPER_TOKENIZER, PairScorer
 from capeval.studies.protocol import krippendorff_alpha, winners
 from capeval.studies.votes import PlanVotes
@@ -332,7 +332,7 @@ def _agreement(
     agreement = {}
     for kind, same in by_class(consensus, pairwise, kinds, ties=ties).items():
         rows = np.array([kind in (each, "all") for each in kinds])
-        agreement[kind] = ClassAgreement(same=same, alpha=_if_defined(krippendorff_alpha, votes[rows]))
+        agreement[kind] = ClassAgreement(same=same, alpha=if_defined(krippendorff_alpha, votes[rows]))
     return agreement
 
 
@@ -343,17 +343,9 @@ def _wins(pairs: Sequence[Pair], chosen: Mapping[str, NDArray[np.generic]]) -> d
     fractions = {name: fraction_of_wins(systems, values[machines]) for name, values in chosen.items()}
     first = next(iter(fractions.values()))
     return {
-        name: SystemWins(fractions=each, correlation=_if_defined(pearson, each, first))
+        name: SystemWins(fractions=each, correlation=if_defined(pearson, each, first))
         for name, each in fractions.items()
     }
-
-
-def _if_defined(number: Callable[..., float], *arguments: object) -> float | None:
-    """A number, or None where it is not defined: where all values are equal, as in unanimous data."""
-    try:
-        return number(*arguments)
-    except MismatchError:
-        return None
 
 
 def accuracy_by_references(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb, exp, lgamma, sqrt
+from math import exp, lgamma, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -47,10 +47,11 @@ class Agreement:
     def counts(self, votes: int) -> FloatArray:
         """How likely 0, 1, ... of so many votes on an image are yes: the beta-binomial distribution."""
         a, b = self.yes * self.concentration, (1 - self.yes) * self.concentration
-        base = lgamma(a + b) - lgamma(a) - lgamma(b)
+        # Logarithms throughout: of a thousand votes, the binomial coefficients are more than a float holds.
+        base = lgamma(a + b) - lgamma(a) - lgamma(b) + lgamma(votes + 1) - lgamma(votes + a + b)
         return np.array(
             [
-                comb(votes, k) * exp(base + lgamma(k + a) + lgamma(votes - k + b) - lgamma(votes + a + b))
+                exp(base + lgamma(k + a) - lgamma(k + 1) + lgamma(votes - k + b) - lgamma(votes - k + 1))
                 for k in range(votes + 1)
             ]
         )

@@ -20,6 +20,7 @@ from capeval.formats.ratings import Ratings
 from capeval.messages import shortened
 from capeval.sampling import generator, resample_counts
 from capeval.significance import Comparison, Interval, Resampled, difference
+from capeval.studies.coefficients import if_defined
 from capeval.studies.protocol import krippendorff_alpha
 from capeval.types import FloatArray, ImageId
 
@@ -257,16 +258,13 @@ def _resampled(values: FloatArray, samples: int, seed: int) -> FloatArray:
 
 def _row(question: Question, answers: FloatArray, resampled: Resampled, confidence: float) -> HumanRow:
     given = answers[~np.isnan(answers)]
-    try:
-        alpha = krippendorff_alpha(answers, difference="nominal" if question.answers else "interval")
-    except MismatchError:
-        alpha = None
+    scale = "nominal" if question.answers else "interval"
     return HumanRow(
         interval=resampled.interval(level=confidence),
         images=len(answers),
         votes=given.size,
         shares={text: float((given == number).mean()) for number, text in question.answers.items()},
-        alpha=alpha,
+        alpha=if_defined(krippendorff_alpha, answers, difference=scale),
         resampled=resampled,
     )
 

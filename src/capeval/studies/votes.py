@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from capeval.checks import checked_integer
 from capeval.errors import MismatchError
 from capeval.formats.judgements import Pair, Plan
+from capeval.studies.coefficients import if_defined
 from capeval.studies.protocol import krippendorff_alpha, majority, winners
 
 __all__ = [
@@ -265,16 +266,9 @@ def _agreement(
             questions=int(asked.sum()),
             tied_questions=int((decided[asked] == 0).sum()),
             answers=int((~np.isnan(answers[asked])).sum()),
-            alpha=_alpha(answers[asked]),
+            alpha=if_defined(krippendorff_alpha, answers[asked]),
         )
     return agreement
-
-
-def _alpha(answers: NDArray[np.float64]) -> float | None:
-    try:
-        return krippendorff_alpha(answers)
-    except MismatchError:
-        return None
 
 
 def _wins(pairs: Sequence[Pair], won: NDArray[np.int64]) -> tuple[WriterWins, ...]:

@@ -136,8 +136,7 @@ def dawid_skene(answers: Answers, *, one_coin: bool = False, most: int = 10_000)
         errors = _one_coin(skill, kinds) if one_coin else _errors(answers, truth)
         logs = np.tile(np.log(np.maximum(prior, _LEAST)), (len(truth), 1))
         np.add.at(logs, answers.question, np.log(errors[answers.worker, :, answers.choice]))
-        made = np.exp(logs - logs.max(axis=1, keepdims=True))
-        made /= made.sum(axis=1, keepdims=True)
+        made = _normalised(logs)
         change = float(np.abs(made - truth).max())
         truth = made
         if change < _CONVERGED:
@@ -154,6 +153,13 @@ def _choices(answers: Answers) -> int:
     if len(answers.choices) < 2:
         raise MismatchError(f"answers must have at least two choices (got {len(answers.choices)})")
     return len(answers.choices)
+
+
+def _normalised(logs: FloatArray) -> FloatArray:
+    """Probabilities that add up to 1 in each row, from their logarithms up to a constant."""
+    made: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True))
+    made /= made.sum(axis=1, keepdims=True)
+    return made
 
 
 def _skill(answers: Answers, truth: FloatArray) -> FloatArray:
@@ -219,8 +225,7 @@ def mace(answers: Answers, *, most: int = 10_000) -> Mace:
         logs = np.zeros_like(truth)
         np.add.at(logs, answers.question, np.log(by_habit)[:, None])
         np.add.at(logs, (answers.question, answers.choice), np.log(if_true / by_habit))
-        made = np.exp(logs - logs.max(axis=1, keepdims=True))
-        made /= made.sum(axis=1, keepdims=True)
+        made = _normalised(logs)
         change, truth = float(np.abs(made - truth).max()), made
         known = truth[answers.question, answers.choice] * knows[answers.worker] / if_true
         guessed = np.zeros((workers, kinds))
