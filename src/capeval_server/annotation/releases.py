@@ -23,6 +23,7 @@ from capeval.benchmarks.versions import verify as verify_dataset
 from capeval.files import written_whole
 from capeval.formats.json import write_json
 from capeval.messages import first_few
+from capeval.spreadsheets import plain
 from capeval_server.annotation.campaigns import items_of
 from capeval_server.annotation.locks import held
 from capeval_server.annotation.models import Campaign, Release, ReleasedResponse, Response
@@ -181,10 +182,8 @@ def _provenance(rows: list[Response]) -> bytes:
     writer = csv.writer(out)
     writer.writerow(_COLUMNS)
     for row in rows:
-        # No cell begins with a sign that a spreadsheet takes for a formula: keys are quoted if they do.
-        key = row.item.key if row.item.key[0].isalnum() else f"'{row.item.key}"
         worker = row.participation.worker.pseudonym
-        writer.writerow([row.pk, key, worker, row.texts.number, row.received.isoformat()])
+        writer.writerow([row.pk, plain(row.item.key), worker, row.texts.number, row.received.isoformat()])
     return out.getvalue().encode()
 
 
