@@ -18,10 +18,13 @@ from capeval.errors import OptionError
 from capeval_server.errors import AnswerError, CampaignError
 
 __all__ = [
+    "ITEMS",
     "LONGEST_TEXT",
+    "SIDES",
     "TASKS",
     "TEXTS",
     "Choices",
+    "OneQuestion",
     "TaskType",
     "checked_keys",
     "checked_text",
@@ -31,6 +34,9 @@ __all__ = [
     "template_text",
 ]
 
+SIDES = ("left", "right")
+# What an item calls the two texts that are shown side by side: the first is on the left, unless mirrored.
+ITEMS = ("first", "second")
 TEXTS = Path(__file__).parents[2] / "templates" / "annotation" / "texts"
 # The most characters of one text of an item.
 LONGEST_TEXT = 5000
@@ -150,6 +156,28 @@ class TaskType(ABC):
             expected: What the campaign's file expects, in the same terms.
         """
         return all(answer.get(name) == value for name, value in expected.items())
+
+
+class OneQuestion(TaskType):
+    """A kind that asks one question, `choice`; a choice of a side is one of the text that stands there."""
+
+    def answer(
+        self,
+        payload: Mapping[str, Any],  # noqa: ARG002
+        raw: Mapping[str, Any],
+        *,
+        mirrored: bool,
+    ) -> dict[str, Any]:
+        """The choice in terms of the item. Raises an `AnswerError` where it is none of the question's."""
+        choice = chosen(raw, tuple(self.choices["choice"].labels))
+        return {"choice": item_choice(choice, mirrored=mirrored)}
+
+
+def item_choice(choice: str, *, mirrored: bool) -> str:
+    """Which of an item's two texts was chosen by its side; what is no side stays, such as "equal"."""
+    if choice not in SIDES:
+        return choice
+    return ITEMS[SIDES.index(choice) ^ mirrored]
 
 
 TASKS: dict[str, TaskType] = {}

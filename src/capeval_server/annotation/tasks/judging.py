@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 from capeval_server.annotation.tasks.base import (
     Choices,
-    TaskType,
+    OneQuestion,
     checked_keys,
     checked_text,
     chosen,
     register,
 )
-from capeval_server.annotation.tasks.triplet import item_choice, sides
+from capeval_server.annotation.tasks.triplet import sides
 from capeval_server.errors import AnswerError
 
 __all__ = ["M1", "M2", "M3", "M4", "M5", "Rating"]
@@ -29,7 +29,7 @@ _SCALE = ("1", "2", "3", "4", "5")
 _PENALTIES = ("0", "0.1", "0.2", "0.3", "0.4", "0.5")
 
 
-class _OfACaption(TaskType):
+class _OfACaption(OneQuestion):
     """An image and one caption of it; `system` says who wrote it, and no browser gets it."""
 
     answers = 3
@@ -42,22 +42,12 @@ class _OfACaption(TaskType):
         checked_keys(raw, ("caption", "system"))
         return {name: checked_text(name, raw[name]) for name in ("caption", "system")}
 
-    def answer(
-        self,
-        payload: Mapping[str, Any],  # noqa: ARG002
-        raw: Mapping[str, Any],
-        *,
-        mirrored: bool,  # noqa: ARG002
-    ) -> dict[str, Any]:
-        """The choice. Raises an `AnswerError` where it is none of the question's."""
-        return {"choice": chosen(raw, tuple(self.choices["choice"].labels))}
-
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:  # noqa: ARG002
         """The caption."""
         return {"caption": payload["caption"]}
 
 
-class _BesideAPerson(TaskType):
+class _BesideAPerson(OneQuestion):
     """A candidate and a person's caption, in random order; `system` wrote the candidate."""
 
     answers = 3
@@ -94,16 +84,9 @@ class M1(_BesideAPerson):
         )
     }
 
-    def answer(
-        self,
-        payload: Mapping[str, Any],  # noqa: ARG002
-        raw: Mapping[str, Any],
-        *,
-        mirrored: bool,
-    ) -> dict[str, Any]:
+    def answer(self, payload: Mapping[str, Any], raw: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
         """Whether the candidate is better, equal or worse. Raises an `AnswerError` for another choice."""
-        choice = chosen(raw, tuple(self.choices["choice"].labels))
-        return {"choice": _BETTER[item_choice(choice, mirrored=mirrored)]}
+        return {"choice": _BETTER[super().answer(payload, raw, mirrored=mirrored)["choice"]]}
 
 
 @register
@@ -173,16 +156,6 @@ class M5(_BesideAPerson):
             label="Do the sentences say the same?", labels={"yes": "Yes, the same", "no": "No, not the same"}
         )
     }
-
-    def answer(
-        self,
-        payload: Mapping[str, Any],  # noqa: ARG002
-        raw: Mapping[str, Any],
-        *,
-        mirrored: bool,  # noqa: ARG002
-    ) -> dict[str, Any]:
-        """Yes or no, whatever the order. Raises an `AnswerError` for another choice."""
-        return {"choice": chosen(raw, tuple(self.choices["choice"].labels))}
 
 
 @register
