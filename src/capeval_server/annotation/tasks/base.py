@@ -29,6 +29,7 @@ __all__ = [
     "checked_keys",
     "checked_text",
     "chosen",
+    "is_storable",
     "register",
     "task_named",
     "template_text",
@@ -231,6 +232,11 @@ def checked_keys(raw: Mapping[str, Any], needed: Sequence[str], optional: Sequen
         raise CampaignError(f"has {unknown[0]!r}, which its kind does not know: it knows {known}")
 
 
+def is_storable(text: str) -> bool:
+    """Whether all databases can store a text: it has no zero characters and no lone surrogates."""
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def checked_text(name: str, value: object) -> str:
     """A text of an item, without white space at its ends.
 
@@ -241,7 +247,7 @@ def checked_text(name: str, value: object) -> str:
         raise CampaignError(f"{name!r} must be a text that is not empty")
     if len(value) > LONGEST_TEXT:
         raise CampaignError(f"{name!r} must have at most {LONGEST_TEXT:,} characters (got {len(value):,})")
-    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+    if not is_storable(value):
         raise CampaignError(f"{name!r} must not have zero characters or lone surrogates")
     return value.strip()
 

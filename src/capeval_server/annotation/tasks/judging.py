@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from capeval_server.annotation.tasks.base import (
     Choices,
     OneQuestion,
+    TaskType,
     checked_keys,
     checked_text,
     chosen,
@@ -29,7 +30,7 @@ _SCALE = ("1", "2", "3", "4", "5")
 _PENALTIES = ("0", "0.1", "0.2", "0.3", "0.4", "0.5")
 
 
-class _OfACaption(OneQuestion):
+class _OfACaption(TaskType):
     """An image and one caption of it; `system` says who wrote it, and no browser gets it."""
 
     answers = 3
@@ -90,7 +91,7 @@ class M1(_BesideAPerson):
 
 
 @register
-class M2(_OfACaption):
+class M2(_OfACaption, OneQuestion):
     """Whether a person wrote a caption."""
 
     name = "m2"
@@ -102,7 +103,7 @@ class M2(_OfACaption):
 
 
 @register
-class M3(_OfACaption):
+class M3(_OfACaption, OneQuestion):
     """How correct a caption is."""
 
     name = "m3"
@@ -123,7 +124,7 @@ class M3(_OfACaption):
 
 
 @register
-class M4(_OfACaption):
+class M4(_OfACaption, OneQuestion):
     """How detailed a caption is. It means nothing without M3: captions of other images have much detail."""
 
     name = "m4"
