@@ -109,14 +109,18 @@ def test_all_workers_are_blocked() -> None:
     check(campaign)
 
 
-def test_no_worker_is_trusted() -> None:
+def test_no_worker_is_trusted(clock: Clock) -> None:
     campaign = make(answers=1, items=1)
-    bad, other = join(campaign, 2)
+    slow, bad, other = join(campaign, 3)
+    late = hold(slow)
+    clock.now += timedelta(hours=1)
     answer(hold(bad))
     quality.block(None, bad, "spam")
     assert assignment.work(other).assignments == []
     assert len(progress_of(campaign).waiting) == 1
     # A late answer gets no slot that is for trusted workers either.
+    assert answer(late).outcome == "surplus"
+    assert counted(campaign) == 0
     check(campaign)
 
 

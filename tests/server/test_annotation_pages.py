@@ -206,12 +206,17 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>ale
 def test_files_that_are_no_pictures(tmp_path: Path) -> None:
     bomb = picture(20_000, 20_000, kind="PNG")
     same = picture()
+    exif = Pillow.Exif()
+    exif[0x0112], exif[0x010E] = 6, "x"
+    # A description becomes a width, which is no text.
+    damaged = exif.tobytes().replace(b"\x01\x0e\x00\x02", b"\x01\x00\x00\x02")
     wrong: dict[str, tuple[dict[str, bytes], str]] = {
         "svg": ({"a.svg": SVG}, "a.svg: a picture must be JPEG, PNG, WebP or GIF"),
         "svg by another name": ({"a.jpg": SVG}, "a.jpg: a picture must be JPEG"),
         "wide": ({"a.png": picture(8000, 7000, kind="PNG")}, "must have at most 50,000,000 pixels"),
         "bomb": ({"a.png": bomb}, "a.png: a picture must have at most 50,000,000 pixels"),
         "cut": ({"a.jpg": picture()[:900]}, "a.jpg: the picture can't be read"),
+        "damaged": ({"a.jpg": picture(exif=damaged)}, "a.jpg: the picture can't be read"),
         "empty": ({"a.jpg": b""}, "a.jpg: a picture must be JPEG"),
         "large": ({"a.jpg": b"x" * 20_000_001}, "a.jpg: a picture must have at most 20,000,000 bytes"),
         "bmp": ({"a.bmp": picture(kind="BMP")}, "a.bmp: a picture must be JPEG"),

@@ -105,12 +105,25 @@ def test_images_that_lack_captions_are_named_or_left_out() -> None:
     write(first, 1)
     held = hold(second)
     answer(held)
-    with pytest.raises(CampaignError, match="each image must have all its captions"):
+    with pytest.raises(
+        CampaignError, match=r"each image must have all its captions \(got fewer of '\d', '\d'\)"
+    ):
         releases.freeze(None, campaign, "1.0")
     release = releases.freeze(None, campaign, "1.0", leave_out=True)
     assert release.responses.count() == 2
     with pytest.raises(CampaignError, match="no answer of .* counts yet"):  # noqa: RUF043
         releases.freeze(None, make(), "1.0", leave_out=True)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", ".1", "1/0", "1 0", "1\n", "1" * 51])
+@pytest.mark.parametrize("kind", ["write", "triplet"])
+def test_names_that_no_release_can_have(kind: str, name: str, tmp_path: Path) -> None:
+    campaign = make(kind, items=1, answers=1)
+    answer(hold(join(campaign)[0]))
+    with pytest.raises(CampaignError, match="a release's name must be 1 to 50 letters"):
+        releases.freeze(None, campaign, name)
+    assert not Release.objects.exists()
+    assert not (tmp_path / "files").exists()
 
 
 def test_an_answer_in_a_release_is_not_revised() -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
 
-from capeval_server.annotation.digests import digest_of
+from capeval_server.annotation.digests import digest_of, drawn
 from capeval_server.annotation.locks import lock_items, lock_participation
 from capeval_server.annotation.models import (
+    EXCLUDED,
     Assignment,
     Campaign,
     CheckResult,
@@ -40,7 +40,6 @@ _SURPLUS = (
 )
 _STORED = "Thank you. Your answer is stored."
 # States of a campaign in which an answer that comes late may still count.
-_EXCLUDED = (Participation.Stage.BLOCKED, Participation.Stage.WITHDREW)
 _COUNTING = (Campaign.State.OPEN, Campaign.State.PAUSED, Campaign.State.CLOSING)
 
 
@@ -166,7 +165,7 @@ def _fill(participation: Participation, assignment: Assignment, item: Item, resp
     if slot is None:
         slot = _free_slot(participation, assignment, item, response)
     # A worker who is blocked or has left is so by an exclusion of all their answers.
-    if slot is None or slot.closed or participation.stage in _EXCLUDED:
+    if slot is None or slot.closed or participation.stage in EXCLUDED:
         return
     slot.filled_by = response
     slot.save(update_fields=["filled_by"])
@@ -206,8 +205,7 @@ def _reason_for_review(participation: Participation, options: Options, response:
         return str(earlier.values_list("reason", flat=True).first() or "")
     if participation.answered < options.review_first:
         return FIRST
-    text = f"{options.seed}/{participation.pk}/{participation.answered}/review"
-    number = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+    number = drawn(options.seed, participation.pk, participation.answered, "review")
     return SAMPLED if options.review_every and number % options.review_every == 0 else ""
 
 

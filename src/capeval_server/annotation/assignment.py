@@ -6,7 +6,6 @@ the worker may answer all the same (`answering.py`). So clocks decide nothing bu
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,6 +15,7 @@ from django.db import transaction
 from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, QuerySet, Value
 from django.db.models.functions import Least
 
+from capeval_server.annotation.digests import drawn
 from capeval_server.annotation.locks import lock_items, lock_participation
 from capeval_server.annotation.models import Assignment, Campaign, Draft, Item, Participation, Report, Slot
 from capeval_server.annotation.options import Options, options_of
@@ -211,8 +211,7 @@ def _candidates(participation: Participation, name: str) -> QuerySet[Item]:
 
 def _drawn(options: Options, participation: Participation, what: object) -> int:
     """A number that follows from the campaign's seed, the worker and what it is for."""
-    text = f"{options.seed}/{participation.pk}/{participation.batch}/{what}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+    return drawn(options.seed, participation.pk, participation.batch, what)
 
 
 def _check_due(participation: Participation, options: Options) -> Item | None:
@@ -221,9 +220,8 @@ def _check_due(participation: Participation, options: Options) -> Item | None:
         return None
     stretch = max(options.check_every // options.batch, 2)
     number, place = divmod(participation.batch, stretch)
-    text = f"{options.seed}/{participation.pk}/{number}/check"
     # Never the first of a stretch, so that no two follow each other.
-    due = 1 + int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") % (stretch - 1)
+    due = 1 + drawn(options.seed, participation.pk, number, "check") % (stretch - 1)
     if place != due:
         return None
     had = Assignment.objects.filter(participation=participation, item=OuterRef("pk"))

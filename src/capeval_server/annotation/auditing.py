@@ -22,11 +22,11 @@ from capeval.errors import CapevalError
 from capeval_server.annotation import triggers
 from capeval_server.annotation.digests import digest_of
 from capeval_server.annotation.models import (
+    EXCLUDED,
     Assignment,
     Campaign,
     CheckResult,
     Item,
-    Participation,
     Response,
     Review,
     Slot,
@@ -34,6 +34,7 @@ from capeval_server.annotation.models import (
 from capeval_server.annotation.options import options_of
 from capeval_server.annotation.releases import verify
 from capeval_server.annotation.slots import countable, number_free
+from capeval_server.annotation.trust import judged
 
 __all__ = ["Finding", "audit"]
 
@@ -162,8 +163,6 @@ def _wrong_answered(campaign: Campaign) -> Iterable[int]:
 
 
 def _wrong_judged(campaign: Campaign) -> Iterable[int]:
-    from capeval_server.annotation.trust import judged
-
     return [one.pk for one in campaign.participations.all() if (one.judged, one.fine) != judged(one)]
 
 
@@ -174,7 +173,6 @@ def _wrong_digests(campaign: Campaign) -> Iterator[int]:
             yield pk
 
 
-_BLOCKED = (Participation.Stage.BLOCKED, Participation.Stage.WITHDREW)
 _RULES: dict[str, Callable[[Campaign], QuerySet[Any] | Iterable[int]]] = {
     "an item must have at most as many counted answers as it needs": _too_many,
     "an item must have as many slots as it needs answers": _too_few,
@@ -199,7 +197,7 @@ _RULES: dict[str, Callable[[Campaign], QuerySet[Any] | Iterable[int]]] = {
         campaign
     ).filter(Q(item__held=True) | Q(item__campaign__state=Campaign.State.CLOSED)),
     "a blocked worker must hold nothing": lambda campaign: _held(campaign).filter(
-        participation__stage__in=_BLOCKED
+        participation__stage__in=EXCLUDED
     ),
     "the revisions of an answer must be 1, 2 and so on": _revisions,
     "an assignment must be submitted where it has an answer, and nowhere else": _unsubmitted,

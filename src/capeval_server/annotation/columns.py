@@ -9,12 +9,10 @@ from capeval.formats.human_scores import HumanScore, load_human_scores
 from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM
 from capeval_server.annotation.models import Release
 from capeval_server.annotation.releases import changed_since, folder_of
+from capeval_server.annotation.results import RATED
 from capeval_server.challenges.models import Challenge
 
 __all__ = ["Column", "Row", "columns_of", "is_judged", "rows_of"]
-
-
-_KINDS = ("m1", "m2", "m3", "m4", "m5", "rating")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +48,13 @@ class Row:
 
 def is_judged(challenge: Challenge) -> bool:
     """Whether there is a release of judgements of a challenge's systems."""
-    return Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=_KINDS).exists()
+    return Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=RATED).exists()
 
 
 def columns_of(challenge: Challenge) -> tuple[Column, ...]:
     """The columns of the latest release of each campaign, in the questions' order; M4 only beside M3."""
     releases: dict[int, Release] = {}
-    rows = Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=_KINDS)
+    rows = Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=RATED)
     for release in rows.select_related("campaign").order_by("time", "pk"):
         releases[release.campaign_id] = release
     columns = [column for release in releases.values() for column in _columns(release)]
@@ -88,10 +86,12 @@ def _columns(release: Release) -> list[Column]:
 
 def rows_of(columns: tuple[Column, ...]) -> tuple[Row, ...]:
     """The systems of all columns, those that the first column puts first before the others."""
-    best: dict[str, float] = {}
-    for column in columns:
-        for system, score in sorted(column.scores.items(), key=lambda item: -item[1].value):
-            best.setdefault(system, score.value)
+    systems = dict.fromkeys(
+        system
+        for column in columns
+        for system in sorted(column.scores, key=lambda name: -column.scores[name].value)
+    )
     return tuple(
-        Row(system=system, scores=tuple(column.scores.get(system) for column in columns)) for system in best
+        Row(system=system, scores=tuple(column.scores.get(system) for column in columns))
+        for system in systems
     )

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from capeval_server.annotation.locks import lock_participation
-from capeval_server.annotation.models import Campaign, Participation, TextVersion, Worker
+from capeval_server.annotation.models import EXCLUDED, Campaign, Participation, TextVersion, Worker
 from capeval_server.annotation.tasks import task_named
 from capeval_server.errors import AssignmentError, CampaignError, NotFoundError
 from capeval_server.jobs.leases import database_time
@@ -135,7 +135,7 @@ def agree(participation: Participation, number: int) -> Participation:
         texts = latest_texts(now.campaign)
         if texts.number != number:
             raise AssignmentError("the instructions were changed meanwhile: please read them again")
-        if now.stage in (Participation.Stage.BLOCKED, Participation.Stage.WITHDREW):
+        if now.stage in EXCLUDED:
             raise AssignmentError("you get no more work in this campaign")
         if now.stage == Participation.Stage.INVITED:
             now.stage = Participation.Stage.WORKING

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import struct
 import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -88,7 +89,7 @@ def _picture(name: str, content: bytes) -> Picture:
         raise CampaignError(f"{name}: a picture must have at most {_PIXELS:,} pixels") from None
     except UnidentifiedImageError:
         raise CampaignError(f"{name}: a picture must be JPEG, PNG, WebP or GIF") from None
-    except (OSError, SyntaxError, ValueError) as error:
+    except (OSError, SyntaxError, ValueError, struct.error) as error:
         if isinstance(error, CampaignError):
             raise
         raise CampaignError(f"{name}: the picture can't be read ({error})") from None

@@ -15,7 +15,7 @@ from django.utils import timezone
 from capeval_server.challenges.models import Challenge
 
 __all__ = [
-    "ENDED",
+    "EXCLUDED",
     "LONGEST_NOTE",
     "Assignment",
     "Campaign",
@@ -234,6 +234,10 @@ class Participation(models.Model):
         constraints = [models.UniqueConstraint(fields=["worker", "campaign"], name="participation_once")]
 
 
+# The stages of who gets no more work, and of whom no answer counts.
+EXCLUDED = (Participation.Stage.BLOCKED, Participation.Stage.WITHDREW)
+
+
 class Assignment(models.Model):
     """An item given to a worker, once and for all: nobody gets an item twice."""
 
@@ -270,15 +274,6 @@ class Assignment(models.Model):
             models.UniqueConstraint(fields=["slot"], condition=models.Q(state="held"), name="slot_held_once"),
         ]
         indexes = [models.Index(fields=["state", "lease_until"], name="assignment_leases")]
-
-
-ENDED = (
-    Assignment.State.SUBMITTED,
-    Assignment.State.RETURNED,
-    Assignment.State.SKIPPED,
-    Assignment.State.REPORTED,
-    Assignment.State.PULLED,
-)
 
 
 class Draft(models.Model):
@@ -423,7 +418,7 @@ class Report(models.Model):
 
 
 class Release(models.Model):
-    """A frozen dataset of a write campaign's captions. Neither its row nor its files ever change."""
+    """The frozen captions or judgements of a campaign. Neither its row nor its files ever change."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="releases")
     name = models.CharField(max_length=50)

@@ -22,7 +22,8 @@ from capeval.benchmarks.versions import freeze as freeze_dataset
 from capeval.benchmarks.versions import verify as verify_dataset
 from capeval.files import written_whole
 from capeval.formats.json import write_json
-from capeval.messages import first_few
+from capeval.messages import listed
+from capeval.spreadsheets import plain
 from capeval_server.annotation.campaigns import items_of
 from capeval_server.annotation.locks import held
 from capeval_server.annotation.models import Campaign, Release, ReleasedResponse, Response
@@ -40,6 +41,7 @@ __all__ = ["changed_since", "folder_of", "freeze", "publish", "verify", "write_c
 _PROVENANCE = "provenance.csv"
 _COLUMNS = ("response", "image", "worker", "texts", "received")
 _CHALLENGE_DAYS = 365
+_LONGEST_NAME = 50
 
 
 def _root() -> Path:
@@ -76,6 +78,7 @@ def freeze(
         CapevalError: The plans are wrong, or do not fit the captions.
         OSError: A file can't be read or written.
     """
+    _check_name(name)
     judged = campaign.kind in JUDGED
     if judged and plans is not None:
         raise CampaignError(f"only captions are split by plans (got the kind {campaign.kind!r})")
@@ -115,6 +118,16 @@ def freeze(
     return made
 
 
+def _check_name(name: str) -> None:
+    """Refuses what can't be a folder's name, or is too long for the database."""
+    plain_name = not name.startswith(".") and name.replace(".", "").replace("-", "").isalnum()
+    if not plain_name or len(name) > _LONGEST_NAME:
+        raise CampaignError(
+            f"a release's name must be 1 to {_LONGEST_NAME} letters, digits, '.' and '-', and not begin with '.'"
+            f" (got {name!r})"
+        )
+
+
 def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -124,7 +137,12 @@ def _check_complete(campaign: Campaign, *, leave_out: bool) -> None:
     lacking = items_of(campaign).annotate(filled=filled).filter(filled__lt=options_of(campaign).answers)
     keys = list(lacking.order_by("pk").values_list("key", flat=True))
     if keys and not leave_out:
-        raise CampaignError(f"each image must have all its captions (got fewer of {first_few(keys)})")
+        what = (
+            "item must have all its answers"
+            if campaign.kind in JUDGED
+            else "image must have all its captions"
+        )
+        raise CampaignError(f"each {what} (got fewer of {listed(keys)})")
 
 
 def _counted(campaign: Campaign, *, leave_out: bool) -> Iterator[Response]:
@@ -163,8 +181,6 @@ def _frozen(
 
 def _frozen_judgements(campaign: Campaign, name: str, place: str, *, leave_out: bool) -> Path:
     """The files of `write_results`, with their manifest."""
-    if not name or name.startswith(".") or not name.replace(".", "").replace("-", "").isalnum():
-        raise CampaignError(f"a release's name must be letters, digits, '.' and '-' (got {name!r})")
     target = _root() / place / name
     label = f"{campaign.slug} {name}"
     checksums = {}
@@ -181,10 +197,8 @@ def _provenance(rows: list[Response]) -> bytes:
     writer = csv.writer(out)
     writer.writerow(_COLUMNS)
     for row in rows:
-        # No cell begins with a sign that a spreadsheet takes for a formula: keys are quoted if they do.
-        key = row.item.key if row.item.key[0].isalnum() else f"'{row.item.key}"
         worker = row.participation.worker.pseudonym
-        writer.writerow([row.pk, key, worker, row.texts.number, row.received.isoformat()])
+        writer.writerow([row.pk, plain(row.item.key), worker, row.texts.number, row.received.isoformat()])
     return out.getvalue().encode()
 
 

@@ -27,9 +27,12 @@ from capeval_server.annotation.models import Campaign, Item, Response
 from capeval_server.annotation.options import options_of
 from capeval_server.errors import CampaignError
 
-__all__ = ["JUDGED", "human_columns", "plan_items", "ratings_of", "write_results"]
+__all__ = ["JUDGED", "RATED", "human_columns", "plan_items", "ratings_of", "write_results"]
 
-JUDGED = ("triplet", "pairwise", "m1", "m2", "m3", "m4", "m5", "rating")
+RATED = ("m1", "m2", "m3", "m4", "m5", "rating")
+"""The kinds of task whose answers are values of systems."""
+
+JUDGED = ("triplet", "pairwise", *RATED)
 """The kinds of task whose answers are choices."""
 
 _NUMBERS: Mapping[str, Mapping[str, float]] = {
@@ -104,7 +107,7 @@ def write_results(
     if campaign.kind not in JUDGED:
         raise CampaignError(f"results must be of {', '.join(JUDGED)} (got {campaign.kind!r})")
     folder.mkdir(parents=True, exist_ok=True)
-    if campaign.kind in ("triplet", "pairwise"):
+    if campaign.kind not in RATED:
         return _write_votes(campaign, folder, complete_only=complete_only)
     paths = []
     for question, ratings in ratings_of(campaign, complete_only=complete_only).items():
@@ -221,8 +224,8 @@ def ratings_of(campaign: Campaign, *, complete_only: bool = False) -> dict[str, 
     Raises:
         CampaignError: The campaign is of another kind, or no answer counts.
     """
-    if campaign.kind not in JUDGED[2:]:
-        raise CampaignError(f"ratings must be of {', '.join(JUDGED[2:])} (got {campaign.kind!r})")
+    if campaign.kind not in RATED:
+        raise CampaignError(f"ratings must be of {', '.join(RATED)} (got {campaign.kind!r})")
     counted = _counted(campaign, complete_only=complete_only)
     items = [item for item in _items(campaign) if item.pk in counted]
     return {

@@ -16,10 +16,10 @@ from typing import Any
 
 from capeval.errors import DependencyError, OptionError
 from capeval.tokenization import tokenize
+from capeval_server.annotation.tasks.write import LONGEST_CAPTION
 
 __all__ = [
     "LEVELS",
-    "LONGEST",
     "RULES",
     "VERSION",
     "Finding",
@@ -36,9 +36,6 @@ VERSION = 1
 """Increased when a rule finds something else in some text; answers keep the version that judged them."""
 
 LEVELS = ("off", "hint", "confirm", "block")
-
-LONGEST = 500
-"""The most characters of a caption; the longest of COCO and nocaps have 250."""
 
 _LEAST_WORDS = 8
 _FEWEST_WORDS = 3
@@ -151,7 +148,7 @@ def _empty(written: Written) -> str:
 
 
 def _too_long(written: Written) -> str:
-    return f"{len(written.text):,}" if len(written.text) > LONGEST else ""
+    return f"{len(written.text):,}" if len(written.text) > LONGEST_CAPTION else ""
 
 
 def _too_few(written: Written) -> str:
@@ -222,7 +219,7 @@ _ALL = (
     Rule(
         name="too-long",
         level="block",
-        message=f"The sentence must have at most {LONGEST} characters (it has {{0}}).",
+        message=f"The sentence must have at most {LONGEST_CAPTION} characters (it has {{0}}).",
         why="The longest of 247,654 captions of COCO and nocaps have 250 characters.",
         finds=_too_long,
     ),
@@ -357,7 +354,7 @@ def check_captions(texts: Sequence[str], settings: RuleSettings | None = None) -
     """
     settings = settings or RuleSettings()
     # A text that is too long is not tokenised.
-    words = tokenize([text if len(text) <= LONGEST else "" for text in texts])
+    words = tokenize([text if len(text) <= LONGEST_CAPTION else "" for text in texts])
     return [
         _findings(Written(text=text, words=tokens, settings=settings))
         for text, tokens in zip(texts, words, strict=True)
@@ -371,7 +368,9 @@ def _findings(written: Written) -> tuple[Finding, ...]:
         what = "" if level == "off" else rule.finds(written)
         if what:
             found.append(Finding(rule=rule.name, level=level, message=rule.message.format(what)))
-        if (what and rule.name in _ALONE) or (rule.name == "too-long" and len(written.text) > LONGEST):
+        if (what and rule.name in _ALONE) or (
+            rule.name == "too-long" and len(written.text) > LONGEST_CAPTION
+        ):
             break
     return tuple(found)
 

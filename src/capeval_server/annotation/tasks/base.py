@@ -18,19 +18,26 @@ from capeval.errors import OptionError
 from capeval_server.errors import AnswerError, CampaignError
 
 __all__ = [
+    "ITEMS",
     "LONGEST_TEXT",
+    "SIDES",
     "TASKS",
     "TEXTS",
     "Choices",
+    "OneQuestion",
     "TaskType",
     "checked_keys",
     "checked_text",
     "chosen",
+    "is_storable",
     "register",
     "task_named",
     "template_text",
 ]
 
+SIDES = ("left", "right")
+# What an item calls the two texts that are shown side by side: the first is on the left, unless mirrored.
+ITEMS = ("first", "second")
 TEXTS = Path(__file__).parents[2] / "templates" / "annotation" / "texts"
 # The most characters of one text of an item.
 LONGEST_TEXT = 5000
@@ -152,6 +159,28 @@ class TaskType(ABC):
         return all(answer.get(name) == value for name, value in expected.items())
 
 
+class OneQuestion(TaskType):
+    """A kind that asks one question, `choice`; a choice of a side is one of the text that stands there."""
+
+    def answer(
+        self,
+        payload: Mapping[str, Any],  # noqa: ARG002
+        raw: Mapping[str, Any],
+        *,
+        mirrored: bool,
+    ) -> dict[str, Any]:
+        """The choice in terms of the item. Raises an `AnswerError` where it is none of the question's."""
+        choice = chosen(raw, tuple(self.choices["choice"].labels))
+        return {"choice": item_choice(choice, mirrored=mirrored)}
+
+
+def item_choice(choice: str, *, mirrored: bool) -> str:
+    """Which of an item's two texts was chosen by its side; what is no side stays, such as "equal"."""
+    if choice not in SIDES:
+        return choice
+    return ITEMS[SIDES.index(choice) ^ mirrored]
+
+
 TASKS: dict[str, TaskType] = {}
 Kind = TypeVar("Kind", bound=type[TaskType])
 
@@ -203,6 +232,11 @@ def checked_keys(raw: Mapping[str, Any], needed: Sequence[str], optional: Sequen
         raise CampaignError(f"has {unknown[0]!r}, which its kind does not know: it knows {known}")
 
 
+def is_storable(text: str) -> bool:
+    """Whether all databases can store a text: it has no zero characters and no lone surrogates."""
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def checked_text(name: str, value: object) -> str:
     """A text of an item, without white space at its ends.
 
@@ -213,7 +247,7 @@ def checked_text(name: str, value: object) -> str:
         raise CampaignError(f"{name!r} must be a text that is not empty")
     if len(value) > LONGEST_TEXT:
         raise CampaignError(f"{name!r} must have at most {LONGEST_TEXT:,} characters (got {len(value):,})")
-    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+    if not is_storable(value):
         raise CampaignError(f"{name!r} must not have zero characters or lone surrogates")
     return value.strip()
 

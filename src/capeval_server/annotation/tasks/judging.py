@@ -11,13 +11,14 @@ from typing import Any, ClassVar
 
 from capeval_server.annotation.tasks.base import (
     Choices,
+    OneQuestion,
     TaskType,
     checked_keys,
     checked_text,
     chosen,
     register,
 )
-from capeval_server.annotation.tasks.triplet import item_choice, sides
+from capeval_server.annotation.tasks.triplet import sides
 from capeval_server.errors import AnswerError
 
 __all__ = ["M1", "M2", "M3", "M4", "M5", "Rating"]
@@ -42,22 +43,12 @@ class _OfACaption(TaskType):
         checked_keys(raw, ("caption", "system"))
         return {name: checked_text(name, raw[name]) for name in ("caption", "system")}
 
-    def answer(
-        self,
-        payload: Mapping[str, Any],  # noqa: ARG002
-        raw: Mapping[str, Any],
-        *,
-        mirrored: bool,  # noqa: ARG002
-    ) -> dict[str, Any]:
-        """The choice. Raises an `AnswerError` where it is none of the question's."""
-        return {"choice": chosen(raw, tuple(self.choices["choice"].labels))}
-
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:  # noqa: ARG002
         """The caption."""
         return {"caption": payload["caption"]}
 
 
-class _BesideAPerson(TaskType):
+class _BesideAPerson(OneQuestion):
     """A candidate and a person's caption, in random order; `system` wrote the candidate."""
 
     answers = 3
@@ -94,20 +85,13 @@ class M1(_BesideAPerson):
         )
     }
 
-    def answer(
-        self,
-        payload: Mapping[str, Any],  # noqa: ARG002
-        raw: Mapping[str, Any],
-        *,
-        mirrored: bool,
-    ) -> dict[str, Any]:
+    def answer(self, payload: Mapping[str, Any], raw: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
         """Whether the candidate is better, equal or worse. Raises an `AnswerError` for another choice."""
-        choice = chosen(raw, tuple(self.choices["choice"].labels))
-        return {"choice": _BETTER[item_choice(choice, mirrored=mirrored)]}
+        return {"choice": _BETTER[super().answer(payload, raw, mirrored=mirrored)["choice"]]}
 
 
 @register
-class M2(_OfACaption):
+class M2(_OfACaption, OneQuestion):
     """Whether a person wrote a caption."""
 
     name = "m2"
@@ -119,7 +103,7 @@ class M2(_OfACaption):
 
 
 @register
-class M3(_OfACaption):
+class M3(_OfACaption, OneQuestion):
     """How correct a caption is."""
 
     name = "m3"
@@ -140,7 +124,7 @@ class M3(_OfACaption):
 
 
 @register
-class M4(_OfACaption):
+class M4(_OfACaption, OneQuestion):
     """How detailed a caption is. It means nothing without M3: captions of other images have much detail."""
 
     name = "m4"
@@ -173,16 +157,6 @@ class M5(_BesideAPerson):
             label="Do the sentences say the same?", labels={"yes": "Yes, the same", "no": "No, not the same"}
         )
     }
-
-    def answer(
-        self,
-        payload: Mapping[str, Any],  # noqa: ARG002
-        raw: Mapping[str, Any],
-        *,
-        mirrored: bool,  # noqa: ARG002
-    ) -> dict[str, Any]:
-        """Yes or no, whatever the order. Raises an `AnswerError` for another choice."""
-        return {"choice": chosen(raw, tuple(self.choices["choice"].labels))}
 
 
 @register

@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from capeval_server.annotation.tasks.base import (
-    Choices,
-    TaskType,
-    checked_keys,
-    checked_text,
-    chosen,
-    register,
-)
-from capeval_server.annotation.tasks.triplet import ABOUT, SIDES, about, item_choice, sides
+from capeval_server.annotation.tasks.base import Choices, OneQuestion, checked_keys, checked_text, register
+from capeval_server.annotation.tasks.triplet import ABOUT, about, sides
 
 __all__ = ["Pairwise"]
 
 
 @register
-class Pairwise(TaskType):
+class Pairwise(OneQuestion):
     """An image, and two sentences."""
 
     name = "pairwise"
@@ -39,16 +32,6 @@ class Pairwise(TaskType):
         names = ("first", "second")
         checked_keys(raw, names, ABOUT)
         return {name: checked_text(name, raw[name]) for name in names} | about(raw)
-
-    def answer(
-        self,
-        payload: Mapping[str, Any],  # noqa: ARG002
-        raw: Mapping[str, Any],
-        *,
-        mirrored: bool,
-    ) -> dict[str, Any]:
-        """Which sentence was chosen: first or second. Raises an `AnswerError` for another choice."""
-        return {"choice": item_choice(chosen(raw, SIDES), mirrored=mirrored)}
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
         """The two sentences."""

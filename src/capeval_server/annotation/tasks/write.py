@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from capeval_server.annotation.tasks.base import TaskType, checked_keys, checked_text, register
+from capeval_server.annotation.tasks.base import TaskType, checked_keys, checked_text, is_storable, register
 from capeval_server.errors import AnswerError, CampaignError
 
 __all__ = ["LONGEST_CAPTION", "Write"]
 
 LONGEST_CAPTION = 500
+"""The most characters of a caption; the longest of COCO and nocaps have 250."""
+
 _MOST_KEYWORDS = 50
 
 
@@ -50,7 +52,7 @@ class Write(TaskType):
         caption = raw.get("caption")
         if set(raw) != {"caption"} or not isinstance(caption, str):
             raise AnswerError("'caption' must be a text, and nothing else be sent")
-        if "\0" in caption or any("\ud800" <= character <= "\udfff" for character in caption):
+        if not is_storable(caption):
             raise AnswerError("the sentence has a character that can't be stored: please type it again")
         caption = " ".join(caption.split())
         if not caption:

@@ -65,7 +65,7 @@ def _shown(participation: Participation, held: Assignment, typed: str) -> dict[s
     return {
         "lease": held.lease,
         "place": held.place,
-        "image": held.item.image is not None,
+        "image": held.item.image_id is not None,
         "typed": typed,
         **shown,
         **(asked(task, shown) if task.choices else {}),

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from capeval_server.annotation.tasks import TaskType
+from capeval_server.annotation.tasks.base import SIDES
 
 __all__ = ["asked", "keys_of"]
 
 # On the home row, by the number of choices: the left hand chooses the left or the first.
 _KEYS = {2: "fj", 3: "fgj", 5: "asdfg"}
 _UNDO = "h"
-_SIDES = ("left", "right")
 
 
 def asked(task: TaskType, shown: Mapping[str, Any]) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def asked(task: TaskType, shown: Mapping[str, Any]) -> dict[str, Any]:
     Where a side is chosen, its sentence is part of the choice; other sentences stand above the questions.
     """
     chosen_by_side = {
-        value for choices in task.choices.values() for value in choices.labels if value in _SIDES
+        value for choices in task.choices.values() for value in choices.labels if value in SIDES
     }
     names = {"reference": "A", "caption": "", "left": "1", "right": "2"}
     sentences = [
@@ -37,7 +37,7 @@ def asked(task: TaskType, shown: Mapping[str, Any]) -> dict[str, Any]:
             "numbered": not all(value == label for value, label in choices.labels.items())
             and all(value.isdecimal() for value in choices.labels),
             "choices": [
-                {"value": value, "label": label, "text": shown.get(value, "") if value in _SIDES else ""}
+                {"value": value, "label": label, "text": shown.get(value, "") if value in SIDES else ""}
                 for value, label in choices.labels.items()
             ],
         }
