@@ -57,6 +57,28 @@ class Reading:
     reference_caption_column: str | None = None
     split: str | None = None
 
+    @property
+    def reference_columns(self) -> Columns:
+        """The columns of references."""
+        return Columns(
+            role=Role.REFERENCES,
+            id_column=self.reference_id_column,
+            caption_column=self.reference_caption_column,
+            # Both files often have the same columns.
+            other_id_column=self.id_column,
+            other_caption_column=self.caption_column,
+        )
+
+    @property
+    def columns(self) -> Columns:
+        """The columns of results."""
+        return Columns(role=Role.CANDIDATES, id_column=self.id_column, caption_column=self.caption_column)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of the splits; none for all."""
+        return () if self.split is None else tuple(part.strip() for part in self.split.split(","))
+
     def check(self, references: Path | None, results: Sequence[Path]) -> None:
         """Checks that the files and the options go together.
 
@@ -99,16 +121,7 @@ class Reading:
             raise _hinted(error, partial(load_references, file, name=name), SWAPPED) from None
 
     def _references(self, file: File, name: str) -> References:
-        columns = Columns(
-            role=Role.REFERENCES,
-            id_column=self.reference_id_column,
-            caption_column=self.reference_caption_column,
-            # Both files often have the same columns.
-            other_id_column=self.id_column,
-            other_caption_column=self.caption_column,
-        )
-        split = None if self.split is None else [part.strip() for part in self.split.split(",")]
-        return read_references(file, columns, name=name, split=split)
+        return read_references(file, self.reference_columns, name=name, split=self.splits)
 
 
 def _hinted(error: FormatError, otherwise: Callable[[], object], hint: str) -> FormatError:

@@ -123,21 +123,6 @@ def run(
     counts = scoring.Counts.of_options(frequencies, frequencies_images)
     read = [references, *results, *(path for path in (subset, frequencies) if path is not None)]
     check_outputs(read, [output, report])
-    if has_folders:
-        _refuse_for_folders(subset=subset, bootstrap=bootstrap, per_image=each, report=report)
-        columns = shards.columns_of(id_column, caption_column, reference_id_column, reference_caption_column)
-        folders = shards.Folders(
-            references=references,
-            results=results,
-            columns=columns,
-            split=split,
-            processes=processes,
-            skip=skip_bad_shards,
-        )
-        shards.score_folders(folders, names, chosen, tokenizer, counts, form, output)
-        return
-    if processes is not None or skip_bad_shards:
-        raise OptionError("--processes and --skip-bad-shards are for folders of shards (got files)")
     reading = Reading(
         id_column=id_column,
         caption_column=caption_column,
@@ -145,6 +130,19 @@ def run(
         reference_caption_column=reference_caption_column,
         split=split,
     )
+    if has_folders:
+        _refuse_for_folders(subset=subset, bootstrap=bootstrap, per_image=each, report=report)
+        folders = shards.Folders(
+            references=references,
+            results=results,
+            reading=reading,
+            processes=processes,
+            skip=skip_bad_shards,
+        )
+        shards.score_folders(folders, names, chosen, tokenizer, counts, form, output)
+        return
+    if processes is not None or skip_bad_shards:
+        raise OptionError("--processes and --skip-bad-shards are for folders of shards (got files)")
     captions, candidates = scoring.loaded(references, results, reading)
     subsets = scoring.subsets_of(subset, captions) if subset is not None else None
     pictures = None

@@ -7,20 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
+from capeval.cli.captions import Reading
 from capeval.cli.console import Steps, deliver, render
 from capeval.cli.needs import ready_metrics
 from capeval.cli.options import Format
 from capeval.cli.scoring import Counts
-from capeval.columns import Columns, Role
 from capeval.distributed.shards import Failure, Job, ShardScores, Timing, score_shards, shards_in
 from capeval.distributed.sums import Sums
 from capeval.errors import OptionError
-from capeval.evaluation import Report
+from capeval.evaluation import Report, report_from
 from capeval.report import System, scores, to_json
 from capeval.tokenization import Tokenizer
 from capeval.types import Scores
 
-__all__ = ["Folders", "are_folders", "columns_of", "score_folders"]
+__all__ = ["Folders", "are_folders", "score_folders"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,16 +32,14 @@ class Folders:
     Attributes:
         references: The folder of references.
         results: The folders of results, one a system; that of the references too.
-        columns: The columns of references and of results.
-        split: The splits of the references, separated by commas.
+        reading: The columns, and the splits of the references.
         processes: The number of processes; one for each processor by default.
         skip: Whether to go on without shards that can't be scored.
     """
 
     references: Path
     results: Sequence[Path]
-    columns: tuple[Columns, Columns]
-    split: str | None = None
+    reading: Reading
     processes: int | None = None
     skip: bool = False
 
@@ -59,23 +59,6 @@ def are_folders(references: Path, results: Sequence[Path]) -> bool:
     return all(given)
 
 
-def columns_of(
-    id_column: str | None,
-    caption_column: str | None,
-    reference_id_column: str | None,
-    reference_caption_column: str | None,
-) -> tuple[Columns, Columns]:
-    """The columns of references and of results."""
-    references = Columns(
-        role=Role.REFERENCES,
-        id_column=reference_id_column,
-        caption_column=reference_caption_column,
-        other_id_column=id_column,
-        other_caption_column=caption_column,
-    )
-    return references, Columns(role=Role.CANDIDATES, id_column=id_column, caption_column=caption_column)
-
-
 def score_folders(
     folders: Folders,
     names: Sequence[str],
@@ -86,12 +69,18 @@ def score_folders(
     output: Path | None,
 ) -> None:
     """Scores the results in folders, and says which shards could not be scored."""
+    reading = folders.reading
+    reading.check(folders.references, folders.results)
     ready = ready_metrics(metrics)
     if counts is not None:
         ready = counts.weigh(ready, tokenizer)
-    references, results = folders.columns
-    split = () if folders.split is None else tuple(part.strip() for part in folders.split.split(","))
-    job = Job(metrics=ready, tokenizer=tokenizer, references=references, candidates=results, split=split)
+    job = Job(
+        metrics=ready,
+        tokenizer=tokenizer,
+        references=reading.reference_columns,
+        candidates=reading.columns,
+        split=reading.splits,
+    )
     systems: list[System] = []
     failures: list[Failure] = []
     for name, folder in zip(names, folders.results, strict=True):
@@ -120,27 +109,19 @@ def _scored(name: str, folder: Path, folders: Folders, job: Job) -> ShardScores:
 
 def _report(sums: Sums) -> Report:
     """The corpus scores alone: nobody has the rows of all images."""
-    parts = [
+    corpus = sums.corpus
+    parts = tuple(
         Scores(
             names=metric.names,
             image_ids=(),
-            corpus={name: sums.corpus[name] for name in metric.names},
+            corpus={name: corpus[name] for name in metric.names},
             per_image={},
-            statistics=statistics[None, :][:0],
+            statistics=np.empty((0, len(metric.statistics))),
             signature=signature,
         )
-        for metric, statistics, signature in zip(
-            sums.metrics, sums.statistics, sums.signatures.values(), strict=True
-        )
-    ]
-    return Report(
-        image_ids=(),
-        corpus=sums.corpus,
-        per_image={},
-        subsets={},
-        signatures=sums.signatures,
-        scores=tuple(zip(sums.metrics, parts, strict=True)),
+        for metric, signature in zip(sums.metrics, sums.signatures.values(), strict=True)
     )
+    return report_from((), tuple(zip(sums.metrics, parts, strict=True)))
 
 
 def _left_out(failures: Sequence[Failure]) -> list[str]:

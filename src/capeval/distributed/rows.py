@@ -14,7 +14,7 @@ from capeval.distributed.sums import alike, described
 from capeval.distributed.tables import arrow, lists, numbers, read_table, wrong
 from capeval.errors import MismatchError
 from capeval.evaluation import Report, report_from
-from capeval.metrics.base import Metric, scores_from
+from capeval.metrics.base import Metric, scores_from, signature_from
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
 from capeval.tokenization import Tokenizer
 from capeval.types import Digest, FloatArray, ImageId, Signature
@@ -85,8 +85,11 @@ def report_of(
         read.column(name).to_numpy() for name in ("references", "digest", "settings")
     )
     digest = Digest.of_images(digests.view(np.uint64), counts)
-    shown = str(tokenizer or Tokenizer())
-    signatures = [_signature(metric, shown, digest) for metric in resolved]
+    least, most = int(counts.min()), int(counts.max())
+    signatures = [
+        signature_from(metric, tokenizer or Tokenizer(), digest, len(counts), (least, most))
+        for metric in resolved
+    ]
     _check_settings(settings, signatures)
     image_ids = tuple(read.column("image_id").to_pylist())
     _check_images(image_ids)
@@ -99,19 +102,6 @@ def report_of(
         for metric, of_metric, signature in zip(resolved, rows, signatures, strict=True)
     ]
     return report_from(image_ids, tuple(scores))
-
-
-def _signature(metric: Metric, tokenizer: str, digest: Digest) -> Signature:
-    least, most = int(digest.counts.min()), int(digest.counts.max())
-    return Signature(
-        metric=metric.family,
-        options=metric.options(),
-        tokenizer=tokenizer if metric.reads == "tokens" else "none",
-        images=len(digest.counts),
-        references=str(least) if least == most else f"{least}-{most}",
-        digest=digest,
-        document_frequencies=metric.document_frequencies,
-    )
 
 
 def column_names(metrics: Sequence[Metric]) -> list[str]:

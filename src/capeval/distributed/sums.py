@@ -12,7 +12,7 @@ import numpy as np
 from capeval.distributed.tables import arrow, numbers, read_table, wrong
 from capeval.errors import MismatchError, OptionError
 from capeval.messages import listed
-from capeval.metrics.base import Metric
+from capeval.metrics.base import Metric, shown_counts
 from capeval.metrics.registry import CLASSES, metric_keys
 from capeval.types import Digest, FloatArray, Signature
 
@@ -172,7 +172,7 @@ class Sums:
                     options=tuple(part["signed"]),
                     tokenizer=part["tokenizer"],
                     images=cells["images"],
-                    references=_range(cells["references_least"], cells["references_most"]),
+                    references=shown_counts(cells["references_least"], cells["references_most"]),
                     digest=Digest.of_total(cells["digest"] % 2**64),
                     document_frequencies=part["document_frequencies"],
                     version=part["version"],
@@ -229,7 +229,7 @@ def _added(key: str, a: Signature, b: Signature) -> Signature:
     return replace(
         a,
         images=a.images + b.images,
-        references=_range(least, most),
+        references=shown_counts(least, most),
         digest=Digest.of_total((a.digest.total + b.digest.total) % 2**64),
     )
 
@@ -238,10 +238,6 @@ def _counts(signature: Signature) -> tuple[int, int]:
     """The smallest and the largest number of references of an image."""
     least, _, most = signature.references.partition("-")
     return int(least), int(most or least)
-
-
-def _range(least: int, most: int) -> str:
-    return str(least) if least == most else f"{least}-{most}"
 
 
 def _signed(total: int) -> int:

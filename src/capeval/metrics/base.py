@@ -18,6 +18,7 @@ from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Token
 from capeval.types import (
     Candidates,
     CandidatesLike,
+    Digest,
     FloatArray,
     ImageId,
     ReferencesLike,
@@ -203,17 +204,7 @@ class Metric(ABC):
         if counts is None:
             numbers = references.references.counts
             counts = int(numbers.min()), int(numbers.max())
-        few, many = counts
-        return Signature(
-            metric=self.family,
-            options=self.options(),
-            tokenizer=str(references.tokenizer) if self.reads == "tokens" else "none",
-            images=len(references),
-            references=str(few) if few == many else f"{few}-{many}",
-            digest=references.digest,
-            document_frequencies=self.document_frequencies,
-            seed=seed,
-        )
+        return signature_from(self, references.tokenizer, references.digest, len(references), counts, seed)
 
     def prepare(
         self,
@@ -333,6 +324,41 @@ def scores_from(
         statistics=statistics,
         signature=signature,
     )
+
+
+def signature_from(
+    metric: Metric,
+    tokenizer: Tokenizer,
+    digest: Digest,
+    images: int,
+    counts: tuple[int, int],
+    seed: int | None = None,
+) -> Signature:
+    """The signature of a metric's scores against references of which only so much is known.
+
+    Args:
+        metric: The metric.
+        tokenizer: The tokenizer.
+        digest: The digest of the references.
+        images: The number of images.
+        counts: The smallest and the largest number of references of an image.
+        seed: The seed, for scores that depend on chance.
+    """
+    return Signature(
+        metric=metric.family,
+        options=metric.options(),
+        tokenizer=str(tokenizer) if metric.reads == "tokens" else "none",
+        images=images,
+        references=shown_counts(*counts),
+        digest=digest,
+        document_frequencies=metric.document_frequencies,
+        seed=seed,
+    )
+
+
+def shown_counts(least: int, most: int) -> str:
+    """The numbers of references of images, as signatures write them: `5`, or `5-7`."""
+    return str(least) if least == most else f"{least}-{most}"
 
 
 def _shown(value: object) -> str:
