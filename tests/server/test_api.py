@@ -219,7 +219,7 @@ def test_csv_has_full_numbers_and_no_formulas(challenge: Challenge) -> None:
 def test_queries_do_not_grow_with_rows(challenge: Challenge, django_assert_max_num_queries: Any) -> None:
     for number in range(30):
         stand(f"user{number}", number)
-    with django_assert_max_num_queries(28):
+    with django_assert_max_num_queries(20):
         assert len(Client().get(BOARD).json()["rows"]) == 30
 
 

@@ -292,6 +292,21 @@ def test_a_download_goes_on_where_it_was_interrupted(olga: Someone, challenge: C
         assert got(olga, 200, **headers).data == data
 
 
+def test_a_later_part_is_recorded_for_who_has_no_earlier_one(olga: Someone, challenge: Challenge) -> None:
+    downloaded(olga)
+    second = Someone("second")
+    challenge.organisers.add(second.user)
+    for _ in range(2):
+        got(second, 206, Range="bytes=1-")
+        got(second, 200, Range="bytes=1-", **{"If-Range": '"other"'})
+    assert Action.objects.filter(user=second.user).count() == 1
+    # Another export is another download.
+    olga.do(EXPORT)
+    work()
+    got(second, 206, Range="bytes=1-")
+    assert Action.objects.filter(user=second.user).count() == 2
+
+
 def test_who_asks_again_gets_the_later_one(olga: Someone, challenge: Challenge) -> None:
     olga.do(EXPORT)
     first = Export.objects.get()

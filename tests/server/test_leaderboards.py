@@ -261,8 +261,8 @@ def test_queries_do_not_grow_with_rows(phase: Phase) -> None:
         again = [_queries(path) for path in paths]
     assert counts[0] == counts[1]
     # A leaderboard that is made is looked at before and after, to be kept as what it is.
-    assert max(counts[0]) <= 32
-    assert max(again) <= 22
+    assert max(counts[0]) <= 20
+    assert max(again) <= 13
 
 
 def _queries(path: str) -> int:

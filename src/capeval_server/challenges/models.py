@@ -99,7 +99,9 @@ class Split(models.Model):
 
     def images_of_subsets(self) -> dict[str, list[int | str]]:
         """The images of each subset, in order."""
-        return dict(self.subsets.order_by("pk").values_list("name", "image_ids"))
+        # No question to the database where the subsets were fetched before.
+        subsets = sorted(self.subsets.all(), key=lambda subset: subset.pk)
+        return {subset.name: subset.image_ids for subset in subsets}
 
     def address_of(self, image: int | str) -> str:
         """Where an image can be seen; nothing if that is not known."""

@@ -116,21 +116,20 @@ def _row(found: dict[str, Any]) -> FinalRow:
 
 def notes(question: Question, rows: Sequence[FinalRow]) -> dict[UUID, str]:
     """What happened to submissions after the results became final, in words."""
-    names = ("state", "mark", "mark_reason", "finished")
-    found = Submission.objects.in_bulk([row.submission for row in rows])
-    now = {pk: {name: getattr(one, name) for name in names} for pk, one in found.items()}
+    found = Submission.objects.only("state", "mark", "mark_reason", "finished")
+    now = found.in_bulk([row.submission for row in rows])
     return {row.submission: _note(row, now.get(row.submission), question.phase.final) for row in rows}
 
 
-def _note(row: FinalRow, now: dict[str, Any] | None, final: datetime | None) -> str:
+def _note(row: FinalRow, now: Submission | None, final: datetime | None) -> str:
     if now is None:
         return "replaced by other captions later"
-    if now["state"] == Submission.State.WITHDRAWN:
+    if now.state == Submission.State.WITHDRAWN:
         return "withdrawn later by its team"
-    if now["mark"] == Submission.Mark.HIDDEN:
-        return f"hidden later by the organisers: {now['mark_reason']}"
-    if now["mark"] == Submission.Mark.FLAGGED and now["mark_reason"] != row.flag_reason:
-        return f"flagged later by the organisers: {now['mark_reason']}"
-    if now["finished"] is None or (final is not None and now["finished"] > final):
+    if now.mark == Submission.Mark.HIDDEN:
+        return f"hidden later by the organisers: {now.mark_reason}"
+    if now.mark == Submission.Mark.FLAGGED and now.mark_reason != row.flag_reason:
+        return f"flagged later by the organisers: {now.mark_reason}"
+    if now.finished is None or (final is not None and now.finished > final):
         return "scored again later"
     return ""

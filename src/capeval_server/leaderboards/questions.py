@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Literal, TypeVar, cast, get_args
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Model, QuerySet
+from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
 from capeval.checks import checked_choice
@@ -24,7 +25,7 @@ __all__ = ["LAYOUTS", "Column", "Layout", "Question", "ask", "may_see", "score_n
 Layout = Literal["scores", "subsets", "both"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
-Row = TypeVar("Row", bound=Model)
+Row = TypeVar("Row", Split, ReferenceSet)
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Question:
         best_first: Whether the highest score comes first.
         as_of: Only what was submitted until then counts; no such limit if None.
         layout: Which columns it has.
+        split_names: The names of all splits that can be asked for, in order; none where there is no choice.
     """
 
     phase: Phase
@@ -67,6 +69,7 @@ class Question:
     best_first: bool
     as_of: datetime | None
     layout: Layout = "scores"
+    split_names: tuple[str, ...] = ()
 
     @cached_property
     def columns(self) -> list[Column]:
@@ -122,9 +125,13 @@ def ask(
         as_of = as_of and as_of.astimezone(UTC)
     except OverflowError:
         raise NotFoundError from None
-    chosen, counted = _counted(phase, split, references, version)
-    if subset and subset not in counted.reference_set.scored_subsets():
-        raise NotFoundError
+    splits = sorted(phase.splits.defer("image_ids"), key=lambda one: one.pk)
+    chosen = _named_or_first(splits, split)
+    counted = _counted(phase, chosen, references, version)
+    if subset:
+        prefetch_related_objects([chosen], "subsets")
+        if subset not in counted.reference_set.scored_subsets():
+            raise NotFoundError
     names = score_names(chosen)
     if sort_by:
         checked_choice("sort_by", sort_by, names, error=QuestionError)
@@ -142,27 +149,23 @@ def ask(
         best_first=order != "worst",
         as_of=as_of,
         layout=cast(Layout, layout or "scores"),
+        split_names=tuple(one.name for one in splits),
     )
 
 
-def _counted(
-    phase: Phase, split: str, references: str, version: int | None
-) -> tuple[Split, ReferenceVersion]:
-    """The split, and the version of its references, that have these names."""
-    # PostgreSQL's text has no zero character, so nothing has a name with one.
-    if "\0" in split + references:
-        raise NotFoundError
-    splits = phase.splits.defer("image_ids").order_by("pk")
-    chosen = _named_or_first(splits, split)
-    reference_set = _named_or_first(chosen.reference_sets.order_by("pk"), references)
+def _counted(phase: Phase, split: Split, references: str, version: int | None) -> ReferenceVersion:
+    """The version of a split's references."""
+    # All sets at once, as a leaderboard also names the others.
+    prefetch_related_objects([split], "reference_sets")
+    sets = sorted(split.reference_sets.all(), key=lambda one: one.pk)
+    reference_set = _named_or_first(sets, references)
     number = _default_version(phase, reference_set) if version is None else version
     if not 0 <= number < 2**31:
         raise NotFoundError
-    found = reference_set.versions.select_related("reference_set").filter(number=number).first()
+    found = reference_set.versions.filter(number=number).first()
     if found is None:
         raise NotFoundError
-    found.reference_set.split = chosen
-    return chosen, found
+    return found
 
 
 def _default_version(phase: Phase, reference_set: ReferenceSet) -> int:
@@ -172,8 +175,8 @@ def _default_version(phase: Phase, reference_set: ReferenceSet) -> int:
     return reference_set.version if final is None else final
 
 
-def _named_or_first(rows: QuerySet[Row], name: str) -> Row:
-    row = (rows.filter(name=name) if name else rows).first()
+def _named_or_first(rows: Iterable[Row], name: str) -> Row:
+    row = next((row for row in rows if not name or row.name == name), None)
     if row is None:
         raise NotFoundError
     return row

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from capeval_server.challenges.models import Reported
 from capeval_server.leaderboards.questions import Question
@@ -64,13 +65,9 @@ def reported_entries(question: Question, scores: Sequence[float]) -> list[Report
 
 
 def _entry(
-    question: Question,
-    source: Reported,
-    row: Mapping[str, str | Mapping[str, float]],
-    scores: Sequence[float],
+    question: Question, source: Reported, row: Mapping[str, Any], scores: Sequence[float]
 ) -> ReportedEntry:
-    own = row["scores"]
-    assert not isinstance(own, str)  # noqa: S101 - for the type checker.
+    own: Mapping[str, float] = row["scores"]
     sorted_by = own.get(question.sort_by)
     rank = None
     if source.ranked and sorted_by is not None:

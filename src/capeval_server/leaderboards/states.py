@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Model, Sum
+from django.db.models import Count, Model, Sum, prefetch_related_objects
 from django.utils import timezone
 
 from capeval import __version__
@@ -38,22 +38,27 @@ class Kept:
 def shown_phases(challenge: Challenge) -> list[Phase]:
     """The phases whose leaderboards everybody may see now, in their order."""
     now = timezone.now()
-    found = challenge.phases.order_by("opens", "pk")
+    prefetch_related_objects([challenge], "phases")
+    found = sorted(challenge.phases.all(), key=lambda phase: (phase.opens, phase.pk))
     return [phase for phase in found if phase.opens <= now and phase.shows_leaderboard(now)]
 
 
 def key_of(question: Question, *, full: bool) -> str:
     """The key of the state that a leaderboard is in: another one after each change of what it shows.
 
+    The settings are those that the question found, by which the leaderboard is made. Stamps are looked up
+    each time.
+
     Args:
         question: What is asked for.
         full: Whether all digits are shown.
     """
     phase, split = question.phase, question.split
+    prefetch_related_objects([split], "subsets", "reference_sets")
     subsets = split.images_of_subsets()
     sets = [
         (_fields(found), tuple(found.scored_subsets(subsets)) if subsets else ())
-        for found in split.reference_sets.order_by("pk")
+        for found in sorted(split.reference_sets.all(), key=lambda found: found.pk)
     ]
     asked = (question.subset, question.sort_by, question.best_first, question.as_of, question.layout)
     parts = (
@@ -63,7 +68,7 @@ def key_of(question: Question, *, full: bool) -> str:
         [_fields(row) for row in (phase.challenge, phase, split, question.version)],
         sets,
         question.reference_set.pk,
-        list(phase.splits.order_by("pk").values_list("name", flat=True)),
+        question.split_names,
         [found.name for found in shown_phases(phase.challenge)],
         _standing(question),
         list(question.reference_set.reported.order_by("pk").values_list("pk", "stamp")),
@@ -125,6 +130,7 @@ _making = threading.Lock()
 def kept(question: Question, form: str, make: Callable[[], bytes], *, full: bool) -> Kept:
     """What is shown of a leaderboard in one form, made if this process has not made it in its state of now.
 
+    A leaderboard of an earlier time is made each time: addresses with times are as many as clients like.
     Who may see the leaderboard is the caller's to check, each time.
 
     Args:
@@ -133,6 +139,9 @@ def kept(question: Question, form: str, make: Callable[[], bytes], *, full: bool
         make: Makes it.
         full: Whether all digits are shown.
     """
+    if question.as_of is not None:
+        with _making:
+            return _new(form, make)
     key = key_of(question, full=full)
     found = _memory.get((key, form))
     if found is None:
@@ -142,9 +151,13 @@ def kept(question: Question, form: str, make: Callable[[], bytes], *, full: bool
 
 
 def _made(question: Question, key: str, form: str, make: Callable[[], bytes], *, full: bool) -> Kept:
-    content = make()
-    made = Kept(content, etag_of(form.encode(), content))
-    # Addresses with times are as many as clients like. And what changed while it was made is not of the key.
-    if question.as_of is None and key_of(question, full=full) == key:
+    made = _new(form, make)
+    # What changed while it was made is not of the key.
+    if key_of(question, full=full) == key:
         _memory.put((key, form), made)
     return made
+
+
+def _new(form: str, make: Callable[[], bytes]) -> Kept:
+    content = make()
+    return Kept(content, etag_of(form.encode(), content))

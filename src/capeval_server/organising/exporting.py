@@ -24,13 +24,15 @@ from capeval_server.jobs.handlers import Handler
 from capeval_server.jobs.models import Job
 from capeval_server.organising.export import export
 from capeval_server.organising.importing import taking_back
-from capeval_server.organising.models import Export, record
+from capeval_server.organising.models import Action, Export, record
 
 __all__ = ["ExportHandler", "ask_for_export", "opened_export"]
 
 _KIND = "export"
 # After the submissions, which teams wait for.
 _PRIORITY = 2
+# What the history says of a download.
+_DOWNLOADED = "downloaded everything of the challenge"
 
 
 def ask_for_export(user: User, challenge: Challenge) -> Export:
@@ -52,7 +54,8 @@ def opened_export(user: User, challenge: Challenge, *, again: bool) -> tuple[Exp
     Args:
         user: Who downloads it.
         challenge: The challenge.
-        again: Whether this goes on with a download, which is recorded already.
+        again: Whether they say that they go on with a download. That is recorded too, unless they began
+            to download this export before.
 
     Raises:
         ConflictError: There is none, or it is not ready.
@@ -66,8 +69,9 @@ def opened_export(user: User, challenge: Challenge, *, again: bool) -> tuple[Exp
         file = default_storage.open(found.file)
     except FileNotFoundError:
         raise ConflictError("there is no export any more: ask for another one") from None
-    if not again:
-        record(user, challenge, "downloaded everything of the challenge")
+    begun = Action.objects.filter(challenge=challenge, user=user, what=_DOWNLOADED, time__gte=found.created)
+    if not (again and begun.exists()):
+        record(user, challenge, _DOWNLOADED)
     return found, file
 
 

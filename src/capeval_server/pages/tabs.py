@@ -35,23 +35,25 @@ def challenge_tabs(context: Context, current: str) -> dict[str, Any]:
     """The tabs of the context's challenge, and its phases where the current tab has a page for each.
 
     Args:
-        context: Has `request` and `challenge`, and `phase` on the pages of a phase.
+        context: Has `request` and `challenge`, and `phase` on the pages of a phase. What a view knows already
+            is not asked again: `team`, by which the user takes part, if they do; and `organiser`, whether
+            they organise the challenge.
         current: The name of the tab that the page belongs to; empty for none.
     """
     challenge: Challenge = context["challenge"]
     user, phase, now = context["request"].user, context.get("phase"), timezone.now()
-    organiser = organises(user, challenge)
+    organiser = context["organiser"] if "organiser" in context else organises(user, challenge)
     phases = nearest(challenge.phases.all(), now)
     shown = [one for one in phases if one.when(now) != "upcoming"]
     boards = [one for one in shown if organiser or one.shows_leaderboard(now)]
-    member = user.is_authenticated and team_of(user, challenge) is not None
+    team = context["team"] if "team" in context else user.is_authenticated and team_of(user, challenge)
     places = {
         "leaderboard": _of_phases("leaderboard", challenge, boards),
         "submit": _of_phases("submit", challenge, [one for one in phases if one.when(now) == "open"]),
     }
     of_phases = places.get(current, {})
     return {
-        "tabs": list(_tabs(challenge, places, member=member, organiser=organiser)),
+        "tabs": list(_tabs(challenge, places, member=bool(team), organiser=organiser)),
         "current": current,
         "phases": of_phases if len(of_phases) > 1 else {},
         "phase": phase.name if phase else "",

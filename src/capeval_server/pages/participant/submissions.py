@@ -40,11 +40,11 @@ _ANNOUNCED = 10
 @never_cache
 def submissions(request: HttpRequest, slug: str) -> HttpResponse:
     """The submissions of the user's team to a phase."""
-    challenge = get_object_or_404(Challenge, slug=slug)
+    challenge = get_object_or_404(Challenge.objects.prefetch_related("phases"), slug=slug)
     team = member(request, challenge)
     if isinstance(team, HttpResponse):
         return team
-    phases = list(challenge.phases.order_by("opens", "pk"))
+    phases = sorted(challenge.phases.all(), key=lambda phase: (phase.opens, phase.pk))
     last = team.submissions.order_by("-created").select_related("phase").first()
     phase = next((one for one in phases if one.name == request.GET.get("phase")), None)
     phase = phase or (last.phase if last else None) or (phases[0] if phases else None)
@@ -82,6 +82,8 @@ def submission(request: HttpRequest, pk: UUID) -> HttpResponse:
     if found is None:
         return no_such_submission(request)
     context = _of_submission(*found)
+    if context["own"]:
+        context["team"] = found[0].team
     return render(request, f"{TEMPLATES}/submission.html", context)
 
 

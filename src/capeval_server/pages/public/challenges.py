@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
-from capeval_server.challenges.access import makes_challenges
+from capeval_server.challenges.access import makes_challenges, organises
 from capeval_server.challenges.models import Challenge, Phase, Split
-from capeval_server.leaderboards.questions import ask, may_see
+from capeval_server.leaderboards.questions import ask
 from capeval_server.leaderboards.ranking import places
 from capeval_server.pages import texts
 from capeval_server.pages.markdown import excerpt, to_html
@@ -66,18 +66,22 @@ def _best(challenge: Challenge, now: datetime) -> dict[str, Any]:
 
 def challenge(request: HttpRequest, slug: str) -> HttpResponse:
     """About a challenge: its description and its phases."""
-    found = get_object_or_404(Challenge, slug=slug)
+    found = get_object_or_404(Challenge.objects.prefetch_related("phases__splits"), slug=slug)
     now = timezone.now()
-    phases = nearest(found.phases.prefetch_related("splits"), now)
-    for phase in phases:
-        phase.challenge = found
+    phases = nearest(found.phases.all(), now)
+    organiser = organises(request.user, found)
     context = {
         "challenge": found,
+        "organiser": organiser,
         "team": request.user.is_authenticated and team_of(request.user, found),
         "description": to_html(found.description, about.pictures_of(found)),
         "announcement": found.announcements.order_by("-created", "-pk").first(),
         "phases": [
-            {"phase": phase, "state": phase.when(now), "shown": may_see(request.user, phase)}
+            {
+                "phase": phase,
+                "state": phase.when(now),
+                "shown": organiser or phase.shows_leaderboard(now),
+            }
             for phase in phases
         ],
         "open": any(phase.when(now) == "open" for phase in phases),
@@ -99,11 +103,11 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
 
 def rules(request: HttpRequest, slug: str) -> HttpResponse:
     """The rules of a challenge, its quotas, and what is declared with a submission."""
-    found = get_object_or_404(Challenge, slug=slug)
+    found = get_object_or_404(Challenge.objects.prefetch_related("phases"), slug=slug)
     context = {
         "challenge": found,
         "rules": to_html(found.rules, about.pictures_of(found)),
-        "phases": found.phases.order_by("opens", "pk"),
+        "phases": sorted(found.phases.all(), key=lambda phase: (phase.opens, phase.pk)),
         "declared": [
             (texts.label(field["name"]), field["required"], field.get("shown", True))
             for field in found.fields

@@ -17,8 +17,8 @@ __all__ = ["judgements"]
 @require_safe
 def judgements(request: HttpRequest, slug: str) -> HttpResponse:
     """Judgements of systems, for those who may see one of the challenge's leaderboards."""
-    challenge = get_object_or_404(Challenge, slug=slug)
-    if not any(may_see(request.user, phase) for phase in challenge.phases.select_related("challenge")):
+    challenge = get_object_or_404(Challenge.objects.prefetch_related("phases"), slug=slug)
+    if not any(may_see(request.user, phase) for phase in challenge.phases.all()):
         raise NotFoundError
     columns = columns_of(challenge)
     if not columns:

@@ -69,6 +69,7 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
     context = {
         "phase": phase,
         "challenge": phase.challenge,
+        "organiser": full,
         "question": question,
         "current": current(question),
         "public": phase.shows_leaderboard(now),

@@ -211,7 +211,6 @@ def _sorted_address(question: Question, column: Column, chosen: bool) -> str:
 def _choices(question: Question) -> list[tuple[str, list[Link]]]:
     """What else can be seen: other phases, splits, references, columns and subsets, where there are any."""
     split, references, subset = question.split, question.reference_set, question.subset
-    splits = question.phase.splits.order_by("pk").values_list("name", flat=True)
     images = split.images_of_subsets()
     subsets = ["", *references.scored_subsets(images)]
     names = score_names(split) if question.layout == "subsets" else []
@@ -225,12 +224,12 @@ def _choices(question: Question) -> list[tuple[str, list[Link]]]:
 
     choices = [
         ("Phase", _phases(question.phase)),
-        ("Split", [_link(name, to(name), name == split.name) for name in splits]),
+        ("Split", [_link(name, to(name), name == split.name) for name in question.split_names]),
         (
             "References",
             [
                 _link(one.name, by(one), one == references, "" if one.public else "private")
-                for one in split.reference_sets.order_by("pk")
+                for one in sorted(split.reference_sets.all(), key=lambda one: one.pk)
             ],
         ),
         ("Columns", _layouts(question) if len(subsets) > 1 else []),
