@@ -2,6 +2,7 @@
 # Installs the Debian packages that the tests use beside the toolchains: a database server, a browser and proxies.
 # Where it can't, it says what will be left out, and the tests that need them say so again.
 set -eu
+. "$(dirname "$0")/steps.sh"
 
 needed=""
 command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || needed="$needed postgresql"
@@ -13,17 +14,10 @@ if [ ! -d /run/systemd/system ]; then
 fi
 [ -n "$needed" ] || exit 0
 
-if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+if can_install; then
     echo "Installing Debian packages:$needed"
-    export DEBIAN_FRONTEND=noninteractive
-    log=$(mktemp)
     # A list of names, which must be split.
     # shellcheck disable=SC2086
-    if { apt-get update && apt-get install -y --no-install-recommends $needed; } >"$log" 2>&1; then
-        rm "$log"
-        exit 0
-    fi
-    tail -5 "$log" >&2
-    rm "$log"
+    if install_debian $needed; then exit 0; fi
 fi
 echo "capeval: note: the tests that need these packages will be left out:$needed" >&2

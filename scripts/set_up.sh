@@ -3,10 +3,7 @@
 # Usage: set_up.sh FOLDER
 set -eu
 venv=$1
-missing() {
-    echo "capeval: missing: $1" >&2
-    exit 1
-}
+. "$(dirname "$0")/steps.sh"
 
 command -v python3 >/dev/null || missing "python3, version 3.11 or newer"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||

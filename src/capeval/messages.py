@@ -29,13 +29,13 @@ _NAMES = 3
 _TYPES = {int: "integers", str: "strings"}
 
 
-def first_few(images: Sequence[int | str]) -> str:
+def first_few(images: Sequence[int | str], noun: str = "image") -> str:
     """The beginning of a sentence: `image 7 is`, or `12 images (1, 2, 3, 4, 5, ...) are`."""
     if len(images) == 1:
-        return f"image {shortened(images[0])} is"
+        return f"{noun} {shortened(images[0])} is"
     first = ", ".join(shortened(image) for image in images[:_IMAGES])
     more = ", ..." if len(images) > _IMAGES else ""
-    return f"{len(images):,} images ({first}{more}) are"
+    return f"{len(images):,} {noun}s ({first}{more}) are"
 
 
 def one_candidate(image: int | str, count: int) -> str:

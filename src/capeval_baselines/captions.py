@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from capeval import References, Tokenizer, tokenize
 from capeval.checks import checked_integer
 from capeval.errors import FormatError, FormatErrorKind, OptionError
+from capeval.formats.rows import text_lines
+from capeval.formats.sources import naming
 from capeval_baselines.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
 
 __all__ = [
@@ -21,7 +23,6 @@ __all__ = [
     "build_vocabulary",
     "encode_captions",
     "load_vocabulary",
-    "read_words",
     "words_of_captions",
 ]
 
@@ -67,19 +68,18 @@ def build_vocabulary(
     Args:
         captions: The words of each caption.
         least: How often captions must have a word.
-        more: Words that the vocabulary gets besides, such as those of constraints.
+        more: Words that the vocabulary gets besides, however rare they are, such as those of constraints.
 
     Raises:
         OptionError: No word is frequent enough.
     """
     checked_integer("least", least, 1)
     counts = Counter(chain.from_iterable(captions))
-    words = {word for word, count in counts.items() if count >= least} - {UNKNOWN, BOUNDARY}
+    words = {word for word, count in counts.items() if count >= least}
     if not words:
         most = max(counts.values(), default=0)
         raise OptionError(f"'least' must be at most {most}, which the most frequent word has (got {least})")
-    learned = sorted(words)
-    return Vocabulary((UNKNOWN, BOUNDARY, *learned, *sorted(set(more) - words)))
+    return Vocabulary((UNKNOWN, BOUNDARY, *sorted(words.union(more) - {UNKNOWN, BOUNDARY})))
 
 
 def encode_captions(
@@ -114,26 +114,14 @@ def load_vocabulary(path: str | Path) -> Vocabulary:
         FormatError: The file is not UTF-8, or the words are not those of a vocabulary.
         OSError: The file can't be read.
     """
-    try:
-        return Vocabulary(read_words(path))
-    except OptionError as error:
-        raise FormatError(str(error), kind=FormatErrorKind.WRONG_VALUE, path=path) from None
-
-
-def read_words(path: str | Path) -> tuple[str, ...]:
-    """Reads a file with a word a line.
-
-    Raises:
-        FormatError: The file is not UTF-8, or a line is empty.
-        OSError: The file can't be read.
-    """
-    try:
-        words = tuple(Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n"))
-    except UnicodeDecodeError:
-        message = "the file must have words in UTF-8 (got other bytes)"
-        raise FormatError(message, kind=FormatErrorKind.NOT_UTF8, path=path) from None
-    for line, word in enumerate(words, 1):
-        if not word or word.split() != [word]:
-            message = f"line {line}: must be a word without white space (got {word!r})"
-            raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, line=line, path=path)
-    return words
+    words = []
+    with naming(path):
+        for line, word in text_lines(path):
+            if word.split() != [word]:
+                message = f"line {line}: must be a word without white space (got {word!r})"
+                raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, line=line)
+            words.append(word)
+        try:
+            return Vocabulary(tuple(words))
+        except OptionError as error:
+            raise FormatError(str(error), kind=FormatErrorKind.WRONG_VALUE) from None

@@ -27,6 +27,18 @@ _HIDDEN = "_updown_cell._attention_lstm_cell.weight_hh"
 _EMBEDDING = "_embedding_layer.weight"
 _FIXED = "_output_projection.0.weight"
 
+# Damaged files end in errors of many kinds, also in those of zip archives.
+_FAILURES = (
+    RuntimeError,
+    UnpicklingError,
+    EOFError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    TypeError,
+    OSError,
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:
@@ -70,26 +82,12 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         OSError: The file can't be read.
     """
     path = Path(path)
-    # Damaged files end in errors of many kinds, also in those of zip archives.
-    failures = (
-        RuntimeError,
-        UnpicklingError,
-        EOFError,
-        ValueError,
-        LookupError,
-        AttributeError,
-        TypeError,
-        OSError,
-    )
     # Read whole, so that what fails behind this line is no failure of the disk.
     data = BytesIO(path.read_bytes())
-    if True:
-        try:
-            content = torch.load(data, map_location="cpu", weights_only=True)
-        except failures:
-            raise _no_checkpoint(
-                path, "a whole file of PyTorch with tensors alone", "something else"
-            ) from None
+    try:
+        content = torch.load(data, map_location="cpu", weights_only=True)
+    except _FAILURES:
+        raise _no_checkpoint(path, "a whole file of PyTorch with tensors alone", "something else") from None
     parameters = content.get("model", content) if isinstance(content, dict) else None
     if not isinstance(parameters, dict) or _EMBEDDING not in parameters:
         raise _no_checkpoint(path, f"the parameters of an Up-Down model, as {_EMBEDDING!r}", "none")

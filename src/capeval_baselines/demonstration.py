@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from capeval.checks import checked_integer
 from capeval.sampling import named_generator
+from capeval_baselines.captions import build_vocabulary
 from capeval_baselines.filtering import NEVER
 from capeval_baselines.machines import state_machine
-from capeval_baselines.ngrams import TrigramModel, vocabulary_of
+from capeval_baselines.ngrams import TrigramModel
 from capeval_baselines.search import Beam, BeamSearch
 from capeval_baselines.word_forms import WordForms, constraint
 
@@ -37,12 +38,14 @@ class Demonstration:
     Args:
         captions: The tokens of the captions that the model learns from.
         forms: The phrases of objects; their words are in the vocabulary, however rare they are.
+
+    Raises:
+        OptionError: No word is in the captions at least 5 times.
     """
 
     def __init__(self, captions: Sequence[Sequence[str]], forms: WordForms) -> None:
         self._forms = forms
-        words = {word for phrases in forms.phrases.values() for phrase in phrases for word in phrase.split()}
-        self.model = TrigramModel.of(captions, vocabulary_of(captions, also=words))
+        self.model = TrigramModel.of(captions, build_vocabulary(captions, more=forms.words()))
         boundary = self.model.vocabulary.boundary
         self._search = BeamSearch(start=boundary, end=boundary)
 

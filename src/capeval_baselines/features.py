@@ -53,7 +53,7 @@ class FeatureFile:
             self._file = h5py.File(self.path, "r")
         except OSError:
             raise self._error(
-                "must be a whole HDF5 file", "another or a damaged one", kind="Damaged"
+                "must be a whole HDF5 file", "another or a damaged one", kind=FormatErrorKind.DAMAGED
             ) from None
         try:
             self._numbers = self._read_numbers()
@@ -147,7 +147,9 @@ class FeatureFile:
         for number, image in enumerate(images[:].tolist()):
             if image in numbers:
                 raise self._error(
-                    "'image_id' must have each image once", f"{image} again", kind="DuplicateImage"
+                    "'image_id' must have each image once",
+                    f"{image} again",
+                    kind=FormatErrorKind.DUPLICATE_IMAGE,
                 )
             numbers[image] = number
         self._boxes = self._dataset("num_boxes")[:].tolist()
@@ -156,7 +158,9 @@ class FeatureFile:
     def _dataset(self, name: str) -> Any:
         if name not in self._file:
             raise self._error(
-                f"the file must have the dataset {name!r}", listed(list(self._file)), kind="Missing"
+                f"the file must have the dataset {name!r}",
+                listed(list(self._file)),
+                kind=FormatErrorKind.MISSING,
             )
         return self._file[name]
 
@@ -195,7 +199,9 @@ class FeatureFile:
             kind=FormatErrorKind.WRONG_VALUE,
         )
 
-    def _error(self, expected: str, found: str, kind: str = FormatErrorKind.WRONG_TYPE) -> FormatError:
+    def _error(
+        self, expected: str, found: str, kind: FormatErrorKind = FormatErrorKind.WRONG_TYPE
+    ) -> FormatError:
         return FormatError(f"{expected} (got {found})", kind=kind, path=self.path)
 
 

@@ -88,8 +88,9 @@ class ConstrainedGeneration:
                     lacking.append(row)
                 beams.append(beam or found.nearest())
         if lacking:
-            message = f"{first_few(lacking)} without a caption that meets enough constraints: it meets fewer"
-            warnings.warn(message.replace("image", "row", 1), CapevalWarning, stacklevel=2)
+            rows = first_few(lacking, "row")
+            message = f"{rows} without a caption that meets enough constraints: it meets fewer"
+            warnings.warn(message, CapevalWarning, stacklevel=2)
         return _joined(input_ids, beams, end, generation_config.pad_token_id)
 
 

@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval.checks import checked_integer
 from capeval.errors import OptionError
 from capeval.types import FloatArray
-from capeval_baselines.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
+from capeval_baselines.vocabulary import Vocabulary
 
-__all__ = ["TrigramModel", "vocabulary_of"]
+__all__ = ["TrigramModel"]
 
 _DISCOUNT = 0.75
-
-
-def vocabulary_of(
-    captions: Iterable[Sequence[str]], *, least: int = 5, also: Collection[str] = ()
-) -> Vocabulary:
-    """The words that occur in captions at least so many times, and others, in alphabetical order.
-
-    Args:
-        captions: The tokens of captions.
-        least: How many times a word must occur.
-        also: Words that are in the vocabulary however rare they are.
-
-    Raises:
-        OptionError: `least` is not an integer of at least 1.
-    """
-    checked_integer("least", least, 1)
-    counts = Counter(word for words in captions for word in words)
-    words = {word for word, count in counts.items() if count >= least} | set(also)
-    return Vocabulary((UNKNOWN, BOUNDARY, *sorted(words - {UNKNOWN, BOUNDARY})))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

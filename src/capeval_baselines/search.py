@@ -81,12 +81,16 @@ class SearchResult:
         return max(beams, key=lambda beam: beam.log_probability, default=None)
 
     def nearest(self) -> Beam:
-        """The most probable of the captions that meet most constraints, for where `best` is None."""
+        """The most probable of the captions that meet most constraints, for where `best` is None.
+
+        Raises:
+            OptionError: No caption was found at all: the model gives each a probability of 0.
+        """
         final = self.machine.final
-        return max(
-            (beam for beam in self.beams if final[beam.state]),
-            key=lambda beam: (len(beam.met), beam.log_probability),
-        )
+        beams = [beam for beam in self.beams if final[beam.state]]
+        if not beams:
+            raise OptionError("the model must give at least one caption a probability above 0 (got none)")
+        return max(beams, key=lambda beam: (len(beam.met), beam.log_probability))
 
 
 def select_rows(state: Any, rows: NDArray[np.int64]) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
 from hashlib import sha256
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -107,14 +107,13 @@ def train(
     if checkpoint.exists():
         run.restore(checkpoint)
     resumed = run.iteration
-    total, count = 0.0, 0
+    losses: list[float] = []
     for rows in _batches(len(captions), options, run.iteration):
-        total += run.learn(captions, rows, features)
-        count += 1
+        losses.append(run.learn(captions, rows, features))
         report_progress("Training", run.iteration, options.iterations)
         if run.iteration % options.every == 0 or run.iteration == options.iterations:
-            run.losses.append(total / count)
-            total, count = 0.0, 0
+            run.losses.append(sum(losses) / len(losses))
+            losses = []
             run.save(checkpoint)
     result = TrainingResult(iterations=run.iteration, resumed=resumed, losses=tuple(run.losses))
     return run.model.eval(), result
@@ -233,17 +232,11 @@ def _batches(captions: int, options: TrainingOptions, begin: int) -> Iterator[ND
 
     Batches follow from the seed and their number alone, so that interrupted training goes on with the same.
     """
-    order = partial(_shuffled, captions, options.seed)
-    epoch, rows = -1, np.empty(0, dtype=np.int64)
-    for batch in range(begin, options.iterations):
-        places = np.arange(batch * options.batch, (batch + 1) * options.batch)
-        chosen = []
-        for place in places.tolist():
-            if place // captions != epoch:
-                epoch = place // captions
-                rows = order(epoch)
-            chosen.append(rows[place % captions])
-        yield np.array(chosen)
+    epoch, place = divmod(begin * options.batch, captions)
+    orders = (generator(options.seed, number).permutation(captions) for number in count(epoch))
+    rows = islice(chain.from_iterable(orders), place, None)
+    for _ in range(begin, options.iterations):
+        yield np.array(list(islice(rows, options.batch)))
 
 
 def _digest(captions: Captions) -> str:
@@ -251,7 +244,3 @@ def _digest(captions: Captions) -> str:
     digest = sha256(np.array(captions.images, dtype=np.int64).tobytes())
     digest.update(captions.tokens.tobytes())
     return digest.hexdigest()
-
-
-def _shuffled(captions: int, seed: int, epoch: int) -> NDArray[np.int64]:
-    return generator(seed, epoch).permutation(captions)

@@ -12,12 +12,13 @@ from capeval import tokenize
 from capeval.benchmarks import coco
 from capeval.cli.app import app
 from capeval.errors import OptionError
+from capeval_baselines.captions import build_vocabulary
 from capeval_baselines.demonstration import Demonstration
-from capeval_baselines.ngrams import TrigramModel, vocabulary_of
+from capeval_baselines.ngrams import TrigramModel
 from capeval_baselines.word_forms import load_word_forms
 
 CAPTIONS = [text.split() for text in ("a dog runs", "a dog sits", "a cat sits", "a dog runs")]
-VOCABULARY = vocabulary_of(CAPTIONS, least=2, also=["zebra"])
+VOCABULARY = build_vocabulary(CAPTIONS, least=2, more=["zebra"])
 MODEL = TrigramModel.of(CAPTIONS, VOCABULARY)
 
 
@@ -32,8 +33,12 @@ def chances(*words: str) -> dict[str, float]:
 
 def test_the_vocabulary_has_what_occurs_often_and_what_is_asked_for() -> None:
     assert VOCABULARY.words[2:] == ("a", "dog", "runs", "sits", "zebra")
+    more = ["bee", "dog", "@@UNKNOWN@@"]
+    assert build_vocabulary(CAPTIONS, least=3, more=more).words[2:] == ("a", "bee", "dog")
     with pytest.raises(OptionError, match="'least' must be an integer of at least 1"):
-        vocabulary_of(CAPTIONS, least=0)
+        build_vocabulary(CAPTIONS, least=0)
+    with pytest.raises(OptionError, match=r"'least' must be at most 4, .* \(got 5\)"):
+        build_vocabulary(CAPTIONS, more=["zebra"])
 
 
 def test_probabilities_by_hand() -> None:

@@ -259,6 +259,8 @@ def test_a_model_without_any_caption_is_reported() -> None:
     result = SEARCH.search(nothing.step, None, state_machine([]))
     assert result.beams == ()
     assert result.best() is None
+    with pytest.raises(OptionError, match=r"at least one caption a probability above 0 \(got none\)"):
+        result.nearest()
 
 
 def test_states_of_captioners_are_taken_apart() -> None:

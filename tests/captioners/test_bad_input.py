@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from capeval.errors import FormatError, OptionError
+from capeval_baselines.captions import load_vocabulary
 from capeval_baselines.checkpoints import load_model, save_checkpoint
 from capeval_baselines.embeddings import load_vectors
 from capeval_baselines.updown import UpDown, UpDownSizes
@@ -55,6 +56,25 @@ def test_a_vocabulary_that_does_not_fit(published: Path, checkpoint: Path) -> No
         load_model(published, other)
     with pytest.raises(OptionError, match=r"'vocabulary' must be that of .*5 words \(got another one, of 6"):
         load_model(checkpoint, other)
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (
+            b"a\ndog\n",
+            r"tokens.txt: 'words' must begin with '@@UNKNOWN@@' and '@@BOUNDARY@@' .got 'a', 'dog'",
+        ),
+        (b"@@UNKNOWN@@\n@@BOUNDARY@@\na\na\n", "tokens.txt: 'words' must have each word once .got 'a' again"),
+        (b"@@UNKNOWN@@\n\n", "tokens.txt: line 2: must be a word without white space .got ''"),
+        (b"@@UNKNOWN@@\na dog\n", "tokens.txt: line 2: must be a word without white space .got 'a dog'"),
+        (b"@@UNKNOWN@@\n\xff\n", "tokens.txt: line 2 column 1: the byte 0xff is not UTF-8"),
+    ],
+)
+def test_words_that_are_no_vocabulary(tmp_path: Path, content: bytes, match: str) -> None:
+    (tmp_path / "tokens.txt").write_bytes(content)
+    with pytest.raises(FormatError, match=match):
+        load_vocabulary(tmp_path / "tokens.txt")
 
 
 def test_parameters_that_do_not_fit(published: Path) -> None:

@@ -1,0 +1,35 @@
+# What the scripts that set something up share; they read it with `.`.
+
+missing() {
+    echo "capeval: missing: $1" >&2
+    exit 1
+}
+
+# A download that breaks is tried again, three times in all.
+tried() {
+    for attempt in 1 2 3; do
+        if "$@"; then return 0; fi
+        echo "capeval: note: attempt $attempt failed: $*" >&2
+        sleep $((attempt * 5))
+    done
+    return 1
+}
+
+# Whether this user can install Debian packages here.
+can_install() {
+    command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]
+}
+
+# Installs Debian packages; where that fails, says what apt-get said last.
+install_debian() {
+    export DEBIAN_FRONTEND=noninteractive
+    log=$(mktemp)
+    if tried apt-get update >"$log" 2>&1 &&
+        tried apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1; then
+        rm "$log"
+        return 0
+    fi
+    tail -5 "$log" >&2
+    rm "$log"
+    return 1
+}
