@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, expect
 
 from tests.browser.conftest import DESKTOP, PHONE, Visitor
 from tests.server.processes import PROJECT, Server
@@ -73,6 +73,13 @@ def begin(page: Page, server: Server, slug: str, token: str) -> None:
     expect(page.get_by_text("(1/5)")).to_be_visible()
 
 
+def sentence_of(page: Page) -> Locator:
+    """The field of the one item that is shown: until the page's program runs, all items are."""
+    field = page.get_by_label("Your sentence").locator("visible=true")
+    expect(field).to_have_count(1)
+    return field
+
+
 def context_of(browser: Browser, scheme: str = "light", size: ViewportSize = DESKTOP) -> BrowserContext:
     return browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
 
@@ -94,7 +101,7 @@ def test_a_batch_by_keyboard(
     expect(page.get_by_text("(1/5)")).to_be_visible()
     visitor.look()
     page.screenshot(path=tmp_path / "work.png", full_page=True)
-    field = page.get_by_label("Your sentence").locator("visible=true")
+    field = sentence_of(page)
     visitor.tab_to(field)
     page.keyboard.type("a cart stands in a red street")
     expect(page.get_by_text("7 words")).to_be_visible()
@@ -119,7 +126,7 @@ def test_the_network_is_cut_and_comes_back(browser: Browser, server: Server) -> 
     page = context.new_page()
     begin(page, server, "cut", token)
     page.keyboard.press("Tab")
-    field = page.get_by_label("Your sentence").locator("visible=true")
+    field = sentence_of(page)
     field.fill("a cart stands in a street")
     context.set_offline(True)
     field.press("Enter")
@@ -134,7 +141,7 @@ def test_the_server_restarts_while_somebody_types(browser: Browser, server: Serv
     token = campaign(server, "restart")[0]
     page = context_of(browser).new_page()
     begin(page, server, "restart", token)
-    field = page.get_by_label("Your sentence").locator("visible=true")
+    field = sentence_of(page)
     field.fill("a cart stands in")
     server.kill_server()
     field.press_sequentially(" a street")
@@ -151,7 +158,7 @@ def test_an_answer_of_the_server_is_lost_without_a_word(browser: Browser, server
     page = context_of(browser).new_page()
     page.clock.install()
     begin(page, server, "silent", token)
-    field = page.get_by_label("Your sentence").locator("visible=true")
+    field = sentence_of(page)
     field.fill("a cart stands in a street")
     # The server gets it, and the browser hears nothing of that.
     heard: list[int] = []
@@ -174,17 +181,17 @@ def test_what_was_typed_is_there_after_the_page_was_left(browser: Browser, serve
     context = context_of(browser)
     page = context.new_page()
     begin(page, server, "left", token)
-    page.get_by_label("Your sentence").locator("visible=true").fill("a cart stands")
+    sentence_of(page).fill("a cart stands")
     page.goto(f"{server.root}/")
     page.goto(f"{server.root}/annotate/left/")
-    expect(page.get_by_label("Your sentence").locator("visible=true")).to_have_value("a cart stands")
+    expect(sentence_of(page)).to_have_value("a cart stands")
 
 
 def test_a_sentence_is_changed_within_the_batch(browser: Browser, server: Server) -> None:
     token = campaign(server, "changed")[0]
     page = context_of(browser).new_page()
     begin(page, server, "changed", token)
-    field = page.get_by_label("Your sentence").locator("visible=true")
+    field = sentence_of(page)
     field.fill("a cart stands in a street")
     field.press("Enter")
     expect(page.get_by_text("(2/5)")).to_be_visible()
@@ -203,7 +210,7 @@ def test_the_lease_is_lost_while_somebody_types(browser: Browser, server: Server
     token = campaign(server, "stolen")[0]
     page = context_of(browser).new_page()
     begin(page, server, "stolen", token)
-    field = page.get_by_label("Your sentence").locator("visible=true")
+    field = sentence_of(page)
     field.fill("a cart stands in a street")
     server.python(STEAL, "stolen")
     with page.expect_response("**/answer/") as answered:
@@ -223,16 +230,16 @@ def test_two_windows_the_back_button_and_a_double_enter(browser: Browser, server
     other = context.new_page()
     other.goto(f"{server.root}/annotate/twice/")
     expect(other.get_by_text("(1/5)")).to_be_visible()
-    field = page.get_by_label("Your sentence").locator("visible=true")
+    field = sentence_of(page)
     field.fill("a cart stands in a street")
     page.keyboard.down("Enter")
     page.keyboard.down("Enter")
     page.keyboard.up("Enter")
     expect(page.get_by_text("(2/5)")).to_be_visible()
-    other.get_by_label("Your sentence").locator("visible=true").fill("from another window")
+    sentence_of(other).fill("from another window")
     other.get_by_role("button", name="Submit").locator("visible=true").click()
     expect(other.get_by_text("(2/5)")).to_be_visible()
     page.goto(f"{server.root}/")
     page.go_back()
-    expect(page.get_by_label("Your sentence").locator("visible=true")).to_be_visible()
+    expect(sentence_of(page)).to_be_visible()
     assert stored(server, "twice") == ["1 True a cart stands in a street"]

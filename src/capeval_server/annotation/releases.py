@@ -123,8 +123,8 @@ def _check_name(name: str) -> None:
     plain_name = not name.startswith(".") and name.replace(".", "").replace("-", "").isalnum()
     if not plain_name or len(name) > _LONGEST_NAME:
         raise CampaignError(
-            f"a release's name must be 1 to {_LONGEST_NAME} letters, digits, '.' and '-', and not begin with '.'"
-            f" (got {name!r})"
+            f"a release's name must be 1 to {_LONGEST_NAME} letters, digits, '.' and '-', and not begin with"
+            f" '.' (got {name!r})"
         )
 
 
