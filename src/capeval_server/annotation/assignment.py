@@ -15,7 +15,9 @@ from django.db import transaction
 from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, QuerySet, Value
 from django.db.models.functions import Least
 
+from capeval_server.annotation.departures import check_here
 from capeval_server.annotation.digests import drawn
+from capeval_server.annotation.entering import has_agreed
 from capeval_server.annotation.locks import lock_items, lock_participation
 from capeval_server.annotation.models import Assignment, Campaign, Draft, Item, Participation, Report, Slot
 from capeval_server.annotation.options import Options, options_of
@@ -44,6 +46,7 @@ _NOT_WORKING = {
     Participation.Stage.WITHDREW: "You have left this campaign.",
 }
 _NOTHING_LEFT = "There is no work for you now."
+_NEW_TEXTS = "The instructions were changed: please read them and agree to them first."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +82,8 @@ def work(participation: Participation) -> Work:
         now = lock_participation(participation)
         if now.stage in _NOT_WORKING:
             return Work(assignments=[], why=_NOT_WORKING[Participation.Stage(now.stage)])
+        if not has_agreed(now):
+            return Work(assignments=[], why=_NEW_TEXTS)
         options = options_of(now.campaign)
         held = _taken_back(now, options)
         if held:
@@ -245,7 +250,7 @@ def renew(participation: Participation) -> None:
 def save_draft(assignment: Assignment, content: dict[str, object]) -> None:
     """Keeps what a worker typed; it is activity too."""
     with transaction.atomic():
-        lock_participation(assignment.participation)
+        check_here(lock_participation(assignment.participation))
         now = Assignment.objects.get(pk=assignment.pk)
         if now.state not in (_State.SUBMITTED, _State.SKIPPED, _State.REPORTED):
             Draft.objects.update_or_create(
@@ -266,7 +271,7 @@ def set_aside(assignment: Assignment, state: str, reason: str = "") -> None:
         AssignmentError: It is answered, or set aside already in another way.
     """
     with transaction.atomic():
-        lock_participation(assignment.participation)
+        check_here(lock_participation(assignment.participation))
         lock_items([assignment.item_id])
         now = Assignment.objects.get(pk=assignment.pk)
         if now.state == state:
@@ -290,7 +295,7 @@ def report(assignment: Assignment, reason: str, note: str = "") -> Report:
         AssignmentError: It is answered, or set aside already.
     """
     with transaction.atomic():
-        lock_participation(assignment.participation)
+        check_here(lock_participation(assignment.participation))
         (item,) = lock_items([assignment.item_id])
         now = Assignment.objects.get(pk=assignment.pk)
         known = Report.objects.filter(assignment=now).first()

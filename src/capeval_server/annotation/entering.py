@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
+from capeval_server.annotation.departures import check_not_left
 from capeval_server.annotation.locks import lock_participation
 from capeval_server.annotation.models import EXCLUDED, Campaign, Participation, TextVersion, Worker
 from capeval_server.annotation.tasks import task_named
@@ -23,6 +24,7 @@ __all__ = [
     "agree",
     "digest_of_token",
     "enter_as_user",
+    "has_agreed",
     "invite",
     "invited",
     "latest_texts",
@@ -66,10 +68,13 @@ def invited(campaign: Campaign, token: str) -> Participation:
 
     Raises:
         NotFoundError: No valid token of this campaign is that.
+        AssignmentError: Who had it has left.
     """
-    rows = Participation.objects.filter(campaign=campaign, worker__digest=digest_of_token(token))
+    digest = digest_of_token(token)
+    rows = Participation.objects.filter(campaign=campaign, worker__digest=digest)
     found = rows.select_related("worker", "campaign").first()
     if found is None:
+        check_not_left(campaign, f"link {digest}")
         raise NotFoundError
     return found
 
@@ -88,8 +93,9 @@ def enter_as_user(user: User, campaign: Campaign) -> Participation:
 
     Raises:
         NotFoundError: The campaign is not open yet.
-        AssignmentError: The user takes part in the challenge whose captions are judged.
+        AssignmentError: The user has left it, or takes part in the challenge whose captions are judged.
     """
+    check_not_left(campaign, f"user {user.pk}")
     worker, _ = Worker.objects.get_or_create(user=user)
     found = Participation.objects.filter(worker=worker, campaign=campaign).first()
     if found is None:
@@ -122,6 +128,15 @@ def latest_texts(campaign: Campaign) -> TextVersion:
     if found is None:
         raise NotFoundError
     return found
+
+
+def has_agreed(participation: Participation) -> bool:
+    """Whether a worker has agreed to the texts that count now. Rules alone need no new agreement."""
+    agreed, latest = participation.consented_to_id, latest_texts(participation.campaign)
+    if agreed is None or agreed == latest.pk:
+        return agreed is not None
+    before = TextVersion.objects.get(pk=agreed)
+    return (before.instructions, before.consent) == (latest.instructions, latest.consent)
 
 
 def agree(participation: Participation, number: int) -> Participation:

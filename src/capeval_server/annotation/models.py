@@ -20,6 +20,7 @@ __all__ = [
     "Assignment",
     "Campaign",
     "CheckResult",
+    "Departure",
     "Draft",
     "Exclusion",
     "Image",
@@ -238,6 +239,16 @@ class Participation(models.Model):
 EXCLUDED = (Participation.Stage.BLOCKED, Participation.Stage.WITHDREW)
 
 
+class Departure(models.Model):
+    """That somebody has left a campaign for good, by a keyed hash: no row says under which pseudonym."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="departures")
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "digest"], name="departure_once")]
+
+
 class Assignment(models.Model):
     """An item given to a worker, once and for all: nobody gets an item twice."""
 
@@ -399,7 +410,7 @@ class CheckResult(models.Model):
 
 
 class Report(models.Model):
-    """What a worker reported of an item, in place of an answer. It is never changed."""
+    """What a worker reported of an item, in place of an answer. Only its note may be removed."""
 
     class Reason(models.TextChoices):
         """What is wrong with it."""

@@ -10,7 +10,9 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
-from capeval_server.annotation import campaigns, entering, quality
+from capeval_server.annotation import campaigns, entering, leaving, quality
+from capeval_server.annotation.consent import change_texts
+from capeval_server.annotation.definition import LONGEST_MARKDOWN
 from capeval_server.annotation.making import make_from_texts
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Participation, Response
 from capeval_server.annotation.options import MOST_ANSWERS, options_of
@@ -117,6 +119,28 @@ class Effect(Schema):
     items: int
 
 
+class Texts(Schema):
+    """A version of what workers read and agree to, in Markdown."""
+
+    number: int
+    instructions: str
+    consent: str
+
+
+class NewTexts(Schema):
+    """Other texts; what is left out stays as it is."""
+
+    instructions: Annotated[str, Field(max_length=LONGEST_MARKDOWN)] | None = None
+    consent: Annotated[str, Field(max_length=LONGEST_MARKDOWN)] | None = None
+
+
+class Removal(Schema):
+    """What a withdrawal does: how many answers lose their text, and how many are in a frozen release."""
+
+    removed: int
+    frozen: int
+
+
 class Restored(Schema):
     """How many answers count again."""
 
@@ -189,6 +213,20 @@ def set_answers(request: HttpRequest, slug: Slug, wanted: Answers) -> Any:
     return campaigns.set_answers(token_of(request).user, _managed(request, slug), wanted.answers)
 
 
+@router.get("/{slug}/texts", response={200: Texts, (403, 404): Problem})
+def texts(request: HttpRequest, slug: Slug) -> Any:
+    """What workers read and agree to now."""
+    return entering.latest_texts(_managed(request, slug))
+
+
+@router.put("/{slug}/texts", response={200: Texts, (403, 404, 422): Problem})
+def set_texts(request: HttpRequest, slug: Slug, wanted: NewTexts) -> Any:
+    """Makes a new version of the texts: workers agree again before they get more work."""
+    campaign = _managed(request, slug)
+    user = token_of(request).user
+    return change_texts(user, campaign, instructions=wanted.instructions, consent=wanted.consent)
+
+
 @router.post("/{slug}/invites", response={201: Tokens, (403, 404): Problem})
 def invite(request: HttpRequest, slug: Slug, wanted: Invites) -> Any:
     """Makes invite tokens, one a person, and shows them once."""
@@ -233,6 +271,19 @@ def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
     worker = _worker(_managed(request, slug), pseudonym)
     exclusion = get_object_or_404(Exclusion, participation=worker, lifted=None)
     return {"answers": quality.lift(token_of(request).user, exclusion, why.reason)}
+
+
+@router.get("/{slug}/workers/{pseudonym}/withdraw", response={200: Removal, (403, 404): Problem})
+def effect_of_withdrawing(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
+    """What withdrawing a worker would do."""
+    return asdict(leaving.effect_of_withdrawing(_worker(_managed(request, slug), pseudonym)))
+
+
+@router.post("/{slug}/workers/{pseudonym}/withdraw", response={200: Removal, (403, 404, 409): Problem})
+def withdraw(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
+    """Withdraws a worker who asked for it, for good: texts in no frozen release are removed."""
+    worker = _worker(_managed(request, slug), pseudonym)
+    return asdict(leaving.withdraw(token_of(request).user, worker))
 
 
 @router.get("/{slug}/reviews", response={200: Queue, (403, 404): Problem})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -11,7 +12,7 @@ from ninja import Router, Schema, Status
 from ninja.security import HttpBearer
 from pydantic import Field
 
-from capeval_server.annotation import answering, assignment, entering
+from capeval_server.annotation import answering, assignment, entering, leaving
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Campaign, Draft, Participation, Worker
 from capeval_server.annotation.tasks import task_named
 from capeval_server.api.addresses import Slug
@@ -119,6 +120,13 @@ class Wrong(Schema):
 
     reason: Literal["not loading", "offensive", "personal data", "other language", "other"]
     note: Note = ""
+
+
+class Removal(Schema):
+    """What a withdrawal does: how many answers lose their text, and how many are in a frozen release."""
+
+    removed: int
+    frozen: int
 
 
 class Aside(Schema):
@@ -236,3 +244,15 @@ def report(request: HttpRequest, slug: Slug, lease: UUID, wrong: Wrong) -> Any:
     held = assignment.find(_participation(request, slug), lease)
     assignment.report(held, wrong.reason, wrong.note)
     return {"state": Assignment.State.REPORTED}
+
+
+@router.get("/withdraw", response={200: Removal, (403, 404, 409): Problem})
+def effect_of_withdrawing(request: HttpRequest, slug: Slug) -> Any:
+    """What withdrawing would do."""
+    return asdict(leaving.effect_of_withdrawing(_participation(request, slug)))
+
+
+@router.post("/withdraw", response={200: Removal, (403, 404, 409): Problem})
+def withdraw(request: HttpRequest, slug: Slug) -> Any:
+    """Leaves the campaign for good: what is in no frozen release is removed, and so is who the worker was."""
+    return asdict(leaving.withdraw(None, _participation(request, slug), by_worker=True))

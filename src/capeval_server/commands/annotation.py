@@ -11,7 +11,7 @@ from capeval.errors import OptionError
 from capeval_server.commands.common import UserName, set_up, user_named
 
 if TYPE_CHECKING:
-    from capeval_server.annotation.models import Campaign, Release
+    from capeval_server.annotation.models import Campaign, Participation, Release
 
 __all__ = ["group"]
 
@@ -26,6 +26,14 @@ def _campaign_named(slug: str) -> Campaign:
     found = Campaigns.objects.filter(slug=slug).first()
     if found is None:
         raise OptionError(f"'CAMPAIGN' must be the name of a campaign (got {slug!r})")
+    return found
+
+
+def _worker_named(slug: str, pseudonym: str) -> Participation:
+    rows = _campaign_named(slug).participations.select_related("worker", "campaign")
+    found = rows.filter(worker__pseudonym=pseudonym).first()
+    if found is None:
+        raise OptionError(f"'WORKER' must be the pseudonym of a worker of {slug!r} (got {pseudonym!r})")
     return found
 
 
@@ -68,6 +76,39 @@ def invite(
 
     for token in entering.invite(None, _campaign_named(slug), number):
         print(token)
+
+
+def texts(
+    slug: Slug,
+    instructions: Annotated[
+        Path | None, Option(help="A file of Markdown.", metavar="FILE", show_default=False)
+    ] = None,
+    consent: Annotated[
+        Path | None, Option(help="A file of Markdown.", metavar="FILE", show_default=False)
+    ] = None,
+) -> None:
+    """Makes a new version of what workers read and agree to; they agree again before they get more work."""
+    set_up()
+    from capeval_server.annotation.consent import change_texts
+    from capeval_server.annotation.definition import read_markdown
+
+    found = {
+        name: None if path is None else read_markdown(path.name, path.read_bytes())
+        for name, path in (("instructions", instructions), ("consent", consent))
+    }
+    print(f"{slug}: version {change_texts(None, _campaign_named(slug), **found).number} of the texts")
+
+
+def withdraw(
+    slug: Slug,
+    worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
+) -> None:
+    """Withdraws a worker who asked for it, for good: texts in no frozen release are removed."""
+    set_up()
+    from capeval_server.annotation import leaving
+
+    done = leaving.withdraw(None, _worker_named(slug, worker))
+    print(f"{slug}: {worker} has left; answers removed: {done.removed}; in frozen releases: {done.frozen}")
 
 
 def status(slug: Slug) -> None:
@@ -230,7 +271,10 @@ def publish(
 
 def group() -> Group:
     """`capeval server annotate`."""
-    commands = (create, items, state, invite, status, results, audit, freeze, verify, challenge, publish)
+    commands = (
+        *(create, items, state, texts, invite, status, withdraw),
+        *(results, audit, freeze, verify, challenge, publish),
+    )
     return Group(
         name="annotate",
         help="Campaigns in which people write, compare, rate and check captions.",

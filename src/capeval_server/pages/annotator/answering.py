@@ -33,7 +33,7 @@ _MOST_REVISIONS = 1000
 @for_workers
 def show_work(request: HttpRequest, participation: Participation) -> HttpResponse:
     """The batch to answer; or the texts to agree to first; or why there is no work."""
-    if participation.stage == Participation.Stage.INVITED:
+    if participation.stage == Participation.Stage.INVITED or _must_agree_again(participation):
         return show_texts(request, participation)
     work = assignment.work(participation)
     if not work.assignments:
@@ -57,6 +57,10 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
         "keys": keys_of(task),
     }
     return render(request, "pages/annotator/work.html", shown)
+
+
+def _must_agree_again(participation: Participation) -> bool:
+    return participation.stage == Participation.Stage.WORKING and not entering.has_agreed(participation)
 
 
 def _shown(participation: Participation, held: Assignment, typed: str) -> dict[str, Any]:

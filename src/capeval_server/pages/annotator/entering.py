@@ -18,6 +18,7 @@ from capeval_server.annotation import entering
 from capeval_server.annotation.models import Campaign, Participation
 from capeval_server.errors import AssignmentError, NotFoundError
 from capeval_server.pages.markdown import to_html
+from capeval_server.statuses import STATUSES
 
 __all__ = ["View", "agree", "enter", "for_workers", "show_texts", "title_and_rest"]
 
@@ -36,7 +37,12 @@ def for_workers(view: View) -> View:
     @never_cache
     @wraps(view)
     def answer(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
-        return view(request, _participation(request, slug), **named)
+        try:
+            participation = _participation(request, slug)
+        except AssignmentError as error:
+            shown = {"campaign": Campaign.objects.get(slug=slug), "why": error}
+            return render(request, "pages/annotator/refused.html", shown, status=STATUSES[AssignmentError])
+        return view(request, participation, **named)
 
     return answer
 
@@ -46,6 +52,7 @@ def _participation(request: HttpRequest, slug: str) -> Participation:
 
     Raises:
         NotFoundError: There is no such campaign, or it is not theirs.
+        AssignmentError: They have left it, or can't take part.
     """
     campaign = Campaign.objects.filter(slug=slug).first()
     if campaign is None:
@@ -65,7 +72,11 @@ def enter(request: HttpRequest, slug: str, token: str) -> HttpResponse:
     campaign = Campaign.objects.filter(slug=slug).first()
     if campaign is None:
         raise NotFoundError
-    entering.invited(campaign, token)
+    try:
+        entering.invited(campaign, token)
+    except AssignmentError as error:
+        shown = {"campaign": campaign, "why": error}
+        return render(request, "pages/annotator/refused.html", shown, status=STATUSES[AssignmentError])
     answer = redirect("annotate", slug)
     answer.set_cookie(
         _cookie(campaign),
@@ -97,6 +108,7 @@ def show_texts(request: HttpRequest, participation: Participation) -> HttpRespon
         "title": title,
         "instructions": to_html(rest),
         "consent": to_html(texts.consent),
+        "again": participation.consented_to_id is not None,
     }
     return render(request, "pages/annotator/texts.html", shown)
 
