@@ -238,7 +238,7 @@ def test_by_api_by_the_worker_and_by_an_organiser() -> None:
         program.ask("POST", f"annotate/{campaign.slug}/items/{item['lease']}/answer", sent)
     place = f"annotate/{campaign.slug}/withdraw"
     assert programs[0].ask("GET", place) == {"removed": 1, "frozen": 0}
-    assert programs[0].ask("POST", place) == {"removed": 1, "frozen": 0}
+    assert programs[0].ask("POST", place) == {"removed": 1, "frozen": 0, "end": None}
     # The token is gone with the rest.
     programs[0].ask("POST", place, status=401)
     worker = entering.invited(campaign, tokens[1]).worker.pseudonym

@@ -19,15 +19,25 @@ from capeval_server.annotation.departures import check_here
 from capeval_server.annotation.digests import drawn
 from capeval_server.annotation.entering import has_agreed
 from capeval_server.annotation.locks import lock_items, lock_participation
-from capeval_server.annotation.models import Assignment, Campaign, Draft, Item, Participation, Report, Slot
+from capeval_server.annotation.models import (
+    Assignment,
+    Campaign,
+    Draft,
+    Item,
+    Participation,
+    Report,
+    Session,
+    Slot,
+)
 from capeval_server.annotation.options import Options, options_of
+from capeval_server.annotation.panels import end, is_completed, open_session
 from capeval_server.annotation.slots import first_free, recount
 from capeval_server.annotation.tasks import task_named
 from capeval_server.annotation.trust import is_trusted
 from capeval_server.errors import AssignmentError, NotFoundError
 from capeval_server.jobs.leases import database_time
 
-__all__ = ["Work", "expire", "find", "pull", "renew", "report", "save_draft", "set_aside", "work"]
+__all__ = ["Work", "expire", "find", "has_work", "pull", "renew", "report", "save_draft", "set_aside", "work"]
 
 _State = Assignment.State
 _GIVING = (Campaign.State.OPEN, Campaign.State.PILOT)
@@ -80,18 +90,43 @@ def work(participation: Participation) -> Work:
     expire(participation.campaign)
     with transaction.atomic():
         now = lock_participation(participation)
-        if now.stage in _NOT_WORKING:
-            return Work(assignments=[], why=_NOT_WORKING[Participation.Stage(now.stage)])
-        if not has_agreed(now):
-            return Work(assignments=[], why=_NEW_TEXTS)
+        session = open_session(now)
+        why = _why_no_work(now, session)
+        if why:
+            return Work(assignments=[], why=why)
         options = options_of(now.campaign)
         held = _taken_back(now, options)
         if held:
             return Work(assignments=held)
+        if session is not None and is_completed(now, session):
+            end(session, Session.Outcome.COMPLETED)
+            return Work(assignments=[], why=str(Session.Outcome.COMPLETED.label))
         if now.campaign.state not in _GIVING:
             return Work(assignments=[], why=_NOT_GIVING[Campaign.State(now.campaign.state)])
         given = _give(now, options)
         return Work(assignments=given, why="" if given else _NOTHING_LEFT)
+
+
+def _why_no_work(participation: Participation, session: Session | None) -> str:
+    """Why a worker gets nothing at all, not even what they hold; empty if they do."""
+    if session is not None and participation.stage == Participation.Stage.BLOCKED:
+        end(session, Session.Outcome.FAILED_CHECKS)
+    if session is not None and session.outcome:
+        return str(Session.Outcome(session.outcome).label)
+    if participation.stage in _NOT_WORKING:
+        return _NOT_WORKING[Participation.Stage(participation.stage)]
+    return "" if has_agreed(participation) else _NEW_TEXTS
+
+
+def has_work(participation: Participation) -> bool:
+    """Whether a worker holds something, or could be given something now."""
+    if participation.assignments.filter(state=_State.HELD).exists():
+        return True
+    if participation.stage != Participation.Stage.WORKING or participation.campaign.state not in _GIVING:
+        return False
+    trusted = is_trusted(participation, options_of(participation.campaign))
+    names = ("free_trusted", "free") if trusted else ("free",)
+    return any(_candidates(participation, name).exists() for name in names)
 
 
 def expire(campaign: Campaign) -> int:

@@ -16,7 +16,15 @@ from capeval_server.annotation.tasks import TaskType, task_named
 from capeval_server.annotation.tasks.base import template_consent, template_text
 from capeval_server.errors import AnswerError, CampaignError
 
-__all__ = ["LONGEST_MARKDOWN", "Definition", "NewItem", "read_definition", "read_items", "read_markdown"]
+__all__ = [
+    "LONGEST_MARKDOWN",
+    "Definition",
+    "NewItem",
+    "read_definition",
+    "read_items",
+    "read_markdown",
+    "read_panel",
+]
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
 _COMMON = ("key", "image", "group", "category", "expected")
@@ -99,10 +107,7 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
         CampaignError: Something in it is not what it must be.
         OSError: A file can't be read.
     """
-    try:
-        content = tomllib.loads(read(name).decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CampaignError(f"{name} must be TOML in UTF-8 ({error})") from None
+    content = _toml(name, read)
     unknown = sorted(set(content) - {"campaign", "settings"})
     if unknown:
         raise CampaignError(f"{name}: must have the parts campaign and settings (got {unknown[0]!r})")
@@ -128,6 +133,30 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
         items=about.items,
         images=about.images,
     )
+
+
+def read_panel(name: str, read: Callable[[str], bytes]) -> dict[str, Any]:
+    """Reads the file of a panel, with the key set that it names.
+
+    Raises:
+        CampaignError: It is not TOML, or the key set is not JSON.
+        OSError: A file can't be read.
+    """
+    content = _toml(name, read)
+    signed = content.get("signed")
+    if isinstance(signed, dict) and isinstance(signed.get("keys"), str):
+        try:
+            signed["keys"] = json.loads(read(signed["keys"]))
+        except (ValueError, RecursionError):
+            raise CampaignError(f"{signed['keys']} must be JSON in UTF-8") from None
+    return content
+
+
+def _toml(name: str, read: Callable[[str], bytes]) -> dict[str, Any]:
+    try:
+        return tomllib.loads(read(name).decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CampaignError(f"{name} must be TOML in UTF-8 ({error})") from None
 
 
 def _settings(name: str, content: Mapping[str, Any]) -> dict[str, Any]:

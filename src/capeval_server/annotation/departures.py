@@ -22,7 +22,7 @@ def check_not_left(campaign: Campaign, who: str) -> None:
 
     Args:
         campaign: The campaign.
-        who: An account, as "user 7"; or the hash of an invite token, as "link 0a1b...".
+        who: An account, as "user 7"; the hash of an invite token, as "link 0a1b..."; or a panel and its id.
 
     Raises:
         AssignmentError: They have.

@@ -21,8 +21,10 @@ from capeval_server.annotation.models import (
     Participation,
     Report,
     Response,
+    Session,
     Worker,
 )
+from capeval_server.annotation.panels import end, open_session
 from capeval_server.annotation.quality import take_out
 from capeval_server.jobs.leases import database_time
 from capeval_server.organising.models import COMMAND_LINE, Action
@@ -73,9 +75,7 @@ def withdraw(user: User | None, participation: Participation, *, by_worker: bool
         AssignmentError: They have left already.
     """
     with transaction.atomic():
-        # The worker's participations in other campaigns are given to another worker below.
-        rows = Participation.objects.select_for_update(no_key=True).filter(worker=participation.worker_id)
-        others = [one for one in rows.order_by("pk") if one.pk != participation.pk]
+        others = _locked_others(participation)
         now = lock_participation(participation)
         check_here(now)
         effect = effect_of_withdrawing(now)
@@ -94,6 +94,17 @@ def withdraw(user: User | None, participation: Participation, *, by_worker: bool
     return effect
 
 
+def _locked_others(participation: Participation) -> list[Participation]:
+    """The worker's participations in other campaigns; all are locked, in their order, with this one."""
+    while True:
+        worker = Participation.objects.values("worker").get(pk=participation.pk)["worker"]
+        rows = Participation.objects.select_for_update(no_key=True).filter(worker=worker)
+        found = {one.pk: one for one in rows.order_by("pk")}
+        # While the rows were awaited, another withdrawal may have given this one to another worker.
+        if found.pop(participation.pk, None) is not None:
+            return list(found.values())
+
+
 def _exclude(participation: Participation, user: User | None, who: str) -> None:
     """Takes all their answers out of what counts; somebody who is blocked stays excluded by that."""
     if not Exclusion.objects.filter(participation=participation, lifted=None).exists():
@@ -107,6 +118,9 @@ def _exclude(participation: Participation, user: User | None, who: str) -> None:
         )
     participation.stage = Participation.Stage.WITHDREW
     participation.save(update_fields=["stage"])
+    session = open_session(participation)
+    if session is not None:
+        end(session, Session.Outcome.WITHDREW)
     take_out(participation)
 
 
@@ -128,11 +142,15 @@ def _forget(participation: Participation, others: list[Participation]) -> None:
         (Departure(campaign=participation.campaign, digest=digest) for digest in _digests(participation)),
         ignore_conflicts=True,
     )
-    user, digest = worker.user, worker.digest
-    Worker.objects.filter(pk=worker.pk).update(user=None, digest=None)
+    known = {"user": worker.user, "account": worker.account, "digest": worker.digest}
+    Worker.objects.filter(pk=worker.pk).update(user=None, account=None, digest=None)
+    participation.sessions.update(study=None, session=None)
     if others:
-        heir = Worker.objects.create(user=user, digest=digest)
+        heir = Worker.objects.create(**known)
         Participation.objects.filter(pk__in=[one.pk for one in others]).update(worker=heir)
+        worker.identities.update(worker=heir)
+    else:
+        worker.identities.all().delete()
 
 
 def _digests(participation: Participation) -> Iterator[str]:
@@ -141,3 +159,5 @@ def _digests(participation: Participation) -> Iterator[str]:
         yield departure_digest(campaign, f"user {worker.user_id}")
     if worker.digest is not None:
         yield departure_digest(campaign, f"link {worker.digest}")
+    for identity in worker.identities.all():
+        yield departure_digest(campaign, f"panel {identity.panel} {identity.panel_id}")

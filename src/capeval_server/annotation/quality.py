@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
+from capeval_server.annotation import entering
 from capeval_server.annotation.assignment import pull
 from capeval_server.annotation.locks import lock_items, lock_participation
 from capeval_server.annotation.models import (
@@ -27,7 +28,17 @@ from capeval_server.errors import CampaignError
 from capeval_server.jobs.leases import database_time
 from capeval_server.organising.models import COMMAND_LINE, record
 
-__all__ = ["Effect", "block", "effect_of_blocking", "lift", "queue", "redact", "review", "take_out"]
+__all__ = [
+    "Effect",
+    "block",
+    "effect_of_blocking",
+    "lift",
+    "link_account",
+    "queue",
+    "redact",
+    "review",
+    "take_out",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +88,8 @@ def review(user: User, response: Response, verdict: str, *, reason: str = "", no
     if (verdict == Review.Verdict.REJECTED) != bool(reason):
         raise CampaignError("'reason' must be given where an answer is rejected, and nowhere else")
     note = _checked_note("note", note, needed=False)
-    if response.participation.worker.user_id == user.pk:
+    author = response.participation.worker
+    if user.pk in (author.user_id, author.account_id):
         raise CampaignError("nobody reviews an answer of their own")
     with transaction.atomic():
         participation = lock_participation(response.participation)
@@ -192,6 +204,31 @@ def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
         what = f"lifted the block of the worker {now.worker} in the campaign {now.campaign.slug}: {reason}"
         record(user, now.campaign.challenge, f"{what} ({len(filled)} answers count again)")
     return len(filled)
+
+
+def link_account(user: User | None, participation: Participation, account: User) -> Effect | None:
+    """Records which account a worker has, and blocks the worker if it competes with what is judged.
+
+    Returns:
+        What the block did; none if nothing had to be blocked.
+
+    Raises:
+        CampaignError: The worker came as a user, or has left.
+    """
+    campaign = participation.campaign
+    with transaction.atomic():
+        now = lock_participation(participation)
+        if now.worker.user_id is not None or now.stage == Participation.Stage.WITHDREW:
+            raise CampaignError(
+                "only a worker who came by a link or from a panel, and has not left, is linked"
+            )
+        entering.link(now, account)
+        what = f"linked the worker {now.worker} in the campaign {campaign.slug} with an account"
+        record(user, campaign.challenge, what)
+        blocked = Exclusion.objects.filter(participation=now, lifted=None).exists()
+        if blocked or not entering.competes(campaign, account.pk):
+            return None
+        return block(user, now, "takes part in the challenge whose captions are judged")[1]
 
 
 def redact(user: User | None, response: Response, reason: str) -> None:

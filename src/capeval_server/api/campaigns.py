@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
-from capeval_server.annotation import campaigns, entering, leaving, quality
+from capeval_server.annotation import campaigns, entering, leaving, panels, quality
 from capeval_server.annotation.consent import change_texts
 from capeval_server.annotation.definition import LONGEST_MARKDOWN
 from capeval_server.annotation.making import make_from_texts
@@ -141,6 +142,19 @@ class Removal(Schema):
     frozen: int
 
 
+class Account(Schema):
+    """The account of a worker who came by a link or from a panel."""
+
+    user: Slug
+
+
+class Linked(Schema):
+    """What became of a worker: blocked, if the account competes with what is judged."""
+
+    blocked: bool
+    answers: int
+
+
 class Restored(Schema):
     """How many answers count again."""
 
@@ -227,6 +241,18 @@ def set_texts(request: HttpRequest, slug: Slug, wanted: NewTexts) -> Any:
     return change_texts(user, campaign, instructions=wanted.instructions, consent=wanted.consent)
 
 
+@router.get("/{slug}/panel", response={200: panels.PanelSettings, (403, 404): Problem})
+def panel(request: HttpRequest, slug: Slug) -> Any:
+    """The panel that sends workers, with the end codes."""
+    return panels.panel_settings(_managed(request, slug))
+
+
+@router.put("/{slug}/panel", response={200: panels.PanelSettings, (403, 404, 422): Problem})
+def set_panel(request: HttpRequest, slug: Slug, wanted: dict[str, Any]) -> Any:
+    """Sets the panel that sends workers: its parameters, its keys if it signs them, and the end codes."""
+    return panels.set_panel(token_of(request).user, _managed(request, slug), wanted)
+
+
 @router.post("/{slug}/invites", response={201: Tokens, (403, 404): Problem})
 def invite(request: HttpRequest, slug: Slug, wanted: Invites) -> Any:
     """Makes invite tokens, one a person, and shows them once."""
@@ -271,6 +297,15 @@ def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
     worker = _worker(_managed(request, slug), pseudonym)
     exclusion = get_object_or_404(Exclusion, participation=worker, lifted=None)
     return {"answers": quality.lift(token_of(request).user, exclusion, why.reason)}
+
+
+@router.put("/{slug}/workers/{pseudonym}/account", response={200: Linked, (403, 404, 422): Problem})
+def link_account(request: HttpRequest, slug: Slug, pseudonym: Slug, known: Account) -> Any:
+    """Says which account a worker has: who takes part in the challenge can't judge its captions."""
+    worker = _worker(_managed(request, slug), pseudonym)
+    account = get_object_or_404(User, username=known.user)
+    effect = quality.link_account(token_of(request).user, worker, account)
+    return {"blocked": effect is not None, "answers": effect.answers if effect else 0}
 
 
 @router.get("/{slug}/workers/{pseudonym}/withdraw", response={200: Removal, (403, 404): Problem})

@@ -99,6 +99,41 @@ def texts(
     print(f"{slug}: version {change_texts(None, _campaign_named(slug), **found).number} of the texts")
 
 
+def panel(
+    slug: Slug,
+    path: Annotated[
+        Path | None, Argument(metavar="FILE", help="Its panel.toml; to set it.", show_default=False)
+    ] = None,
+) -> None:
+    """Sets the panel that sends workers to a campaign, and shows it with its end codes."""
+    set_up()
+    from capeval_server.annotation import panels
+    from capeval_server.annotation.definition import read_panel
+
+    campaign = _campaign_named(slug)
+    if path is not None:
+        panels.set_panel(
+            None, campaign, read_panel(path.name, lambda name: (path.parent / name).read_bytes())
+        )
+    found = panels.panel_settings(campaign)
+    print(f"{slug}: {found.name}; identities: {'signed' if found.signed else 'unverified'}")
+    for outcome, code in found.codes.items():
+        print(f"{outcome}: {code}")
+
+
+def link(
+    slug: Slug,
+    worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
+    user: UserName,
+) -> None:
+    """Says which account a worker has, who came by a link or from a panel; who competes is blocked."""
+    set_up()
+    from capeval_server.annotation import quality
+
+    effect = quality.link_account(None, _worker_named(slug, worker), user_named(user))
+    print(f"{worker}: " + ("linked" if effect is None else f"blocked; answers not counted: {effect.answers}"))
+
+
 def withdraw(
     slug: Slug,
     worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
@@ -272,7 +307,7 @@ def publish(
 def group() -> Group:
     """`capeval server annotate`."""
     commands = (
-        *(create, items, state, texts, invite, status, withdraw),
+        *(create, items, state, texts, invite, panel, link, status, withdraw),
         *(results, audit, freeze, verify, challenge, publish),
     )
     return Group(

@@ -7,16 +7,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from capeval_server.annotation import leaving
+from capeval_server.annotation import leaving, panels
 from capeval_server.annotation.models import Participation
-from capeval_server.pages.annotator.entering import for_workers
+from capeval_server.pages.annotator.entering import for_who_leaves
 from capeval_server.pages.markdown import to_html
 
 __all__ = ["leave"]
 
 
 @require_http_methods(["GET", "POST"])
-@for_workers
+@for_who_leaves
 def leave(request: HttpRequest, participation: Participation) -> HttpResponse:
     """Says what a withdrawal would do, and does it."""
     campaign = participation.campaign
@@ -25,7 +25,7 @@ def leave(request: HttpRequest, participation: Participation) -> HttpResponse:
             messages.error(request, "Please say that you want to withdraw for good.")
             return redirect("annotate_leave", campaign.slug)
         effect = leaving.withdraw(None, participation, by_worker=True)
-        shown = {"campaign": campaign, "effect": effect}
+        shown = {"campaign": campaign, "effect": effect, "end": panels.end_of(participation)}
         return render(request, "pages/annotator/left.html", shown)
     texts = participation.consented_to
     shown = {
