@@ -6,12 +6,12 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from django.contrib.auth.models import User
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
-from capeval_server.annotation import campaigns, entering, leaving, panels, quality
+from capeval_server.annotation import campaigns, entering, leaving, panels, payments, quality
 from capeval_server.annotation.consent import change_texts
 from capeval_server.annotation.definition import LONGEST_MARKDOWN
 from capeval_server.annotation.making import make_from_texts
@@ -142,6 +142,13 @@ class Removal(Schema):
     frozen: int
 
 
+class Rate(Schema):
+    """What an answer is paid, such as 0.12 and EUR."""
+
+    pay_per_answer: Annotated[str, Field(max_length=20)]
+    currency: Annotated[str, Field(max_length=3)]
+
+
 class Account(Schema):
     """The account of a worker who came by a link or from a panel."""
 
@@ -251,6 +258,22 @@ def panel(request: HttpRequest, slug: Slug) -> Any:
 def set_panel(request: HttpRequest, slug: Slug, wanted: dict[str, Any]) -> Any:
     """Sets the panel that sends workers: its parameters, its keys if it signs them, and the end codes."""
     return panels.set_panel(token_of(request).user, _managed(request, slug), wanted)
+
+
+@router.put("/{slug}/rate", response={200: Made, (403, 404, 422): Problem})
+def set_rate(request: HttpRequest, slug: Slug, wanted: Rate) -> Any:
+    """Sets what an answer is paid."""
+    user = token_of(request).user
+    return payments.set_rate(user, _managed(request, slug), wanted.pay_per_answer, wanted.currency)
+
+
+@router.get("/{slug}/payments", response={200: Any, (403, 404): Problem})
+def payment_lines(request: HttpRequest, slug: Slug) -> Any:
+    """What each worker is to be paid, as CSV. That it was downloaded is in the history."""
+    text = payments.payments_csv(token_of(request).user, _managed(request, slug))
+    answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="payments-{slug}.csv"'
+    return answer
 
 
 @router.post("/{slug}/invites", response={201: Tokens, (403, 404): Problem})

@@ -134,6 +134,33 @@ def link(
     print(f"{worker}: " + ("linked" if effect is None else f"blocked; answers not counted: {effect.answers}"))
 
 
+def rate(
+    slug: Slug,
+    amount: Annotated[str, Argument(metavar="AMOUNT", help="Such as 0.12.", show_default=False)],
+    currency: Annotated[str, Argument(metavar="CURRENCY", help="Such as EUR.", show_default=False)],
+) -> None:
+    """Sets what an answer is paid."""
+    set_up()
+    from capeval_server.annotation.payments import set_rate
+
+    set_rate(None, _campaign_named(slug), amount, currency)
+    print(f"{slug}: {amount} {currency} an answer")
+
+
+def payments(
+    slug: Slug,
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)
+    ] = None,
+) -> None:
+    """Writes what each worker is to be paid, as CSV."""
+    set_up()
+    from capeval.cli.console import deliver
+    from capeval_server.annotation.payments import payments_csv
+
+    deliver(payments_csv(None, _campaign_named(slug)), output)
+
+
 def withdraw(
     slug: Slug,
     worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
@@ -307,7 +334,7 @@ def publish(
 def group() -> Group:
     """`capeval server annotate`."""
     commands = (
-        *(create, items, state, texts, invite, panel, link, status, withdraw),
+        *(create, items, state, texts, invite, panel, link, status, withdraw, rate, payments),
         *(results, audit, freeze, verify, challenge, publish),
     )
     return Group(
