@@ -129,7 +129,7 @@ def _work_in_two(opened: Mapping[str, Handler], heartbeat: Heartbeat) -> None:
 
 def _work_beside(opened: Mapping[str, Handler], heartbeat: Heartbeat) -> None:
     try:
-        # Only the first thread writes that the worker runs: otherwise nobody would see that it does not go on.
+        # Only the first thread writes that the worker runs: if it does not go on, that must show.
         _work(opened, heartbeat, heartbeat.check, until_empty=False)
     except StoppedError:
         pass
