@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from capeval.errors import OptionError
+from capeval.errors import CaptionError, OptionError
 from capeval_server.annotation.options import Options
+from capeval_server.annotation.rules import RuleSettings
 from capeval_server.annotation.tasks import TaskType, task_named
 from capeval_server.annotation.tasks.base import template_text
 from capeval_server.errors import AnswerError, CampaignError
 
-__all__ = ["Definition", "NewItem", "read_definition", "read_items"]
+__all__ = ["Definition", "NewItem", "read_definition", "read_items", "read_rules"]
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
 _COMMON = ("key", "image", "group", "category", "expected")
@@ -52,6 +53,7 @@ class Definition:
         instructions: What workers read, in Markdown.
         consent: What workers agree to, in Markdown.
         options: How it gives out work.
+        rules: The levels of rules for sentences, and their lists, where they differ from the defaults.
         items: The file of its items.
         images: The folder of its images, if it has one.
     """
@@ -63,6 +65,7 @@ class Definition:
     instructions: str
     consent: str
     options: Options
+    rules: dict[str, Any]
     items: str
     images: str | None
 
@@ -99,23 +102,21 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
         CampaignError: Something in it is not what it must be.
         OSError: A file can't be read.
     """
-    try:
-        content = tomllib.loads(read(name).decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CampaignError(f"{name} must be TOML in UTF-8 ({error})") from None
-    unknown = sorted(set(content) - {"campaign", "settings"})
-    if unknown:
-        raise CampaignError(f"{name}: must have the parts campaign and settings (got {unknown[0]!r})")
+    content = _toml(name, read(name), ("campaign", "settings", "rules"))
     try:
         about = _About.model_validate(content.get("campaign", {}))
         task = task_named(about.kind)
-        options = Options.of_kind(about.kind, **_settings(name, content))
+        options = Options.of_kind(about.kind, **_table(name, content, "settings"))
+        rules = _table(name, content, "rules")
+        if rules and not task.written:
+            raise CampaignError(f"{name}: rules are for kinds in which sentences are written")
+        RuleSettings.stored(rules)
         instructions = _instructions(read, about, task)
     except ValidationError as error:
         place = "campaign" if error.title == _About.__name__ else "settings"
         problems = [".".join((place, *map(str, one["loc"]))) + f": {one['msg']}" for one in error.errors()]
         raise CampaignError(f"{name}: {'; '.join(problems)}") from None
-    except OptionError as error:
+    except (OptionError, CaptionError) as error:
         raise CampaignError(f"{name}: {error}") from None
     return Definition(
         slug=about.slug,
@@ -125,15 +126,43 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
         instructions=instructions,
         consent=_text(read, about.consent) if about.consent else "",
         options=options,
+        rules=rules,
         items=about.items,
         images=about.images,
     )
 
 
-def _settings(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    found = content.get("settings", {})
+def read_rules(name: str, content: bytes) -> dict[str, Any]:
+    """The part `rules` of a file: of a campaign's, or of one that has nothing else.
+
+    Args:
+        name: What errors call the file.
+        content: Its content.
+
+    Raises:
+        CampaignError: It is not what it must be.
+    """
+    found = _toml(name, content, ("campaign", "settings", "rules"))
+    if "rules" not in found:
+        raise CampaignError(f"{name}: must have the part rules")
+    return _table(name, found, "rules")
+
+
+def _toml(name: str, content: bytes, parts: Sequence[str]) -> dict[str, Any]:
+    try:
+        found = tomllib.loads(content.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CampaignError(f"{name} must be TOML in UTF-8 ({error})") from None
+    unknown = sorted(set(found) - set(parts))
+    if unknown:
+        raise CampaignError(f"{name}: must have the parts {', '.join(parts)} (got {unknown[0]!r})")
+    return found
+
+
+def _table(name: str, content: Mapping[str, Any], part: str) -> dict[str, Any]:
+    found = content.get(part, {})
     if not isinstance(found, dict):
-        raise CampaignError(f"{name}: settings must be a table (got {found!r})")
+        raise CampaignError(f"{name}: {part} must be a table (got {found!r})")
     return found
 
 

@@ -95,7 +95,7 @@ class TextVersion(models.Model):
     # Markdown.
     instructions = models.TextField()
     consent = models.TextField(blank=True)
-    # The level of each rule for texts, where it differs from the default.
+    # The level of each rule for sentences, where it differs from the default; `known_words`, `blocked_words`.
     rules = models.JSONField(default=dict)
     created = models.DateTimeField(default=timezone.now)
 
@@ -299,7 +299,7 @@ class Response(models.Model):
     # Whether it may count: false for checks and in a pilot.
     may_count = models.BooleanField(default=True)
     texts = models.ForeignKey(TextVersion, on_delete=models.PROTECT, related_name="+")
-    # What the rules for texts said of it.
+    # What the rules said of its sentence, and their version; empty where none was written.
     rules = models.JSONField(default=dict)
     # What the worker's browser counted: seconds, keys, pastes.
     events = models.JSONField(default=dict)

@@ -58,6 +58,33 @@ def state(
     print(f"{slug}: {change_state(None, _campaign_named(slug), to, reason=reason).state}")
 
 
+def rules(
+    slug: Slug,
+    path: Annotated[
+        Path | None,
+        Argument(
+            metavar="FILE", help="TOML with the part rules; without it, shows them.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Shows the rules for sentences, or sets them, as a new version of the campaign's texts."""
+    set_up()
+    from capeval_server.annotation.campaigns import set_rules
+    from capeval_server.annotation.definition import read_rules
+    from capeval_server.annotation.entering import latest_texts
+    from capeval_server.annotation.rules import RULES
+    from capeval_server.annotation.sentences import settings_of
+
+    campaign = _campaign_named(slug)
+    if path is not None:
+        set_rules(None, campaign, read_rules(path.name, path.read_bytes()))
+    texts = latest_texts(campaign)
+    print(f"{slug}: version {texts.number}")
+    settings = settings_of(texts)
+    for rule in RULES.values():
+        print(f"{rule.name}: {settings.level(rule)}")
+
+
 def invite(
     slug: Slug,
     number: Annotated[int, Option(help="How many.", min=1, max=10_000)] = 1,
@@ -230,7 +257,10 @@ def publish(
 
 def group() -> Group:
     """`capeval server annotate`."""
-    commands = (create, items, state, invite, status, results, audit, freeze, verify, challenge, publish)
+    commands = (
+        *(create, items, state, rules, invite, status, results, audit),
+        *(freeze, verify, challenge, publish),
+    )
     return Group(
         name="annotate",
         help="Campaigns in which people write, compare, rate and check captions.",

@@ -8,9 +8,11 @@ __all__ = ["urlpatterns"]
 
 urlpatterns = [
     path("annotate/<slug:slug>/", answering.show_work, name="annotate"),
+    path("annotate/<slug:slug>/rules/", answering.show_rules, name="annotate_rules"),
     path("annotate/<slug:slug>/agree/", entering.agree, name="annotate_agree"),
     path("annotate/<slug:slug>/enter/<str:token>/", entering.enter, name="annotate_enter"),
     path("annotate/<slug:slug>/<uuid:lease>/answer/", answering.answer, name="annotate_answer"),
+    path("annotate/<slug:slug>/<uuid:lease>/check/", answering.check, name="annotate_check"),
     path("annotate/<slug:slug>/<uuid:lease>/draft/", answering.save_draft, name="annotate_draft"),
     path("annotate/<slug:slug>/<uuid:lease>/aside/", answering.set_aside, name="annotate_aside"),
     path("annotate/<slug:slug>/<uuid:lease>/image/<slug:size>/", answering.image, name="annotate_image"),
