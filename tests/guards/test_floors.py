@@ -45,6 +45,7 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
         "logs",
         "names",
         "outages",
+        "outgoing",
         "ranges",
         "serving",
         "staff",

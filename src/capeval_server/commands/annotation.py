@@ -43,6 +43,31 @@ def create(
     print(f"{made.slug}: made, a draft; items: {made.items.count()}")
 
 
+def fetch(
+    path: Annotated[
+        Path, Argument(metavar="FILE", help="CSV with the columns image and address.", show_default=False)
+    ],
+    folder: Annotated[
+        Path,
+        Argument(metavar="FOLDER", help="Where the pictures are stored; made if needed.", show_default=False),
+    ],
+) -> None:
+    """Fetches pictures from hosts that the settings allow into a folder; exits with 1 if some failed.
+
+    What is there already is not fetched again.
+    """
+    set_up()
+    from capeval_server.annotation import fetching
+
+    found = []
+    for one in fetching.fetch_images(fetching.read_addresses(path.name, path.read_bytes()), folder):
+        found.append(one)
+        if one.outcome == "failed":
+            print(f"{one.name}: failed: {one.reason}", flush=True)
+    print(fetching.summary(found))
+    sys.exit(1 if any(one.outcome == "failed" for one in found) else 0)
+
+
 def state(
     slug: Slug,
     to: Annotated[
@@ -258,7 +283,7 @@ def publish(
 def group() -> Group:
     """`capeval server annotate`."""
     commands = (
-        *(create, items, state, rules, invite, status, results, audit),
+        *(fetch, create, items, state, rules, invite, status, results, audit),
         *(freeze, verify, challenge, publish),
     )
     return Group(
