@@ -25,6 +25,7 @@ from capeval_server.annotation.models import (
 from capeval_server.annotation.options import Options, options_of
 from capeval_server.annotation.rules import stored_verdict
 from capeval_server.annotation.sentences import checked
+from capeval_server.annotation.signals import signals_of
 from capeval_server.annotation.slots import first_free, recount
 from capeval_server.annotation.tasks import task_named
 from capeval_server.annotation.trust import is_trusted, judge_again
@@ -201,7 +202,8 @@ def _judge(participation: Participation, item: Item, response: Response) -> None
         return
     options = options_of(participation.campaign)
     if task_named(participation.campaign.kind).reviewed and response.may_count:
-        for reason in _reasons_for_review(participation, options, response):
+        reasons = _reasons_for_review(participation, options, response)
+        for reason in sorted(reasons | signals_of(participation, item, response)):
             ReviewRequest.objects.create(response=response, reason=reason, time=response.received)
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "Exclusion",
     "Image",
     "Item",
+    "KnownCaption",
     "Participation",
     "Release",
     "ReleasedResponse",
@@ -159,6 +160,20 @@ class Item(models.Model):
         indexes = [
             models.Index(fields=["campaign", "free", "rank"], name="item_choice"),
             models.Index(fields=["campaign", "free_trusted", "rank"], name="item_choice_trusted"),
+        ]
+
+
+class KnownCaption(models.Model):
+    """A caption that is known elsewhere, by the hash of its tokens: who sends the same may have copied it."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="known")
+    # The item that it is of; empty for a caption of any image.
+    key = models.CharField(max_length=100, blank=True)
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "digest", "key"], name="known_caption_once")
         ]
 
 

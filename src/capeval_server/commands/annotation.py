@@ -110,6 +110,47 @@ def rules(
         print(f"{rule.name}: {settings.level(rule)}")
 
 
+def known(
+    slug: Slug,
+    path: Annotated[
+        Path | None,
+        Argument(metavar="FILE", help="Captions, as references are written.", show_default=False),
+    ] = None,
+    any_image: Annotated[
+        bool, Option("--any-image", help="The file's captions are known whatever the image.")
+    ] = False,
+    submissions: Annotated[
+        bool, Option("--submissions", help="The captions of the systems submitted to the challenge.")
+    ] = False,
+) -> None:
+    """Adds captions that are known elsewhere, by hashes alone: who sends the same is reviewed."""
+    set_up()
+    from capeval.formats import load_references
+    from capeval_server.annotation import signals
+
+    campaign = _campaign_named(slug)
+    if (path is None) != submissions:
+        raise OptionError("either 'FILE' or '--submissions' must be given")
+    if path is None:
+        number = signals.add_submissions(campaign)
+    else:
+        captions = (
+            ("" if any_image else str(image), text)
+            for image, texts in load_references(path).items()
+            for text in texts
+        )
+        number = signals.add_known(campaign, captions)
+    print(f"{slug}: {number:,} captions added")
+
+
+def compare(slug: Slug) -> None:
+    """Has captions that are unlike the others of their image reviewed."""
+    set_up()
+    from capeval_server.annotation import signals
+
+    print(f"{slug}: {signals.compare(_campaign_named(slug))} captions to review")
+
+
 def invite(
     slug: Slug,
     number: Annotated[int, Option(help="How many.", min=1, max=10_000)] = 1,
@@ -283,7 +324,7 @@ def publish(
 def group() -> Group:
     """`capeval server annotate`."""
     commands = (
-        *(fetch, create, items, state, rules, invite, status, results, audit),
+        *(fetch, create, items, state, rules, invite, status, known, compare, results, audit),
         *(freeze, verify, challenge, publish),
     )
     return Group(
