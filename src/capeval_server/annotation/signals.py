@@ -106,7 +106,7 @@ def add_submissions(campaign: Campaign) -> int:
     number = 0
     for row in files.order_by("pk"):
         with row.file.open("rb") as file:
-            found = load_candidates(file.read(), name=row.file.name)
+            found = load_candidates(file.read(), name=str(row.file.name))
         number += add_known(
             campaign, ((str(image), text) for image, texts in found.items() for text in texts)
         )
