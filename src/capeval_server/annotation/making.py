@@ -112,7 +112,11 @@ def _made(wanted: Definition) -> Campaign:
     except IntegrityError:
         raise CampaignError(f"campaign.slug must be new on this server (got {wanted.slug!r})") from None
     TextVersion.objects.create(
-        campaign=made, number=1, instructions=wanted.instructions, consent=wanted.consent
+        campaign=made,
+        number=1,
+        instructions=wanted.instructions,
+        consent=wanted.consent,
+        rules=wanted.rules,
     )
     return made
 

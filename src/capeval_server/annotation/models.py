@@ -26,6 +26,7 @@ __all__ = [
     "Identity",
     "Image",
     "Item",
+    "KnownCaption",
     "Panel",
     "Participation",
     "Release",
@@ -99,7 +100,7 @@ class TextVersion(models.Model):
     # Markdown.
     instructions = models.TextField()
     consent = models.TextField(blank=True)
-    # The level of each rule for texts, where it differs from the default.
+    # The level of each rule for sentences, where it differs from the default; `known_words`, `blocked_words`.
     rules = models.JSONField(default=dict)
     created = models.DateTimeField(default=timezone.now)
 
@@ -163,6 +164,20 @@ class Item(models.Model):
         indexes = [
             models.Index(fields=["campaign", "free", "rank"], name="item_choice"),
             models.Index(fields=["campaign", "free_trusted", "rank"], name="item_choice_trusted"),
+        ]
+
+
+class KnownCaption(models.Model):
+    """A caption that is known elsewhere, by the hash of its tokens: who sends the same may have copied it."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="known")
+    # The item that it is of; empty for a caption of any image.
+    key = models.CharField(max_length=100, blank=True)
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "digest", "key"], name="known_caption_once")
         ]
 
 
@@ -372,7 +387,7 @@ class Response(models.Model):
     # Whether it may count: false for checks and in a pilot.
     may_count = models.BooleanField(default=True)
     texts = models.ForeignKey(TextVersion, on_delete=models.PROTECT, related_name="+")
-    # What the rules for texts said of it.
+    # What the rules said of its sentence, and their version; empty where none was written.
     rules = models.JSONField(default=dict)
     # What the worker's browser counted: seconds, keys, pastes.
     events = models.JSONField(default=dict)

@@ -18,6 +18,8 @@ from capeval_server.annotation.making import make_from_texts
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Participation, Response
 from capeval_server.annotation.options import MOST_ANSWERS, options_of
 from capeval_server.annotation.progress import progress_of
+from capeval_server.annotation.rules import RULES
+from capeval_server.annotation.sentences import settings_of
 from capeval_server.annotation.tasks import task_named
 from capeval_server.annotation.trust import is_trusted
 from capeval_server.api.addresses import Number, Slug
@@ -75,6 +77,20 @@ class Answers(Schema):
     """How many answers each item needs."""
 
     answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS)]
+
+
+class RulesOf(Schema):
+    """The rules for sentences: levels by rule, where they differ from the defaults, and the two lists."""
+
+    rules: dict[str, Literal["off", "hint", "confirm", "block"] | list[str]]
+
+
+class RulesAnswer(Schema):
+    """The rules for sentences, their version, and the level of each."""
+
+    version: int
+    rules: dict[str, Any]
+    levels: dict[str, str]
 
 
 class Invites(Schema):
@@ -232,6 +248,27 @@ def change_state(request: HttpRequest, slug: Slug, wanted: StateOf) -> Any:
 def set_answers(request: HttpRequest, slug: Slug, wanted: Answers) -> Any:
     """Sets how many answers each item needs."""
     return campaigns.set_answers(token_of(request).user, _managed(request, slug), wanted.answers)
+
+
+def _rules(campaign: Campaign) -> dict[str, Any]:
+    texts = entering.latest_texts(campaign)
+    settings = settings_of(texts)
+    levels = {rule.name: settings.level(rule) for rule in RULES.values()}
+    return {"version": texts.number, "rules": texts.rules, "levels": levels}
+
+
+@router.get("/{slug}/rules", response={200: RulesAnswer, (403, 404): Problem})
+def rules(request: HttpRequest, slug: Slug) -> Any:
+    """The rules for sentences."""
+    return _rules(_managed(request, slug))
+
+
+@router.put("/{slug}/rules", response={200: RulesAnswer, (403, 404, 422): Problem})
+def set_rules(request: HttpRequest, slug: Slug, wanted: RulesOf) -> Any:
+    """Sets the rules for sentences, as a new version of the texts; what was answered keeps its own."""
+    campaign = _managed(request, slug)
+    campaigns.set_rules(token_of(request).user, campaign, wanted.rules)
+    return _rules(campaign)
 
 
 @router.get("/{slug}/texts", response={200: Texts, (403, 404): Problem})

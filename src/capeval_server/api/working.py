@@ -12,7 +12,7 @@ from ninja import Router, Schema, Status
 from ninja.security import HttpBearer
 from pydantic import Field
 
-from capeval_server.annotation import answering, assignment, ending, entering, leaving, panels
+from capeval_server.annotation import answering, assignment, ending, entering, leaving, panels, sentences
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Campaign, Draft, Participation, Worker
 from capeval_server.annotation.tasks import task_named
 from capeval_server.api.addresses import Slug
@@ -24,6 +24,7 @@ __all__ = ["router"]
 
 Note = Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")]
 Name = Annotated[str, Field(pattern="^[a-z_]{1,30}$")]
+RuleName = Annotated[str, Field(pattern="^[a-z-]{1,30}$")]
 Count = Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)]
 Typed = Annotated[str, Field(max_length=5000, pattern=r"^[^\x00]*$")]
 Key = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[\x21-\x7e]+$")]
@@ -105,6 +106,8 @@ class Answer(Schema):
     revision: Annotated[int, Field(ge=1, le=1000)] = 1
     key: Key
     events: Annotated[dict[Name, Count], Field(max_length=50)] = Field(default_factory=dict)
+    # Why a sentence is kept, by the rule that asks.
+    reasons: Annotated[dict[RuleName, Note], Field(max_length=50)] = Field(default_factory=dict)
 
 
 class Stored(Schema):
@@ -113,6 +116,27 @@ class Stored(Schema):
     outcome: str
     text: str
     revision: int
+
+
+class Sentence(Schema):
+    """A sentence that is being written."""
+
+    caption: Typed
+
+
+class FindingOf(Schema):
+    """A rule that a sentence breaks, with its level here."""
+
+    rule: str
+    level: str
+    message: str
+
+
+class Looked(Schema):
+    """What the rules say of a sentence, and how many words it has."""
+
+    words: int
+    findings: list[FindingOf]
 
 
 class DraftOf(Schema):
@@ -260,9 +284,25 @@ def renew(request: HttpRequest, slug: Slug) -> Any:
 def answer(request: HttpRequest, slug: Slug, lease: UUID, given: Answer) -> Any:
     """Answers an item, however late; or revises the answer while the batch is the latest."""
     held = assignment.find(_participation(request, slug), lease)
-    sent = answering.Given(answer=given.answer, revision=given.revision, key=given.key, events=given.events)
+    sent = answering.Given(
+        answer=given.answer,
+        revision=given.revision,
+        key=given.key,
+        events=given.events,
+        reasons=given.reasons,
+    )
     done = answering.submit(held, sent)
     return {"outcome": done.outcome, "text": done.text, "revision": done.response.revision}
+
+
+@router.post("/items/{lease}/check", response={200: Looked, (403, 404, 409, 422): Problem})
+def check(request: HttpRequest, slug: Slug, lease: UUID, written: Sentence) -> Any:
+    """What the rules say of a sentence that is not sent yet; nothing is stored."""
+    participation = _participation(request, slug)
+    held = assignment.find(participation, lease)
+    if not task_named(participation.campaign.kind).written:
+        raise NotFoundError
+    return asdict(sentences.look(entering.latest_texts(participation.campaign), held.item, written.caption))
 
 
 @router.put("/items/{lease}/draft", response={204: None, (403, 404, 409): Problem})

@@ -69,6 +69,8 @@ class TaskType(ABC):
         needs_image: Whether an item has an image.
         has_sides: Whether two things are shown side by side, which can be mirrored.
         reviewed: Whether people review the answers. Answers of other kinds are judged by checks.
+        written: The part of an answer that is a sentence of the worker's, which rules look at; empty where
+            there is none.
         choices: The questions that are answered by choosing, by the name that a browser sends; the page of a
             kind without any has a form of its own.
         texts: The names of the texts that ship for it, without `.md`; the first is the default.
@@ -82,6 +84,7 @@ class TaskType(ABC):
     needs_image: ClassVar[bool]
     has_sides: ClassVar[bool] = False
     reviewed: ClassVar[bool] = False
+    written: ClassVar[str] = ""
     choices: ClassVar[Mapping[str, Choices]] = {}
     texts: ClassVar[tuple[str, ...]]
 
