@@ -111,6 +111,7 @@ LISTED: dict[str, list[str]] = {
     "api/challenges/<slug>/organise/participants": ["", "start=1"],
     "api/challenges/<slug>/organise/participants/<user>": [""],
     "api/challenges/<slug>/organise/participants/<user>/approve": [""],
+    "api/challenges/<slug>/organise/phases/<phase>/captions": [""],
     "api/challenges/<slug>/organise/phases/<phase>/final": [""],
     "api/challenges/<slug>/organise/rerun": [""],
     "api/challenges/<slug>/organise/splits/<split>/references/<references>/reported/<name>": [""],
@@ -124,6 +125,7 @@ LISTED: dict[str, list[str]] = {
     "api/challenges/<slug>/phases/<phase>/submissions": [""],
     "api/challenges/<slug>/splits/<split>/images": ["", "offset=1&limit=2"],
     "api/challenges/<slug>/team": [""],
+    "api/challenges/<slug>/team/captions": [""],
     "api/challenges/<slug>/team/invitation": [""],
     "api/challenges/<slug>/team/members/<user>": [""],
     "api/challenges/<slug>/team/owner": [""],
@@ -164,6 +166,11 @@ LISTED: dict[str, list[str]] = {
     "<challenge:slug>/pictures/<str:name>": [""],
     "<challenge:slug>/rules/": [""],
     "<challenge:slug>/<slug:name>/": [*_BOARD, f"{_OF}&layout=both"],
+    "<challenge:slug>/<slug:name>/captions/": [
+        "",
+        "references=c2&domain=animals",
+        "search=dog&where=references",
+    ],
     "<challenge:slug>/<slug:name>/cite/": _BOARD,
     "<challenge:slug>/<slug:name>/plot.svg": [*_BOARD, f"{_OF}&theme=dark"],
     "<slug:slug>/<slug:name>/submit/": [""],
@@ -203,6 +210,7 @@ LISTED: dict[str, list[str]] = {
     "<slug:slug>/organise/trail/": [""],
     "<slug:slug>/submissions/": ["", "phase=open"],
     "<slug:slug>/team/": [""],
+    "<slug:slug>/team/captions/": [""],
     "<slug:slug>/team/code/": [""],
     "<slug:slug>/team/code/revoke/": [""],
     "<slug:slug>/team/members/": [""],
@@ -365,6 +373,7 @@ def everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) ->
         pass
     Submission.objects.filter(pk=Submission.objects.filter(team__isnull=False)[0].pk).update(stands=True)
     Score.objects.filter(name="CIDEr-D", result__submission__team__isnull=False).update(value=SCORE)
+    Phase.objects.update(captions=["val"], captions_by="standing")
     _draft(found["olga"], path.parent)
     _campaign(challenge)
     return found
