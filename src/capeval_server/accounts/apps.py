@@ -9,6 +9,8 @@ class Config(AppConfig):
     """The application's name and place."""
 
     name = "capeval_server.accounts"
+    # In the administration, "Accounts" are allauth's.
+    verbose_name = "API tokens"
 
     def ready(self) -> None:
         """Has the keys of users' names kept, whoever makes or renames a user."""

@@ -102,4 +102,5 @@ class Delivery(models.Model):
     outcome = models.CharField(max_length=300, blank=True)
 
     class Meta:
+        verbose_name_plural = "deliveries"
         indexes = [models.Index(fields=["due"], name="delivery_due")]
