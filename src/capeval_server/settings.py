@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import capeval
 from capeval_server import environment
 
 PACKAGE = Path(__file__).parent
@@ -89,7 +90,11 @@ TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [PACKAGE / "static"]
+# The pages of captions have the script and the look of what `capeval browse` writes.
+STATICFILES_DIRS = [
+    PACKAGE / "static",
+    ("capeval/report", Path(capeval.__file__).parent / "report" / "assets"),
+]
 # The few files there are come from installed packages: nothing to collect first.
 WHITENOISE_USE_FINDERS = True
 # References and uploads: no address leads to them.
