@@ -280,8 +280,8 @@ fn kept(level: &Level, wanted: &[bool], numbers: &[u32]) -> (Level, Vec<u32>) {
 /// Lets the n-grams of a level be found by their parts.
 fn make_findable(level: &mut Level) {
     let mut known = HashTable::with_capacity(level.parts.len());
-    let ngrams = level.parts.iter().enumerate().zip(&level.counts).filter(|((_, parts), _)| parts.0 != NONE);
-    for ((number, &(first, last)), &images) in ngrams {
+    let ngrams = level.parts.iter().zip(&level.counts).enumerate();
+    for (number, (&(first, last), &images)) in ngrams.filter(|(_, (parts, _))| parts.0 != NONE) {
         let ngram = Known { key: key(first, last), number: number as u32, images };
         known.insert_unique(ngram.hash(), ngram, Known::hash);
     }
@@ -354,9 +354,9 @@ mod tests {
         };
         assert_eq!(found(&again), found(&whole));
         assert!(DocumentFrequencies::from_parts(vocabulary(), 6.0, &words[1..], &given).is_none());
-        let (first, last, counts) = given[0];
-        let short = [(first, last, &counts[1..])];
-        assert!(DocumentFrequencies::from_parts(vocabulary(), 6.0, words, &short).is_none());
+        let (first, last, images) = given[0];
+        let uneven = [(&first[1..], last, images)];
+        assert!(DocumentFrequencies::from_parts(vocabulary(), 6.0, words, &uneven).is_none());
     }
 
     #[test]
