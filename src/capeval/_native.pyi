@@ -288,6 +288,9 @@ class DocumentFrequencies:
     ) -> DocumentFrequencies:
         """Takes n-grams, for each length a row of word numbers each, and their counts."""
 
+    def fingerprint(self, words: NDArray[np.uint64], max_order: int) -> int:
+        """The sum of fingerprints of all n-grams that two or more images have; `words` are those of words."""
+
     def to_parts(
         self,
     ) -> tuple[

@@ -207,13 +207,49 @@ impl DocumentFrequencies {
     }
 
     fn words_of(&self, number: u32, order: usize) -> Vec<u32> {
-        if order == 1 {
-            return vec![number];
-        }
-        let (first, last) = self.longer[order - 2].parts[number as usize];
-        let mut words = self.words_of(first, order - 1);
-        words.extend(self.words_of(last, order - 1).last());
+        let mut words = vec![0; order];
+        self.spell(number, &mut words);
         words
+    }
+
+    /// Writes the numbers of an n-gram's words.
+    pub(crate) fn spell(&self, number: u32, words: &mut [u32]) {
+        let parts = |number: u32, order: usize| self.longer[order - 2].parts[number as usize];
+        let mut shorter = number;
+        for order in (1..=words.len()).rev() {
+            let mut last = shorter;
+            for order in (2..=order).rev() {
+                last = parts(last, order).1;
+            }
+            words[order - 1] = last;
+            if order > 1 {
+                shorter = parts(shorter, order).0;
+            }
+        }
+    }
+
+    /// The sum of a fingerprint of each n-gram of up to `max_order` words that two or more images have, of its
+    /// words and its images; `words` has that of each word. No n-grams are listed, which would take memory.
+    pub fn fingerprint(&self, words: &[u64], max_order: usize) -> u64 {
+        let of_order = |order: usize| {
+            let counts = match order {
+                1 => &self.words,
+                _ => match self.longer.get(order - 2) {
+                    Some(level) => &level.counts,
+                    None => return 0,
+                },
+            };
+            let ngrams = counts.par_iter().enumerate().filter(|(_, count)| **count > 1);
+            let fingerprints = ngrams.map(|(number, &count)| {
+                let mut numbers = vec![0; order];
+                self.spell(number as u32, &mut numbers);
+                numbers
+                    .iter()
+                    .fold(u64::from(count), |value, &word| mixed(value.wrapping_add(words[word as usize])))
+            });
+            fingerprints.reduce(|| 0, u64::wrapping_add)
+        };
+        (1..=max_order).map(of_order).fold(0, u64::wrapping_add)
     }
 
     /// The document frequencies of all n-grams of `words`: `counts[start * max_order + order - 1]`, 0 where
@@ -241,6 +277,13 @@ impl DocumentFrequencies {
             }
         }
     }
+}
+
+/// Mixes a number so that every bit depends on all bits of the input (the last steps of SplitMix64).
+fn mixed(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    value ^ (value >> 31)
 }
 
 impl Level {

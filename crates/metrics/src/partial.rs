@@ -92,7 +92,7 @@ impl PartialFrequencies {
         let counts = if order == 1 { &counted.words } else { &counted.longer[order - 2].counts };
         let mut words = [0; MAX_ORDER];
         for number in numbers.filter(|&number| counts[number] > 0) {
-            self.spell(number as u32, &mut words[..order]);
+            counted.spell(number as u32, &mut words[..order]);
             for (place, &word) in words[..order].iter().enumerate() {
                 text.push_str(if place == 0 { "" } else { " " });
                 text.push_str(counted.vocabulary.word(word));
@@ -101,22 +101,6 @@ impl PartialFrequencies {
             images.push(i64::from(counts[number]));
         }
         (text, ends, images)
-    }
-
-    /// Writes the numbers of an n-gram's words.
-    fn spell(&self, number: u32, words: &mut [u32]) {
-        let parts = |number: u32, order: usize| self.0.longer[order - 2].parts[number as usize];
-        let mut shorter = number;
-        for order in (1..=words.len()).rev() {
-            let mut last = shorter;
-            for order in (2..=order).rev() {
-                last = parts(last, order).1;
-            }
-            words[order - 1] = last;
-            if order > 1 {
-                shorter = parts(shorter, order).0;
-            }
-        }
     }
 
     /// Reads n-grams with the number of images that have each; the rows of one n-gram add up.

@@ -66,6 +66,20 @@ impl DocumentFrequencies {
         Ok(Self(Arc::new(made)))
     }
 
+    /// The sum of a fingerprint of each n-gram, of those of its words.
+    fn fingerprint(
+        &self,
+        py: Python<'_>,
+        words: PyReadonlyArray1<'_, u64>,
+        max_order: usize,
+    ) -> PyResult<u64> {
+        let words = words.as_slice()?;
+        if words.len() != self.0.vocabulary().len() {
+            return Err(internal("there must be a fingerprint of each word"));
+        }
+        detached(py, || self.0.fingerprint(words, max_order))
+    }
+
     /// The words, the number of images of each, and the longer n-grams that two or more images have.
     fn to_parts<'py>(&self, py: Python<'py>) -> PyResult<Arrays<'py>> {
         let (counts, longer) = detached(py, || self.0.to_parts())?;

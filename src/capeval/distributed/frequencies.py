@@ -27,7 +27,7 @@ _WHAT = "partial document frequencies"
 _MARK = " counted"
 # So many n-grams are made into texts at once, which stays far below the two gibibytes of a column of texts.
 _ROWS = 2**18
-# Parts are put together when they have more n-grams than what was put together before, and more than this: so
+# Parts are put together when they have as many n-grams as what was put together before, and this many: so
 # each n-gram is moved about twice, however many parts there are.
 _PENDING = 2**21
 _MOST_IMAGES = 2**32 - 1

@@ -26,7 +26,17 @@ from capeval.types import (
     Signature,
 )
 
-__all__ = ["NOT_AN_OPTION", "Kernel", "MeanMetric", "Metric", "Prepared", "Resource", "means"]
+__all__ = [
+    "NOT_AN_OPTION",
+    "Kernel",
+    "MeanMetric",
+    "Metric",
+    "Prepared",
+    "Resource",
+    "means",
+    "shown_counts",
+    "signature_from",
+]
 
 Kernel = Callable[[TokenizedCandidates], FloatArray]
 """Turns candidates into statistics: one row for each candidate, in their order."""

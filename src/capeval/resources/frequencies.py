@@ -106,15 +106,9 @@ class DocumentFrequencies:
 
         hashes = [blake2b(word.encode(), digest_size=8).digest() for word in self.native.words()]
         words = np.frombuffer(b"".join(hashes), dtype="<u8")
-        total = 0
-        for order in _ORDERS:
-            rows, counts = self.native.of_order(order)
-            ngrams = counts.astype(np.uint64)
-            for place in range(order):
-                ngrams = _mixed(ngrams + words[rows[:, place]])
-            # A sum, since the same counts can be stored in another order.
-            total += int(ngrams.sum(dtype=np.uint64))
-        content = f"{total % 2**64} {self.images!r}".encode()
+        # A sum, since the same counts can be stored in another order.
+        total = self.native.fingerprint(words, max(_ORDERS))
+        content = f"{total} {self.images!r}".encode()
         return blake2b(content, digest_size=4).hexdigest()
 
     def counts(self) -> dict[tuple[str, ...], int]:
@@ -242,13 +236,6 @@ def _read_again(path: Path, digest: str) -> DocumentFrequencies:
             f" (got {loaded.digest})"
         )
     return loaded
-
-
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Mixes numbers so that every bit depends on all bits of the input (the last steps of SplitMix64)."""
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
-    return values ^ (values >> np.uint64(31))
 
 
 def _packed(content: object) -> NDArray[np.uint8]:
