@@ -16,8 +16,18 @@ from PIL import Image as Pillow
 from capeval_server.annotation import assignment, entering
 from capeval_server.annotation.campaigns import change_state
 from capeval_server.annotation.making import make_campaign
-from capeval_server.annotation.models import Assignment, Campaign, Draft, Image, Participation, Response
-from capeval_server.errors import CampaignError
+from capeval_server.annotation.models import (
+    Assignment,
+    Campaign,
+    Draft,
+    Image,
+    Participation,
+    Report,
+    Response,
+)
+from capeval_server.annotation.warning import set_warning
+from capeval_server.errors import CampaignError, NotFoundError
+from capeval_server.organising.models import Action
 from tests.server.annotation import counted, make
 from tests.server.pages import check_page
 
@@ -156,6 +166,42 @@ def test_pictures_are_for_who_holds_the_item(campaign: Campaign) -> None:
     participation = Participation.objects.get(pk=held.participation_id)
     assignment.set_aside(assignment.find(participation, held.lease), "skipped")
     assert client.get(f"{place}/small/").status_code == 404
+
+
+def test_a_picture_with_a_warning_is_hidden_until_asked_for(campaign: Campaign) -> None:
+    first, *others = campaign.images.order_by("pk")
+    for image in others:
+        set_warning(None, campaign, image.name, "blood <b>")
+    client = enter(campaign)
+    client.post("/annotate/streets/agree/", {"texts": "1"})
+    work = page(client, campaign)
+    shown = Assignment.objects.exclude(item__image=first).count()
+    assert work.count("Warning: blood &lt;b&gt;. Show the image</summary>") == shown > 0
+    # A browser does not even fetch what is in a closed part of the page.
+    assert work.count('loading="lazy"') == shown
+    assert 'width="645" height="400"' in work
+    set_warning(None, campaign, others[0].name, " ")
+    assert page(client, campaign).count("Warning: ") == shown - 1
+    with pytest.raises(NotFoundError):
+        set_warning(None, campaign, "other.jpg", "blood")
+    for text in ("x" * 201, "a\nb", "\0", "\ud800"):
+        with pytest.raises(CampaignError, match="'warning' must be a line"):
+            set_warning(None, campaign, first.name, text)
+    assert Action.objects.filter(what__endswith="blood <b>").count() == 5
+
+
+def test_what_can_be_reported(campaign: Campaign) -> None:
+    client = enter(campaign)
+    client.post("/annotate/streets/agree/", {"texts": "1"})
+    work = page(client, campaign)
+    for reason, text in (
+        ("not loading", "The image doesn't load"),
+        ("number plate", "It shows a number plate"),
+    ):
+        assert f'<option value="{reason}">{text}</option>' in work.replace("&#x27;", "'")
+    for held, reason in zip(Assignment.objects.order_by("place"), Report.Reason.values, strict=False):
+        client.post(f"/annotate/streets/{held.lease}/aside/", {"reason": reason})
+    assert set(Report.objects.values_list("reason", flat=True)) == set(Report.Reason.values[:5])
 
 
 def test_links_and_users(campaign: Campaign) -> None:

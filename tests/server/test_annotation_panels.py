@@ -406,10 +406,10 @@ def test_the_pages_of_a_link_that_is_wrong() -> None:
     assert refused.status_code == 403
     assert "not valid any more" in refused.content.decode()
     assert browser.get(f"/annotate/{campaign.slug}/").status_code == 404
-    accepted = browser.get(f"/annotate/{campaign.slug}/enter/", signed())
+    accepted = browser.get(f"/annotate/{campaign.slug}/enter/", signed(ids("Annmarker", "Sessionmarker")))
     cookie = accepted.cookies[f"annotate-{campaign.pk}"]
     assert (cookie["httponly"], cookie["path"]) == (True, f"/annotate/{campaign.slug}/")
-    assert "s1" not in cookie.value
+    assert "marker" not in cookie.value
     assert "I don't agree" in browser.get(f"/annotate/{campaign.slug}/").content.decode()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -259,6 +260,9 @@ def test_the_pages_and_the_api_of_the_training() -> None:
         page = shown()
         assert "The training: 0 of 10 right" in page
         assert page.count(WHY) == 10
+        assert page.count("<strong>Not right.</strong> The answer is: B. ") + page.count("is: C. ") == 10
+        for side in re.findall(r"<strong>(B|C)</strong> a hound", page):
+            assert f"The answer is: {side}. " in page
         assert not any(code in page for code in codes.values())
         answered = browser.post(f"/{place}/training/", follow=True)
     assert codes["screened_out"] in answered.content.decode()

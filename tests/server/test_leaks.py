@@ -94,6 +94,7 @@ LISTED: dict[str, list[str]] = {
     "api/campaigns/<slug>/rules": [""],
     "api/campaigns/<slug>/state": [""],
     "api/campaigns/<slug>/texts": [""],
+    "api/campaigns/<slug>/warnings": [""],
     "api/campaigns/<slug>/workers": [""],
     "api/campaigns/<slug>/workers/<pseudonym>/account": [""],
     "api/campaigns/<slug>/workers/<pseudonym>/block": [""],

@@ -499,11 +499,13 @@ class Report(models.Model):
     class Reason(models.TextChoices):
         """What is wrong with it."""
 
-        NOT_LOADING = "not loading"
-        OFFENSIVE = "offensive"
-        PERSONAL = "personal data"
-        LANGUAGE = "other language"
-        OTHER = "other"
+        NOT_LOADING = "not loading", "The image doesn't load"
+        OFFENSIVE = "offensive", "It is offensive or disturbing"
+        FACE = "face", "It shows the face of somebody who should not be shown"
+        PLATE = "number plate", "It shows a number plate"
+        PERSONAL = "personal data", "It tells other private things of somebody"
+        LANGUAGE = "other language", "It is in another language"
+        OTHER = "other", "Something else"
 
     assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="report")
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="reports")

@@ -22,6 +22,7 @@ from capeval_server.annotation.rules import RULES
 from capeval_server.annotation.sentences import settings_of
 from capeval_server.annotation.tasks import task_named
 from capeval_server.annotation.trust import is_trusted
+from capeval_server.annotation.warning import LONGEST_WARNING, set_warning
 from capeval_server.api.addresses import Number, Slug
 from capeval_server.api.schemas import Problem
 from capeval_server.api.tokens import ORGANISE, token_of
@@ -165,6 +166,13 @@ class Rate(Schema):
     currency: Annotated[str, Field(max_length=3)]
 
 
+class Warned(Schema):
+    """What workers are told before they see a picture; nothing, if the text is empty."""
+
+    image: Annotated[str, Field(max_length=200)]
+    warning: Annotated[str, Field(max_length=LONGEST_WARNING)]
+
+
 class Account(Schema):
     """The account of a worker who came by a link or from a panel."""
 
@@ -303,6 +311,13 @@ def panel(request: HttpRequest, slug: Slug) -> Any:
 def set_panel(request: HttpRequest, slug: Slug, wanted: dict[str, Any]) -> Any:
     """Sets the panel that sends workers: its parameters, its keys if it signs them, and the end codes."""
     return panels.set_panel(token_of(request).user, _managed(request, slug), wanted)
+
+
+@router.put("/{slug}/warnings", response={200: Warned, (403, 404, 422): Problem})
+def warn(request: HttpRequest, slug: Slug, wanted: Warned) -> Any:
+    """Sets the warning of a picture, by its name: it is hidden until a worker asks for it."""
+    image = set_warning(token_of(request).user, _managed(request, slug), wanted.image, wanted.warning)
+    return {"image": image.name, "warning": image.warning}
 
 
 @router.put("/{slug}/rate", response={200: Made, (403, 404, 422): Problem})

@@ -87,6 +87,7 @@ class GivenItem(Schema):
     state: str
     lease_until: datetime
     shown: dict[str, Any]
+    warning: str
     draft: dict[str, Any] | None
     revision: int
 
@@ -164,7 +165,9 @@ class Why(Schema):
 class Wrong(Schema):
     """What is wrong with an item."""
 
-    reason: Literal["not loading", "offensive", "personal data", "other language", "other"]
+    reason: Literal[
+        "not loading", "offensive", "face", "number plate", "personal data", "other language", "other"
+    ]
     note: Note = ""
 
 
@@ -262,6 +265,7 @@ def _shown(participation: Participation, held: Assignment, number: int) -> dict[
         "state": held.state,
         "lease_until": held.lease_until,
         "shown": task.shown(held.item.payload, mirrored=held.mirrored),
+        "warning": held.item.image.warning if held.item.image else "",
         "draft": draft.content if draft else None,
         "revision": held.responses.count() + 1,
     }

@@ -227,6 +227,18 @@ def link(
     print(f"{worker}: " + ("linked" if effect is None else f"blocked; answers not counted: {effect.answers}"))
 
 
+def warn(
+    slug: Slug,
+    image: Annotated[str, Argument(metavar="IMAGE", help="The picture's name.", show_default=False)],
+    text: Annotated[str, Argument(metavar="TEXT", help="Such as blood; empty for none.", show_default=False)],
+) -> None:
+    """Hides a picture until a worker asks for it, and says why."""
+    set_up()
+    from capeval_server.annotation.warning import set_warning
+
+    print(f"{image}: {set_warning(None, _campaign_named(slug), image, text).warning or 'no warning'}")
+
+
 def resume(
     slug: Slug,
     worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
@@ -440,7 +452,7 @@ def group() -> Group:
     """`capeval server annotate`."""
     commands = (
         *(fetch, create, items, state, texts, rules, invite, panel, link, status, resume, withdraw),
-        *(rate, payments, known, compare, results, audit, freeze, verify, challenge, publish),
+        *(rate, payments, warn, known, compare, results, audit, freeze, verify, challenge, publish),
     )
     return Group(
         name="annotate",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 from uuid import UUID
@@ -24,7 +25,8 @@ from capeval_server.annotation import (
     training,
 )
 from capeval_server.annotation.digests import digest_of
-from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Draft, Participation, Report
+from capeval_server.annotation.images import LARGE
+from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Draft, Image, Participation, Report
 from capeval_server.annotation.options import options_of
 from capeval_server.annotation.tasks import task_named
 from capeval_server.errors import AnswerError, NotFoundError, SentenceError
@@ -74,16 +76,17 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
         rules.prepare()
     drafts = Draft.objects.filter(assignment__in=work.assignments)
     typed = {draft.assignment_id: draft.content.get("caption", "") for draft in drafts}
+    images = Image.objects.in_bulk([held.item.image_id for held in work.assignments if held.item.image_id])
     shown = {
         "campaign": participation.campaign,
         "title": title,
         "instructions": to_html(rest),
-        "items": [_shown(participation, held, typed.get(held.pk, "")) for held in work.assignments],
+        "items": [_shown(participation, held, images, typed.get(held.pk, "")) for held in work.assignments],
         "number": number,
         "options": options_of(participation.campaign),
         "training": work.assignments[0].item.is_training,
         "from_panel": panels.open_session(participation) is not None,
-        "reasons": list(Report.Reason.values),
+        "reasons": Report.Reason.choices,
         "kind": f"pages/annotator/_{'judge' if task.choices else 'write'}.html",
         "judged": bool(task.choices),
         "written": bool(task.written),
@@ -102,13 +105,22 @@ def _must_agree_again(participation: Participation) -> bool:
     return begun and not entering.has_agreed(participation)
 
 
-def _shown(participation: Participation, held: Assignment, typed: str) -> dict[str, Any]:
+def _picture(image: Image) -> dict[str, Any]:
+    """The warning of a picture, and its size as it is sent in full."""
+    scale = min(1, LARGE / max(image.width, image.height))
+    width, height = round(image.width * scale), round(image.height * scale)
+    return {"warning": image.warning, "width": width, "height": height}
+
+
+def _shown(
+    participation: Participation, held: Assignment, images: Mapping[int, Image], typed: str
+) -> dict[str, Any]:
     task = task_named(participation.campaign.kind)
     shown = task.shown(held.item.payload, mirrored=held.mirrored)
     return {
         "lease": held.lease,
         "place": held.place,
-        "image": held.item.image_id is not None,
+        "image": _picture(images[held.item.image_id]) if held.item.image_id else None,
         "typed": typed,
         **shown,
         **(asked(task, shown) if task.choices else {}),

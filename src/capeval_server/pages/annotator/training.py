@@ -9,20 +9,20 @@ from django.views.decorators.http import require_POST
 
 from capeval_server.annotation import training
 from capeval_server.annotation.models import Participation
+from capeval_server.annotation.tasks import task_named
 from capeval_server.errors import AssignmentError
+from capeval_server.pages.annotator.choosing import asked
 from capeval_server.pages.annotator.entering import for_workers
 
 __all__ = ["go_on", "show_try"]
 
-# What a part of an item is called, as on the page on which it was answered.
-_PARTS = {"reference": "A", "caption": "", "left": "1", "right": "2"}
-
 
 def show_try(request: HttpRequest, participation: Participation, done: training.Try) -> HttpResponse:
     """The items of a try with their answers."""
+    task = task_named(participation.campaign.kind)
     items = [
         {
-            "parts": [(_PARTS[name], text) for name, text in item.shown.items() if name in _PARTS],
+            **asked(task, item.shown),
             "right": item.right,
             "expected": item.expected.items(),
             "explanation": item.explanation,

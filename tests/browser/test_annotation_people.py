@@ -1,0 +1,112 @@
+"""Who works for a campaign: coming from a panel, training, warnings and zoom, the end, and withdrawing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, ViewportSize, expect
+
+from tests.browser.conftest import DESKTOP, Visitor
+from tests.browser.test_annotation import MAKE, NARROW, context_of
+from tests.server.processes import PROJECT, Server
+
+TRAINED = """
+from capeval_server.annotation import panels
+from tests.server.test_annotation_training import trained
+campaign = trained(training_items=2, training_right=2, number=4, answers=9)
+panels.set_panel(None, campaign, {"name": "prolific", "answers": 2, "redirect": "https://x.org/?cc={code}"})
+print(campaign.slug)
+"""
+WARNED = """
+from capeval_server.annotation.models import Campaign
+from capeval_server.annotation.warning import set_warning
+campaign = Campaign.objects.get(slug=sys.argv[1])
+for image in campaign.images.all(): set_warning(None, campaign, image.name, "blood")
+"""
+SIZES = [("light", NARROW), ("dark", NARROW), ("light", DESKTOP), ("dark", DESKTOP)]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    made = Server(tmp_path_factory.mktemp("people"), None)
+    made.env["PYTHONPATH"] += f"{os.pathsep}{PROJECT}"
+    made.run("migrate")
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.mark.parametrize(("scheme", "size"), SIZES)
+def test_from_a_panel_through_training_to_the_end_and_out(
+    browser: Browser, server: Server, scheme: str, size: ViewportSize
+) -> None:
+    slug = server.python(TRAINED).strip()
+    visitor = Visitor(server, context_of(browser, scheme, size))
+    page = visitor.page
+    visitor.go(f"/annotate/{slug}/enter/?PROLIFIC_PID=ann&STUDY_ID=s&SESSION_ID=1")
+    assert page.url.endswith(f"/annotate/{slug}/")
+    visitor.press("I agree, begin")
+    for right in (False, True):
+        expect(page.get_by_text("This is the training")).to_be_visible()
+        for place in (1, 2):
+            item = page.locator(".item:visible")
+            expect(item).to_have_attribute("aria-label", f"Item {place} of 2")
+            hound_is_left = "a hound" in item.locator(".choice").first.inner_text()
+            page.keyboard.press("f" if hound_is_left == right else "j")
+        expect(page.locator("#finished")).to_be_visible()
+        visitor.press("Go on", role="link")
+        heading = page.get_by_role("heading", level=1)
+        expect(heading).to_have_text(f"The training: {2 if right else 0} of 2 right")
+        assert page.locator(".explained").inner_text().count("Hounds are dogs.") == 2
+        visitor.press("Go on")
+    for place in (1, 2):
+        expect(page.locator(".item:visible")).to_have_attribute("aria-label", f"Item {place} of 2")
+        page.keyboard.press("f")
+    visitor.press("Go on", role="link")
+    expect(page.get_by_text("You are done: all that was asked for is answered.")).to_be_visible()
+    back = page.get_by_role("link", name="Go back to the panel with this code")
+    assert (back.get_attribute("href") or "").startswith("https://x.org/?cc=C")
+    visitor.press("Your data", role="link")
+    assert "I want to withdraw for good" in page.locator("main").inner_text()
+    visitor.tick("I want to withdraw for good")
+    visitor.press("Withdraw")
+    expect(page.get_by_role("heading", name="You have left")).to_be_visible()
+    page.goto(f"{server.root}/annotate/{slug}/")
+    expect(page.get_by_text("you have left this campaign")).to_be_visible()
+
+
+@pytest.mark.parametrize(("scheme", "size"), SIZES)
+def test_warnings_and_zoom_by_keyboard(
+    browser: Browser, server: Server, scheme: str, size: ViewportSize
+) -> None:
+    slug = f"warned-{scheme}-{size['width']}"
+    token = server.python(MAKE, slug).split()[0]
+    server.python(WARNED, slug)
+    visitor = Visitor(server, context_of(browser, scheme, size))
+    page = visitor.page
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    visitor.go(f"/annotate/{slug}/enter/{token}/")
+    visitor.press("I agree, begin")
+    warning = page.locator(".item:visible .warned summary")
+    expect(warning).to_have_text("Warning: blood. Show the image")
+    assert not [address for address in asked if "/image/" in address]
+    visitor.tab_to(warning)
+    page.keyboard.press("Enter")
+    picture = page.locator(".item:visible .picture img")
+    expect(picture).to_be_visible()
+    visitor.look()
+    zoom = page.get_by_label("Full size").locator("visible=true")
+    visitor.tab_to(zoom)
+    page.keyboard.press("Space")
+    box = picture.bounding_box()
+    assert box is not None
+    # The pictures are 1,400 to 1,406 pixels wide.
+    assert box["width"] == int(picture.get_attribute("width") or 0) >= 1400
+    visitor.look()
+    page.keyboard.press("Space")
+    box = picture.bounding_box()
+    assert box is not None
+    assert box["width"] <= size["width"]
