@@ -156,7 +156,7 @@ def test_trainings_that_cannot_go_on(tmp_path: Path, changes: dict[str, object],
     captions = write_captions(tmp_path / "c.json", {1: "A dog runs.", 2: "A dog."})
     sizes = ["--embedding", "3", "--hidden", "3", "--attention", "3", "--batch", "2"]
     model = tmp_path / "model.pt"
-    command = [
+    command: list[str | Path] = [
         "baselines",
         "train",
         captions,
