@@ -328,6 +328,7 @@ def _phase(**changes: Any) -> dict[str, Any]:
         "quota_per_day": "5",
         "quota_total": "20",
         "leaderboard": "public",
+        "captions_by": "agreed",
         **changes,
     }
 
