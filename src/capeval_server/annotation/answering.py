@@ -29,6 +29,7 @@ from capeval_server.annotation.sentences import checked
 from capeval_server.annotation.signals import signals_of
 from capeval_server.annotation.slots import first_free, recount
 from capeval_server.annotation.tasks import task_named
+from capeval_server.annotation.training import pause_if_failing
 from capeval_server.annotation.trust import is_trusted, judge_again
 from capeval_server.errors import AssignmentError, RepeatedKeyError
 from capeval_server.jobs.leases import database_time
@@ -201,6 +202,7 @@ def _judge(participation: Participation, item: Item, response: Response) -> None
             passed = task_named(participation.campaign.kind).agrees(response.answer, item.expected)
             CheckResult.objects.create(response=response, passed=passed, expected=item.expected)
             judge_again(participation)
+            pause_if_failing(participation)
         return
     options = options_of(participation.campaign)
     if task_named(participation.campaign.kind).reviewed and response.may_count:

@@ -14,7 +14,7 @@ from capeval.errors import CaptionError, OptionError
 from capeval_server.annotation.options import Options
 from capeval_server.annotation.rules import RuleSettings
 from capeval_server.annotation.tasks import TaskType, task_named
-from capeval_server.annotation.tasks.base import template_consent, template_text
+from capeval_server.annotation.tasks.base import checked_text, template_consent, template_text
 from capeval_server.errors import AnswerError, CampaignError
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
-_COMMON = ("key", "image", "group", "category", "expected")
+_COMMON = ("key", "image", "group", "category", "expected", "training", "explanation")
 _LONGEST_KEY, _LONGEST_CATEGORY = 100, 50
 # The most characters of instructions or of a consent.
 LONGEST_MARKDOWN = 100_000
@@ -90,6 +90,8 @@ class NewItem:
         category: Its class.
         payload: What its kind of task holds of it.
         expected: The answer that passes, if it is a check; else empty.
+        training: Whether it is a check of the training.
+        explanation: Why its answer is the expected one, for the training.
     """
 
     key: str
@@ -98,6 +100,8 @@ class NewItem:
     category: str
     payload: dict[str, Any]
     expected: dict[str, Any]
+    training: bool = False
+    explanation: str = ""
 
 
 def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
@@ -270,7 +274,10 @@ def _item(raw: object, task: TaskType) -> NewItem:
         payload = task.payload(rest)
     except CampaignError as error:
         raise CampaignError(f"{key}: {error}") from None
+    training = _training(key, raw, task)
     return NewItem(
+        training=training,
+        explanation=checked_text("explanation", raw["explanation"]) if "explanation" in raw else "",
         key=key,
         image=image,
         group=_short("group", raw["group"], _LONGEST_KEY) if "group" in raw else "",
@@ -278,6 +285,17 @@ def _item(raw: object, task: TaskType) -> NewItem:
         payload=payload,
         expected=_expected(key, raw["expected"], task, payload) if "expected" in raw else {},
     )
+
+
+def _training(key: str, raw: Mapping[str, Any], task: TaskType) -> bool:
+    found = raw.get("training", False)
+    if not isinstance(found, bool):
+        raise CampaignError(f"{key}: 'training' must be true or false (got {found!r})")
+    if found and ("expected" not in raw or not task.choices):
+        raise CampaignError(f"{key}: 'training' must stand beside 'expected', in a kind that chooses")
+    if "explanation" in raw and not found:
+        raise CampaignError(f"{key}: 'explanation' must stand beside 'training'")
+    return found
 
 
 def _expected(key: str, value: object, task: TaskType, payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -147,6 +147,9 @@ class Item(models.Model):
     payload = models.JSONField()
     # Whether its answer is known: a check has no slots, and no answer to it counts.
     is_check = models.BooleanField(default=False)
+    # Whether it is a check of the training, before the work; and why its answer is the expected one.
+    is_training = models.BooleanField(default=False)
+    explanation = models.TextField(blank=True)
     # The answer that passes a check; empty for others.
     expected = models.JSONField(default=dict)
     # A seeded shuffle: items are given out in its order.
@@ -238,6 +241,8 @@ class Participation(models.Model):
         """How far a worker came."""
 
         INVITED = "invited"
+        TRAINING = "training"
+        SCREENED_OUT = "screened out", "did not pass the training"
         WORKING = "working"
         PAUSED = "paused", "by a check or an organiser, until a person has looked"
         BLOCKED = "blocked"
@@ -245,7 +250,7 @@ class Participation(models.Model):
 
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="participations")
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="participations")
-    stage = models.CharField(max_length=10, choices=Stage, default=Stage.INVITED)
+    stage = models.CharField(max_length=15, choices=Stage, default=Stage.INVITED)
     # The texts that the worker agreed to, and when.
     consented_to = models.ForeignKey(TextVersion, on_delete=models.PROTECT, null=True, related_name="+")
     consented = models.DateTimeField(null=True)
@@ -255,6 +260,8 @@ class Participation(models.Model):
     answered = models.PositiveIntegerField(default=0)
     judged = models.PositiveIntegerField(default=0)
     fine = models.PositiveIntegerField(default=0)
+    # How many of their checks, the first ones, somebody has looked at after the worker was paused.
+    checks_looked_at = models.PositiveIntegerField(default=0)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["worker", "campaign"], name="participation_once")]

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
-from capeval_server.annotation import campaigns, entering, leaving, panels, payments, quality
+from capeval_server.annotation import campaigns, entering, leaving, panels, payments, quality, training
 from capeval_server.annotation.consent import change_texts
 from capeval_server.annotation.definition import LONGEST_MARKDOWN
 from capeval_server.annotation.making import make_from_texts
@@ -225,6 +225,14 @@ def _worker(campaign: Campaign, pseudonym: str) -> Participation:
     return get_object_or_404(rows, worker__pseudonym=pseudonym)
 
 
+def _shown(worker: Participation) -> dict[str, Any]:
+    return {
+        "pseudonym": worker.worker.pseudonym,
+        "trusted": is_trusted(worker, options_of(worker.campaign)),
+        **{name: getattr(worker, name) for name in ("stage", "answered", "judged", "fine")},
+    }
+
+
 @router.post("", response={201: Made, (403, 404, 422): Problem})
 def create(request: HttpRequest, given: Files) -> Any:
     """Makes a campaign, as a draft."""
@@ -324,16 +332,8 @@ def invite(request: HttpRequest, slug: Slug, wanted: Invites) -> Any:
 def workers(request: HttpRequest, slug: Slug, start: Start = 0) -> Any:
     """Workers, 200 of them from a start."""
     campaign = _managed(request, slug)
-    options = options_of(campaign)
-    found = campaign.participations.select_related("worker").order_by("pk")
-    rows = [
-        {
-            "pseudonym": one.worker.pseudonym,
-            "trusted": is_trusted(one, options),
-            **{name: getattr(one, name) for name in ("stage", "answered", "judged", "fine")},
-        }
-        for one in found[start : start + _MOST]
-    ]
+    found = campaign.participations.select_related("worker", "campaign").order_by("pk")
+    rows = [_shown(one) for one in found[start : start + _MOST]]
     return {"count": found.count(), "workers": rows}
 
 
@@ -357,6 +357,13 @@ def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
     worker = _worker(_managed(request, slug), pseudonym)
     exclusion = get_object_or_404(Exclusion, participation=worker, lifted=None)
     return {"answers": quality.lift(token_of(request).user, exclusion, why.reason)}
+
+
+@router.post("/{slug}/workers/{pseudonym}/resume", response={200: WorkerOf, (403, 404, 422): Problem})
+def resume(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
+    """Lets a worker go on who was paused, as they had failed checks."""
+    worker = _worker(_managed(request, slug), pseudonym)
+    return _shown(training.resume(token_of(request).user, worker, why.reason))
 
 
 @router.put("/{slug}/workers/{pseudonym}/account", response={200: Linked, (403, 404, 422): Problem})

@@ -12,7 +12,16 @@ from ninja import Router, Schema, Status
 from ninja.security import HttpBearer
 from pydantic import Field
 
-from capeval_server.annotation import answering, assignment, ending, entering, leaving, panels, sentences
+from capeval_server.annotation import (
+    answering,
+    assignment,
+    ending,
+    entering,
+    leaving,
+    panels,
+    sentences,
+    training,
+)
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Campaign, Draft, Participation, Worker
 from capeval_server.annotation.tasks import task_named
 from capeval_server.api.addresses import Slug
@@ -95,6 +104,7 @@ class Batch(Schema):
     """The items to answer now; where there are none, why. At the end of a session, its end code."""
 
     items: list[GivenItem]
+    training: bool
     why: str
     end: End | None
 
@@ -189,6 +199,25 @@ class Finish(Schema):
     outcome: Literal["no_consent", "unsuitable", "returned", "nothing_left"]
 
 
+class Explained(Schema):
+    """An item of the training, with its answer."""
+
+    shown: dict[str, Any]
+    right: bool
+    expected: dict[str, str]
+    explanation: str
+
+
+class Try(Schema):
+    """A try of the training that is finished: whether enough was right, or there is another try."""
+
+    right: int
+    needed: int
+    passed: bool
+    again: bool
+    items: list[Explained]
+
+
 class Aside(Schema):
     """What became of an item that is not answered."""
 
@@ -270,7 +299,28 @@ def take(request: HttpRequest, slug: Slug) -> Any:
     work = assignment.work(found)
     number = found.assignments.filter(batch=work.assignments[0].batch).count() if work.assignments else 0
     items = [_shown(found, held, number) for held in work.assignments]
-    return {"items": items, "why": work.why, "end": None if items else panels.end_of(found)}
+    trains = bool(items) and work.assignments[0].item.is_training
+    return {
+        "items": items,
+        "training": trains,
+        "why": work.why,
+        "end": None if items else panels.end_of(found),
+    }
+
+
+@router.get("/training", response={200: Try, (403, 404, 409): Problem})
+def finished_try(request: HttpRequest, slug: Slug) -> Any:
+    """The latest try of the training, with its answers; 404 where none is to be looked at."""
+    found = training.finished_try(_participation(request, slug))
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+@router.post("/training", response={200: Entered, (403, 404, 409): Problem})
+def go_on(request: HttpRequest, slug: Slug) -> Any:
+    """Goes on after a try: to the work, to the next try, or out."""
+    return _entered(training.go_on(_participation(request, slug)))
 
 
 @router.post("/renew", response={204: None, (403, 404, 409): Problem})

@@ -227,6 +227,18 @@ def link(
     print(f"{worker}: " + ("linked" if effect is None else f"blocked; answers not counted: {effect.answers}"))
 
 
+def resume(
+    slug: Slug,
+    worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
+    reason: Annotated[str, Option(help="What was found.", show_default=False)],
+) -> None:
+    """Lets a worker go on who was paused, as they had failed checks."""
+    set_up()
+    from capeval_server.annotation import training
+
+    print(f"{worker}: {training.resume(None, _worker_named(slug, worker), reason).stage}")
+
+
 def rate(
     slug: Slug,
     amount: Annotated[str, Argument(metavar="AMOUNT", help="Such as 0.12.", show_default=False)],
@@ -427,8 +439,8 @@ def publish(
 def group() -> Group:
     """`capeval server annotate`."""
     commands = (
-        *(fetch, create, items, state, texts, rules, invite, panel, link, status, withdraw, rate, payments),
-        *(known, compare, results, audit, freeze, verify, challenge, publish),
+        *(fetch, create, items, state, texts, rules, invite, panel, link, status, resume, withdraw),
+        *(rate, payments, known, compare, results, audit, freeze, verify, challenge, publish),
     )
     return Group(
         name="annotate",

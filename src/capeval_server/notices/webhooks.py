@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 _MOST = 10
 # For how many seconds an attempt may last; and how often one is tried, the pause doubling from a minute.
 _SECONDS, _ATTEMPTS, _PAUSE = 10.0, 8, timedelta(minutes=1)
-# How many are tried in a run: scoring waits meanwhile.
+# How many are tried in a run: mail waits meanwhile.
 _AT_ONCE = 5
 # How long deliveries are kept for organisers to look at.
 _KEPT = timedelta(days=30)
@@ -50,6 +50,7 @@ class WebhooksHandler(Handler):
     kind = "webhooks"
     every = timedelta(seconds=15)
     priority = 0
+    beside = True
 
     def run(self, job: Job, renew: Callable[[], None]) -> None:
         """Tries some deliveries, and has the job wait for the next time."""

@@ -162,6 +162,25 @@ class TaskType(ABC):
         """
         return all(answer.get(name) == value for name, value in expected.items())
 
+    def in_words(
+        self, payload: Mapping[str, Any], expected: Mapping[str, Any], *, mirrored: bool
+    ) -> dict[str, str]:
+        """An expected answer by the labels of its questions, as the worker could have chosen it.
+
+        Args:
+            payload: The item's payload.
+            expected: What the campaign's file expects.
+            mirrored: Whether the sides were shown mirrored.
+        """
+        found = {}
+        for name, choices in self.choices.items():
+            for value, label in choices.labels.items():
+                raw = {other: next(iter(each.labels)) for other, each in self.choices.items()} | {name: value}
+                stored = self.answer(payload, raw, mirrored=mirrored)
+                if name in expected and stored[name] == expected[name]:
+                    found[choices.label] = label
+        return found
+
 
 class OneQuestion(TaskType):
     """A kind that asks one question, `choice`; a choice of a side is one of the text that stands there."""

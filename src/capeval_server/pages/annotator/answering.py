@@ -14,13 +14,23 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from capeval.errors import CapevalError
-from capeval_server.annotation import answering, assignment, entering, panels, rules, sentences
+from capeval_server.annotation import (
+    answering,
+    assignment,
+    entering,
+    panels,
+    rules,
+    sentences,
+    training,
+)
 from capeval_server.annotation.digests import digest_of
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Draft, Participation, Report
+from capeval_server.annotation.options import options_of
 from capeval_server.annotation.tasks import task_named
 from capeval_server.errors import AnswerError, NotFoundError, SentenceError
 from capeval_server.pages.annotator.choosing import asked, keys_of
 from capeval_server.pages.annotator.entering import for_workers, show_texts, title_and_rest
+from capeval_server.pages.annotator.training import show_try
 from capeval_server.pages.markdown import to_html
 from capeval_server.statuses import STATUSES
 
@@ -39,6 +49,9 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
         return _show_end(request, participation, end)
     if participation.stage == Participation.Stage.INVITED or _must_agree_again(participation):
         return show_texts(request, participation)
+    done = training.finished_try(participation)
+    if done is not None:
+        return show_try(request, participation, done)
     work = assignment.work(participation)
     if not work.assignments:
         # Asking for work may have ended the session.
@@ -67,6 +80,8 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
         "instructions": to_html(rest),
         "items": [_shown(participation, held, typed.get(held.pk, "")) for held in work.assignments],
         "number": number,
+        "options": options_of(participation.campaign),
+        "training": work.assignments[0].item.is_training,
         "from_panel": panels.open_session(participation) is not None,
         "reasons": list(Report.Reason.values),
         "kind": f"pages/annotator/_{'judge' if task.choices else 'write'}.html",
@@ -83,7 +98,8 @@ def _show_end(request: HttpRequest, participation: Participation, end: panels.En
 
 
 def _must_agree_again(participation: Participation) -> bool:
-    return participation.stage == Participation.Stage.WORKING and not entering.has_agreed(participation)
+    begun = participation.stage in (Participation.Stage.TRAINING, Participation.Stage.WORKING)
+    return begun and not entering.has_agreed(participation)
 
 
 def _shown(participation: Participation, held: Assignment, typed: str) -> dict[str, Any]:
