@@ -26,7 +26,7 @@ def free_slots(*, trusted: bool) -> QuerySet[Slot]:
         trusted: Also those for trusted workers alone.
     """
     held = Assignment.objects.filter(slot=OuterRef("pk"), state=_HELD)
-    # SQLite would take `filled_by=None` for a rare value, and read all empty slots of the server by its index.
+    # SQLite would take `filled_by=None` for a rare value, and read all empty slots of the server by that index.
     empty = Slot.objects.alias(filled=Coalesce("filled_by_id", Value(0))).filter(filled=0, closed=False)
     found = empty.filter(~Exists(held))
     return (found if trusted else found.filter(trusted_only=False)).order_by("item_id", "number")
@@ -51,7 +51,8 @@ def number_free(*, trusted_only: bool) -> Coalesce:
     return Coalesce(Subquery(counted, output_field=IntegerField()), Value(0))
 
 
-# The plus keeps SQLite from an index of what fills slots, as in `free_slots`. Written by hand: Django would take longer to make it, for each answer, than the database to run it.
+# The plus keeps SQLite from an index of what fills slots, as in `free_slots`. Written by hand: Django would
+# take longer to make it, for each answer, than the database to run it.
 _RECOUNT = """
 UPDATE annotation_item SET (free, free_trusted) = (
     SELECT COALESCE(SUM(CASE WHEN slot.trusted_only THEN 0 ELSE 1 END), 0),
