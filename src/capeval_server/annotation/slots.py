@@ -26,7 +26,7 @@ def free_slots(*, trusted: bool) -> QuerySet[Slot]:
         trusted: Also those for trusted workers alone.
     """
     held = Assignment.objects.filter(slot=OuterRef("pk"), state=_HELD)
-    # SQLite would take `filled_by=None` for a rare value, and read all empty slots of the server by that index.
+    # SQLite would take `filled_by=None` for a rare value, and read all empty slots by its index.
     empty = Slot.objects.alias(filled=Coalesce("filled_by_id", Value(0))).filter(filled=0, closed=False)
     found = empty.filter(~Exists(held))
     return (found if trusted else found.filter(trusted_only=False)).order_by("item_id", "number")
