@@ -1,31 +1,37 @@
-"""Large annotation campaigns: making one, giving out an item of it, and its audit.
+"""Large annotation campaigns: making one, giving out items of it, answers to them, and its audit.
 
 `python -m benchmarks.annotation` makes a campaign of 4,000 pairs x 48 triplets x 3 votes with
-`capeval server annotate create`, asks for items while all its slots are open, has all votes given, and audits
-it with `capeval server annotate audit`. CAPEVAL_SERVER_DATABASE chooses the database, which must be empty;
-SQLite by default.
+`capeval server annotate create`, asks for items while all its slots are open, has 50 workers answer by HTTP,
+has all votes given, and audits it with `capeval server annotate audit`. CAPEVAL_SERVER_DATABASE chooses the
+database, which must be empty; SQLite by default.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
+import signal
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import httpx
 import numpy as np
 
-from benchmarks.measure import machine, python, run, table
+from benchmarks.measure import machine, python, run, start_server, table
 from capeval_server.commands.common import set_up
 
 if TYPE_CHECKING:
     from capeval_server.annotation.models import Campaign
 
 PAIRS, TRIPLETS, VOTES, WORKERS = 4000, 48, 3, 50
+# How many answers each worker gives, and how many seconds apart.
+ANSWERS, PAUSE = 10, 3.0
 DEFINITION = f"""
 [campaign]
 slug = "large"
@@ -44,18 +50,21 @@ FILL = (
     "INSERT INTO annotation_assignment (participation_id, item_id, slot_id, lease, lease_until, state,"
     " mirrored, batch, place, opened, reason)"
     " SELECT (SELECT MIN(id) FROM annotation_participation) + (slot.item_id * 7 + slot.number) % {workers},"
-    " slot.item_id, slot.id, {lease}, {now}, 'submitted', FALSE, 1, 1, {now}, '' FROM annotation_slot slot",
+    " slot.item_id, slot.id, {lease}, {now}, 'submitted', FALSE, 1, 1, {now}, '' FROM annotation_slot slot"
+    " WHERE slot.filled_by_id IS NULL",
     "INSERT INTO annotation_response (assignment_id, participation_id, item_id, revision, answer, digest,"
     " may_count, texts_id, rules, events, key, received, redacted)"
     " SELECT id, participation_id, item_id, 1, '{answer}', '{digest}', TRUE,"
     " (SELECT MIN(id) FROM annotation_textversion), '{{}}', '{{}}', 'key' || id, {now}, ''"
-    " FROM annotation_assignment",
+    " FROM annotation_assignment WHERE state = 'submitted' AND NOT EXISTS"
+    " (SELECT 1 FROM annotation_response given WHERE given.assignment_id = annotation_assignment.id)",
     "UPDATE annotation_slot SET filled_by_id = (SELECT response.id FROM annotation_assignment assignment"
     " JOIN annotation_response response ON response.assignment_id = assignment.id"
     " WHERE assignment.slot_id = annotation_slot.id)",
     "UPDATE annotation_item SET free = 0",
     "UPDATE annotation_participation SET batch = 1, answered = (SELECT COUNT(*) FROM annotation_assignment"
-    " WHERE participation_id = annotation_participation.id)",
+    " WHERE participation_id = annotation_participation.id)"
+    " WHERE id < (SELECT MIN(id) FROM annotation_participation) + {workers}",
 )
 
 
@@ -73,8 +82,12 @@ def main() -> None:
         _say("making the campaign")
         made = run([*server, "annotate", "create", str(folder / "campaign.toml")])
         set_up()
+        # It would tell of each request.
+        logging.getLogger("httpx").setLevel(logging.WARNING)
         _say("giving out items")
         times = _ask()
+        _say("having workers answer")
+        answered = _work()
         _say("filling all slots")
         votes = _fill()
         _say("auditing")
@@ -83,8 +96,10 @@ def main() -> None:
     print(f"{machine()}; {arguments.pairs * TRIPLETS * VOTES:,} votes\n")
     rows = [
         ["making the campaign", f"{made.seconds:.1f} s, {made.megabytes:.0f} MB"],
-        ["giving out an item, all slots open: median", f"{1000 * float(np.median(times)):.1f} ms"],
-        ["giving out an item, all slots open: p95", f"{1000 * float(np.percentile(times, 95)):.1f} ms"],
+        ["giving out an item, all slots open: median", f"{_ms(times, 50)} ms"],
+        ["giving out an item, all slots open: p95", f"{_ms(times, 95)} ms"],
+        [f"an answer and the next item, {WORKERS} workers: median", f"{_ms(answered, 50)} ms"],
+        [f"an answer and the next item, {WORKERS} workers: p95", f"{_ms(answered, 95)} ms"],
         [f"audit of {votes:,} answers", f"{audited.seconds:.1f} s, {audited.megabytes:.0f} MB"],
     ]
     print(table(["what", "measured"], rows))
@@ -144,6 +159,63 @@ def _ask() -> list[float]:
         recount(items)
     assert not Item.objects.exclude(free=VOTES).exists()
     return times
+
+
+def _ms(times: list[float], percentile: int) -> str:
+    return f"{1000 * float(np.percentile(times, percentile)):.1f}"
+
+
+def _work() -> list[float]:
+    """The seconds of an answer with the next item, of workers who answer 1,200 an hour each, by HTTP."""
+    from capeval_server.annotation import assignment, entering
+    from capeval_server.annotation.models import Assignment, Campaign, Item, Response
+
+    campaign = Campaign.objects.get(slug="large")
+    tokens = entering.invite(None, campaign, WORKERS)
+    for token in tokens:
+        entering.agree(entering.invited(campaign, token), 1)
+    address, server = start_server()
+    times: list[float] = []
+    try:
+        crowd = [
+            threading.Thread(target=_judge, args=(f"{address}/api/annotate/large", token, number, times))
+            for number, token in enumerate(tokens)
+        ]
+        for thread in crowd:
+            thread.start()
+        for thread in crowd:
+            thread.join()
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
+    assert len(times) == WORKERS * ANSWERS == Response.objects.count()
+    for held in Assignment.objects.filter(state="held"):
+        assignment.set_aside(held, "returned")
+    assert Item.objects.filter(free__lt=VOTES).exists()
+    return times
+
+
+def _judge(place: str, token: str, number: int, times: list[float]) -> None:
+    headers = {"Authorization": f"Bearer {token}"}
+    # They do not all answer in the same moment.
+    due = time.perf_counter() + PAUSE * number / WORKERS
+    with httpx.Client(headers=headers, timeout=60) as client:
+        held = _asked(client, f"{place}/next", {})["items"][0]["lease"]
+        for _ in range(ANSWERS):
+            time.sleep(max(due - time.perf_counter(), 0))
+            start = time.perf_counter()
+            sent = {"answer": {"choice": "left"}, "key": held}
+            _asked(client, f"{place}/items/{held}/answer", sent)
+            held = _asked(client, f"{place}/next", {})["items"][0]["lease"]
+            times.append(time.perf_counter() - start)
+            due += PAUSE
+
+
+def _asked(client: httpx.Client, address: str, content: object) -> Any:
+    """What the server answers; it is asked again, as a page does, where it is too busy."""
+    while (answer := client.post(address, json=content)).status_code == httpx.codes.SERVICE_UNAVAILABLE:
+        time.sleep(0.2)
+    return answer.raise_for_status().json()
 
 
 def _fill() -> int:

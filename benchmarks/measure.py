@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -45,6 +46,27 @@ def run(command: Sequence[str]) -> Run:
 def python(*arguments: str) -> list[str]:
     """A command of this interpreter."""
     return [sys.executable, *arguments]
+
+
+def start_server() -> tuple[str, subprocess.Popen[bytes]]:
+    """Starts a server as `capeval server start` does; returns its address, and its process."""
+    import httpx
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "capeval_server", "start", "--port", str(port)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0)
+    address = f"http://127.0.0.1:{port}"
+    for _ in range(400):
+        try:
+            httpx.get(f"{address}/api/challenges")
+        except httpx.TransportError:
+            time.sleep(0.05)
+        else:
+            return address, server
+    server.kill()
+    raise SystemExit("the server did not start")
 
 
 def alternating(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, list[Run]]:

@@ -12,9 +12,6 @@ import argparse
 import multiprocessing
 import os
 import signal
-import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -25,7 +22,7 @@ from typing import TYPE_CHECKING
 import httpx
 import numpy as np
 
-from benchmarks.measure import machine, table
+from benchmarks.measure import machine, start_server, table
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -65,7 +62,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CAPEVAL_SERVER_DATA"] = folder
         member, organiser = _fill(Path(folder))
-        address, server = _start()
+        address, server = start_server()
         asked: list[tuple[str, str, str | None]] = [(name, path, None) for name, path in PATHS.items()]
         asked += [(name, path, member) for name, path in OF_A_TEAM.items()]
         asked += [(name, path, organiser) for name, path in OF_ORGANISERS.items()]
@@ -181,24 +178,6 @@ def _score(results: list[Result], chance: np.random.Generator) -> None:
             for name in METRICS[result.metric]().names
         ]
     Score.objects.bulk_create(made, batch_size=500)
-
-
-def _start() -> tuple[str, subprocess.Popen[bytes]]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "capeval_server", "start", "--port", str(port)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0)
-    address = f"http://127.0.0.1:{port}"
-    for _ in range(400):
-        try:
-            httpx.get(f"{address}/api/challenges")
-        except httpx.TransportError:
-            time.sleep(0.05)
-        else:
-            return address, server
-    server.kill()
-    raise SystemExit("the server did not start")
 
 
 def _changing(name: str, url: str) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
-from capeval_server.annotation import assignment, campaigns, entering, quality, triggers
+from capeval_server.annotation import assignment, campaigns, entering, quality, slots, triggers
 from capeval_server.annotation.digests import digest_of
 from capeval_server.annotation.models import (
     Assignment,
@@ -153,6 +153,17 @@ def test_items_are_chosen_in_the_order_of_an_index() -> None:
         plan = assignment._candidates(worker, name)[:1].explain()
         assert "item_choice" in plan
         assert "B-TREE" not in plan
+
+
+def test_free_slots_are_looked_up_by_their_item() -> None:
+    """Not by what fills them: in a campaign that begins, nothing fills any of its 600,000 slots."""
+    plan = slots.free_slots(trusted=False).filter(item__in=[1]).explain()
+    with connection.cursor() as cursor:
+        cursor.execute("EXPLAIN QUERY PLAN " + slots._RECOUNT % "1")
+        recounting = "\n".join(row[-1] for row in cursor.fetchall())
+    for found in (plan, recounting):
+        assert "filled_by_id=?" not in found
+        assert "item_id=?" in found
 
 
 def test_a_batch_is_held_until_it_is_done() -> None:
