@@ -185,8 +185,9 @@ def _free_slot(
 def _judge(participation: Participation, item: Item, response: Response) -> None:
     """Checks an answer to a check, and asks for a review of others where one is due."""
     if item.is_check:
-        # The first answer counts: a second one may come from having seen that something was wrong.
-        if response.revision == 1:
+        # The first answer counts: a second one may come from having seen that something was wrong. A trial
+        # says nothing of a worker.
+        if response.revision == 1 and participation.campaign.state != Campaign.State.PILOT:
             passed = task_named(participation.campaign.kind).agrees(response.answer, item.expected)
             CheckResult.objects.create(response=response, passed=passed, expected=item.expected)
             judge_again(participation)
@@ -203,7 +204,9 @@ def _reason_for_review(participation: Participation, options: Options, response:
     # A revision is looked at if what it replaces was to be.
     if response.revision > 1:
         return str(earlier.values_list("reason", flat=True).first() or "")
-    if participation.answered < options.review_first:
+    # Trials don't use up the first ones.
+    before = participation.responses.filter(may_count=True, revision=1).exclude(pk=response.pk)
+    if before[: options.review_first].count() < options.review_first:
         return FIRST
     number = drawn(options.seed, participation.pk, participation.answered, "review")
     return SAMPLED if options.review_every and number % options.review_every == 0 else ""

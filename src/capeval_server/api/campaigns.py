@@ -115,6 +115,7 @@ class Effect(Schema):
 
     answers: int
     items: int
+    releases: list[str]
 
 
 class Restored(Schema):

@@ -19,8 +19,9 @@ from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Draft, Pa
 from capeval_server.annotation.tasks import task_named
 from capeval_server.errors import AnswerError, NotFoundError
 from capeval_server.pages.annotator.choosing import asked, keys_of
-from capeval_server.pages.annotator.entering import for_workers, show_texts, title_and_rest
+from capeval_server.pages.annotator.entering import for_workers, show_texts
 from capeval_server.pages.markdown import to_html
+from capeval_server.pages.texts import title_and_rest
 from capeval_server.statuses import STATUSES
 
 __all__ = ["answer", "image", "save_draft", "set_aside", "show_work"]

@@ -18,8 +18,9 @@ from capeval_server.annotation import entering
 from capeval_server.annotation.models import Campaign, Participation
 from capeval_server.errors import AssignmentError, NotFoundError
 from capeval_server.pages.markdown import to_html
+from capeval_server.pages.texts import title_and_rest
 
-__all__ = ["View", "agree", "enter", "for_workers", "show_texts", "title_and_rest"]
+__all__ = ["View", "agree", "enter", "for_workers", "show_texts"]
 
 View = Callable[..., HttpResponseBase]
 # As long as a campaign may take; the organiser can revoke a link before.
@@ -77,14 +78,6 @@ def enter(request: HttpRequest, slug: str, token: str) -> HttpResponse:
         secure=settings.SESSION_COOKIE_SECURE,
     )
     return answer
-
-
-def title_and_rest(markdown: str) -> tuple[str, str]:
-    """The heading that a text begins with, and what follows it."""
-    first, _, rest = markdown.strip().partition("\n")
-    if first.startswith("# "):
-        return first.removeprefix("# ").strip(), rest
-    return "", markdown
 
 
 def show_texts(request: HttpRequest, participation: Participation) -> HttpResponse:
