@@ -27,6 +27,11 @@ $(VENV)/.spice: $(VENV)/.native
 	@if $(BIN)/capeval resources spice; then touch $@; else \
 	    echo "capeval: note: the tests that need SPICE's model will be left out" >&2; fi
 
+# A store that speaks S3. Without it the tests of files in such a store say that they are left out.
+$(VENV)/.object-store: scripts/object_store.xml scripts/object_store.sh
+	@sh scripts/object_store.sh $(VENV)/object-store
+	@touch $@
+
 demo: $(VENV)/.native ## Score the held-out human captions of COCO val2014 and write an HTML report
 	@$(BIN)/capeval demo --output demo
 
@@ -47,7 +52,7 @@ lint: $(VENV)/.native ## Format, lints and types
 test-rust: ## The tests of the Rust crates
 	PROPTEST_RNG_SEED=1 cargo test --workspace --exclude capeval-python --quiet
 
-test-python: $(VENV)/.native $(VENV)/.spice ## The tests of the Python package, the command line, the server and the documents
+test-python: $(VENV)/.native $(VENV)/.spice $(VENV)/.object-store ## The tests of the Python package, the command line, the server and the documents
 	@sh scripts/install_packages.sh
 	$(BIN)/pytest -m "not conformance" -n auto --maxprocesses 4 --dist loadfile
 

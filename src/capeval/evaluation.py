@@ -17,7 +17,13 @@ from capeval.messages import SWAPPED, first_few, listed, one_candidate, shown_sc
 from capeval.metrics.base import Metric, Prepared, make_scores
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
 from capeval.notebooks import html_table
-from capeval.tokenization import TokenizedReferences, Tokenizer, unknown_images
+from capeval.tokenization import (
+    TokenizedCandidates,
+    TokenizedReferences,
+    Tokenizer,
+    tokenized,
+    unknown_images,
+)
 from capeval.types import (
     Candidates,
     CandidatesLike,
@@ -230,47 +236,61 @@ class Evaluator:
     """References prepared for several metrics, to evaluate one system after the other.
 
     Args:
-        references: The references of each image.
+        references: The references of each image; already tokenised ones are used as they are.
         metrics: Names or metric objects.
         tokenizer: How to tokenise; the reference's way by default.
 
     Raises:
         CaptionError: `references` are not captions by image.
-        OptionError: A metric is not known, or given twice.
+        OptionError: A metric is not known, or given twice; `tokenizer` is not that of tokenised references.
     """
 
     def __init__(
         self,
-        references: ReferencesLike,
+        references: ReferencesLike | TokenizedReferences,
         metrics: Iterable[str | Metric] = DEFAULT,
         *,
         tokenizer: Tokenizer | None = None,
     ) -> None:
         resolved = resolve(metrics)
-        self.references = References(references)
-        self._tokens = TokenizedReferences(self.references, tokenizer)
+        self._tokens = tokenized(references, tokenizer)
+        self.references = self._tokens.references
         self._prepared = tuple(Prepared(metric, self._tokens) for metric in resolved)
+
+    def tokenized(self, candidates: CandidatesLike) -> TokenizedCandidates:
+        """One candidate for each image, tokenised once for all evaluators of the same tokenised references.
+
+        Args:
+            candidates: Image id to its candidate.
+
+        Raises:
+            CaptionError: `candidates` are not captions by image.
+            MismatchError: Images of candidates and references differ, or an image has several candidates.
+        """
+        return self._tokens.candidates(matched(self.references, Candidates(candidates)))
 
     def evaluate(
         self,
-        candidates: CandidatesLike,
+        candidates: CandidatesLike | TokenizedCandidates,
         *,
         subsets: Subsets | None = None,
     ) -> Report:
         """Scores one candidate for each image.
 
         Args:
-            candidates: Image id to its candidate.
+            candidates: Image id to its candidate, or what `tokenized` made of that.
             subsets: Names of subsets to the ids of their images, to score each on its own too.
 
         Raises:
             CaptionError: `candidates` are not captions by image, or a subset has something else than image
                 ids.
             MismatchError: Images of candidates and references differ, an image has several
-                candidates, or a subset has an image without references.
+                candidates, a subset has an image without references, or the candidates were tokenised for
+                other references.
             OptionError: `subsets` is not a mapping of names to image ids, or a subset has no image.
         """
-        candidates = Candidates(candidates)
+        if not isinstance(candidates, TokenizedCandidates):
+            candidates = Candidates(candidates)
         if subsets is not None and not isinstance(subsets, Mapping):
             raise OptionError(
                 f"'subsets' must be a mapping of names to image ids (got {type(subsets).__name__})"
@@ -280,13 +300,29 @@ class Evaluator:
             name: rows_of(self.references.image_ids, images, f"subset {name!r}")
             for name, images in (subsets or {}).items()
         }
-        tokens = self._tokens.candidates(matched(self.references, candidates))
+        tokens = self._checked(candidates)
         scores = tuple(
             (prepared.metric, make_scores(prepared, prepared.statistics(tokens), tokens.image_ids))
             for prepared in self._prepared
         )
         subset_scores = {name: _subset(scores, part) for name, part in rows.items()}
         return report_from(self.references.image_ids, scores, subset_scores)
+
+    def _checked(self, candidates: Candidates | TokenizedCandidates) -> TokenizedCandidates:
+        """Tokenised candidates in the order of the references."""
+        if isinstance(candidates, Candidates):
+            return self.tokenized(candidates)
+        if candidates.references is not self._tokens:
+            raise MismatchError(
+                "candidates must be tokenised by this evaluator, or by one of the same tokenised references"
+                " (got candidates of other references)"
+            )
+        if candidates.image_ids != self.references.image_ids:
+            raise MismatchError(
+                "tokenised candidates must be one for each image, in the order of the references, as"
+                " `Evaluator.tokenized` makes them (got others)"
+            )
+        return candidates
 
 
 def report_from(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,10 +72,12 @@ class _Captions(Mapping[ImageId, list[str]]):
 
     _kind = "captions"
     _role = Role.REFERENCES
+    # What reads them again from the file that a pickle names, and its arguments.
+    _source: tuple[Callable[..., Any], tuple[object, ...]] | None = None
 
     def __init__(self, captions: _Groups | _Singles | _Aligned | Table) -> None:
         if isinstance(captions, _Captions):
-            self._native = captions.native
+            self._native, self._source = captions.native, captions._source
             return
         if is_table(captions):
             self._native = self._of_table(captions, Columns(role=self._role))
@@ -241,11 +245,25 @@ class _Captions(Mapping[ImageId, list[str]]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __reduce__(self) -> tuple[type[Self], tuple[dict[ImageId, list[str]]]]:
-        return type(self), (dict(self.items()),)
+    def by_file(self, read: Callable[..., Any], *arguments: object) -> Self:
+        """The same captions, of which a pickle says how a file is read instead of holding them."""
+        named = type(self).from_native(self._native)
+        named._source = (read, arguments)
+        return named
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
+        if self._source is not None:
+            return self._source
+        content = json.dumps([self.image_ids, list(self.values())], ensure_ascii=False).encode()
+        return _unpacked, (type(self), zlib.compress(content, level=1))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self._native.count():,} captions of {len(self):,} images>"
+
+
+def _unpacked(kind: type[_Captions], packed: bytes) -> _Captions:
+    ids, groups = json.loads(zlib.decompress(packed))
+    return kind.from_native(_native.Captions.from_groups(ids, groups))
 
 
 class References(_Captions):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from capeval.checks import checked_choice, checked_integer, checked_number
 from capeval.errors import FormatError, FormatErrorKind, OptionError
 from capeval.formats.json import read_json
+from capeval.formats.open_images import subcategories
 from capeval.formats.sources import LIMIT, File, naming
 from capeval.messages import listed
 from capeval.sampling import named_generator
@@ -68,7 +69,7 @@ def load_hierarchy(
     """
     with naming(file):
         root = read_json(file, limit)
-        places = [place for child in _children(root) for place in _walk(child, names, forms)]
+        places = [place for child in subcategories(root) for place in _walk(child, names, forms)]
     heights: dict[str, int] = {}
     for name, height in places:
         heights[name] = max(height, heights.get(name, 0))
@@ -86,17 +87,9 @@ def _walk(node: Any, names: Mapping[str, str], forms: WordForms) -> list[tuple[s
     if name is None or name.lower() not in forms.names:
         message = f"every label must be that of a class of Open Images (got {label!r})"
         raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS)
-    parts = [_walk(child, names, forms) for child in _children(node)]
+    parts = [_walk(child, names, forms) for child in subcategories(node)]
     height = 1 + max((part[0][1] for part in parts), default=-1)
     return [(forms.class_of(name), height), *(place for part in parts for place in part)]
-
-
-def _children(node: Any) -> Sequence[Any]:
-    children = node.get("Subcategory", []) if isinstance(node, dict) else None
-    if not isinstance(children, list) or not isinstance(node.get("LabelName"), str):
-        message = "every class must be an object with LabelName, and Subcategory a list"
-        raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE)
-    return children
 
 
 @dataclass(frozen=True, kw_only=True)

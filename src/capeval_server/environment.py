@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -16,6 +17,7 @@ __all__ = [
     "data_folder",
     "database",
     "earlier_keys",
+    "files",
     "flag",
     "forget_key",
     "mail",
@@ -31,6 +33,11 @@ __all__ = [
 PREFIX = "CAPEVAL_SERVER_"
 _LEAST_TOKEN = 16
 _KEY, _EARLIER_KEY = "secret-key", "secret-key.earlier"
+# A host that is cut off sends nothing, not even the end of its connections. After half a minute without a
+# sign of the other side, a connection is given up: by workers, so that they try again, and by PostgreSQL, so
+# that the rows that a worker had locked are free before its lease ends.
+_SILENT_SECONDS = 30
+_ASKED_AFTER, _ASKED_AGAIN, _ASKED_TIMES = 15, 5, 3
 
 
 def data_folder() -> Path:
@@ -238,9 +245,27 @@ def database(folder: Path) -> dict[str, Any]:
     return {
         "ENGINE": "django.db.backends.postgresql",
         **{setting: parts.pop(name, "") for name, setting in names.items()},
-        "OPTIONS": parts,
+        "OPTIONS": _patience() | parts,
         "CONN_HEALTH_CHECKS": True,
         "CONN_MAX_AGE": 60,
+    }
+
+
+def _patience() -> dict[str, Any]:
+    """Options of PostgreSQL's clients, and of PostgreSQL itself, for connections that nobody answers on."""
+    server = {
+        "tcp_keepalives_idle": _ASKED_AFTER,
+        "tcp_keepalives_interval": _ASKED_AGAIN,
+        "tcp_keepalives_count": _ASKED_TIMES,
+        "tcp_user_timeout": 1000 * _SILENT_SECONDS,
+    }
+    return {
+        "connect_timeout": 10,
+        "keepalives_idle": _ASKED_AFTER,
+        "keepalives_interval": _ASKED_AGAIN,
+        "keepalives_count": _ASKED_TIMES,
+        "tcp_user_timeout": 1000 * _SILENT_SECONDS,
+        "options": " ".join(f"-c {name}={value}" for name, value in server.items()),
     }
 
 
@@ -255,6 +280,49 @@ def _postgresql(address: str) -> dict[str, Any]:
         return dict(conninfo_to_dict(address))
     except ProgrammingError:
         return {}
+
+
+def files(given: str) -> dict[str, Any]:
+    """Django's settings of where files are kept, `CAPEVAL_SERVER_FILES`.
+
+    That is a folder, or `s3://BUCKET/FOLDER` of a store that speaks S3. How that is reached is said by the
+    variables that all clients of S3 read, such as `AWS_ENDPOINT_URL_S3` and `AWS_ACCESS_KEY_ID`.
+
+    Raises:
+        ImproperlyConfigured: It is neither, or what speaks S3 is not installed.
+    """
+    if "://" in given:
+        return _object_store(given)
+    if not Path(given).is_absolute():
+        raise ImproperlyConfigured(
+            f"{PREFIX}FILES must be the whole path of a folder, or s3://BUCKET/FOLDER (got {given!r})"
+        )
+    return {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {
+            "location": Path(given),
+            "file_permissions_mode": 0o600,
+            "directory_permissions_mode": 0o700,
+            "base_url": None,
+        },
+    }
+
+
+def _object_store(given: str) -> dict[str, Any]:
+    parts = urlsplit(given)
+    if parts.scheme != "s3" or not parts.netloc or "@" in parts.netloc or parts.query or parts.fragment:
+        # It may hold a password, which has no place in a message.
+        raise ImproperlyConfigured(
+            f"{PREFIX}FILES must be the whole path of a folder, or s3://BUCKET/FOLDER (got another form)"
+        )
+    if find_spec("storages") is None or find_spec("boto3") is None:
+        raise ImproperlyConfigured(
+            f"{PREFIX}FILES names a store that needs: pip install 'capeval[server,s3]'"
+        )
+    return {
+        "BACKEND": "capeval_server.object_store.ObjectStore",
+        "OPTIONS": {"bucket_name": parts.netloc, "location": parts.path.strip("/")},
+    }
 
 
 def mail() -> dict[str, Any]:

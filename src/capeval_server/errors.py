@@ -13,6 +13,7 @@ __all__ = [
     "CampaignError",
     "ChallengeError",
     "ConflictError",
+    "EntryError",
     "NotFoundError",
     "PhaseError",
     "QuestionError",
@@ -51,6 +52,10 @@ class ChallengeError(CapevalError, ValueError):
 
 class ConflictError(CapevalError, ValueError):
     """Somebody else changed it meanwhile."""
+
+
+class EntryError(CapevalError, ValueError):
+    """Who follows a panel's link is not let in; the message is for them."""
 
 
 class NotFoundError(CapevalError, LookupError):

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import capeval
 from capeval_server import environment
 
 PACKAGE = Path(__file__).parent
@@ -89,20 +90,17 @@ TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [PACKAGE / "static"]
+# The pages of captions have the script and the look of what `capeval browse` writes.
+STATICFILES_DIRS = [
+    PACKAGE / "static",
+    ("capeval/report", Path(capeval.__file__).parent / "report" / "assets"),
+]
 # The few files there are come from installed packages: nothing to collect first.
 WHITENOISE_USE_FINDERS = True
 # References and uploads: no address leads to them.
+FILES = environment.text("FILES", str(DATA / "files"))
 STORAGES = {
-    "default": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {
-            "location": DATA / "files",
-            "file_permissions_mode": 0o600,
-            "directory_permissions_mode": 0o700,
-            "base_url": None,
-        },
-    },
+    "default": environment.files(FILES),
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
@@ -201,6 +199,8 @@ METRIC_SECONDS = environment.number("METRIC_SECONDS", 600)
 MEMORY_BYTES = environment.number("MEMORY_BYTES", 4096 * MEBIBYTE)
 # How many files of references a worker keeps prepared, each in a process of its own.
 PREPARED = environment.number("PREPARED", 2)
+# The files of campaigns' releases, which only the server itself reads.
+RELEASES = DATA / "files" / "releases"
 # What metrics keep between submissions, such as parsed captions. All of it can be made again.
 KEPT = DATA / "kept"
 # Bootstrap resamples of each interval.
@@ -233,5 +233,5 @@ LOGGING = {
         "level": environment.choice("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR")),
     },
     # `start` says itself where it listens.
-    "loggers": {"waitress": {"level": "WARNING"}},
+    "loggers": {"waitress": {"level": "WARNING"}, "botocore": {"level": "WARNING"}},
 }

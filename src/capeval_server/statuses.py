@@ -17,6 +17,7 @@ __all__ = ["RETRY_SECONDS", "STATUSES", "ErrorPages", "failed", "passing_text", 
 
 _log = logging.getLogger(__name__)
 STATUSES: dict[type[CapevalError], int] = {
+    errors.EntryError: 403,
     errors.PhaseError: 403,
     errors.NotFoundError: 404,
     errors.AssignmentError: 409,

@@ -67,7 +67,7 @@ def make(visitor: Visitor, slug: str) -> None:
     visitor.write("Name in addresses", slug)
     visitor.choose_file("File of items", "items.jsonl", items())
     visitor.choose_file("Zip of pictures", "pictures.zip", pictures())
-    visitor.write("consent", "Your sentences are *published*.")
+    visitor.write("Consent", "Your sentences are *published*.")
     visitor.tab_to(visitor.page.get_by_role("button", name="Show the texts as workers see them"))
     visitor.page.keyboard.press("Enter")
     expect(visitor.page.locator("#preview").get_by_text("published")).to_be_visible()
@@ -201,7 +201,8 @@ for worker in join(judged, 3):
 for campaign, kind in ((written, "write"), (judged, "triplet")):
     releases.freeze(None, campaign, "1.0", leave_out=True)
     quality.block(None, Participation.objects.filter(campaign=campaign).order_by("pk")[0], "copies of others")
-    Campaign.objects.filter(pk=campaign.pk).update(slug=f"{sys.argv[1]}-{kind}", title=f"Much to show: {kind}")
+    about = {"slug": f"{sys.argv[1]}-{kind}", "title": f"Much to show: {kind}"}
+    Campaign.objects.filter(pk=campaign.pk).update(**about)
 """
 WORKER = """
 from capeval_server.annotation.models import Participation

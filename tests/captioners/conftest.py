@@ -1,9 +1,10 @@
-"""No network, and caches of their own."""
+"""No network, caches of their own, and one thread: for small models, several only wait for each other."""
 
 import os
 import tempfile
 
 _CACHES = tempfile.TemporaryDirectory(prefix="capeval-test-baselines-")
 # Read by the libraries when they are imported.
+os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_HOME"] = _CACHES.name

@@ -45,7 +45,7 @@ def test_the_grammar_is_learned(tmp_path: Path) -> None:
     known, new = world(3000), world(100, seed=1)
     begun = time.process_time()
     options = {
-        "iterations": 400,
+        "iterations": 350,
         "batch": 64,
         "optimizer": "adam",
         "learning_rate": 0.01,

@@ -45,6 +45,7 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
         "examples",
         "logs",
         "names",
+        "object_store",
         "outages",
         "ranges",
         "serving",

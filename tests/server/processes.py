@@ -73,11 +73,11 @@ def _execute(place: str, *statements: str) -> None:
             connection.execute(statement.encode())
 
 
-def reserved_port() -> tuple[socket.socket, int]:
+def reserved_port(address: str = "127.0.0.1") -> tuple[socket.socket, int]:
     """A port that stays free for who listens at it with SO_REUSEADDR, as long as the socket is open."""
     reserved = socket.socket()
     reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    reserved.bind(("127.0.0.1", 0))
+    reserved.bind((address, 0))
     return reserved, reserved.getsockname()[1]
 
 
@@ -145,12 +145,12 @@ class Server:
 
     def spawn(self, *arguments: str, **limits: int) -> subprocess.Popen[bytes]:
         """A command that goes on, with limits of its own."""
-        env = self.env | _variables(limits)
+        return self.spawn_command(self.command(*arguments), self.env | _variables(limits))
+
+    def spawn_command(self, command: list[str], env: dict[str, str]) -> subprocess.Popen[bytes]:
         with (self.folder / "log").open("ab") as log:
             # A group of its own, so that a server is killed with the processes that answer for it.
-            process = subprocess.Popen(
-                self.command(*arguments), env=env, stdout=log, stderr=log, process_group=0
-            )
+            process = subprocess.Popen(command, env=env, stdout=log, stderr=log, process_group=0)
         self.processes.append(process)
         return process
 
@@ -158,6 +158,10 @@ class Server:
 
     def prepare(self) -> None:
         """Makes the small challenge, and users with tokens: once, and from then on a copy of that."""
+        if "CAPEVAL_SERVER_FILES" in self.env:
+            # A copy of the folder would be without its files.
+            self._make()
+            return
         place, _, name = (self.database or "").rpartition("/")
         known = _PREPARED.get(place)
         if known is not None:
@@ -167,16 +171,19 @@ class Server:
                 _execute(place, f'DROP DATABASE "{name}"', f'CREATE DATABASE "{name}" TEMPLATE {_TEMPLATE}')
             self.tokens += known.tokens
             return
-        self.run("migrate")
-        self.run("example", "small", str(self.folder / "small"))
-        self.run("import", str(self.folder / "small" / "challenge.toml"))
-        self.tokens += self.python(USERS).split()
+        self._make()
         kept = Server(Path(_KEPT.name) / f"{len(_PREPARED)}", None)
         shutil.copytree(self.folder / "data", kept.folder / "data")
         kept.tokens += self.tokens
         if self.database is not None:
             _execute(place, f'CREATE DATABASE {_TEMPLATE} TEMPLATE "{name}"')
         _PREPARED[place] = kept
+
+    def _make(self) -> None:
+        self.run("migrate")
+        self.run("example", "small", str(self.folder / "small"))
+        self.run("import", str(self.folder / "small" / "challenge.toml"))
+        self.tokens += self.python(USERS).split()
 
     def limit_in_all(self, most: int) -> None:
         """Limits the submissions of each team in all: midnight does not change it."""
@@ -353,7 +360,7 @@ def postgres_programs() -> Path | None:
 class Postgres:
     """A PostgreSQL server of the tests' own, which can be stopped and started again."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, host: str) -> None:
         programs = postgres_programs()
         if programs is None:
             pytest.skip("LEFT OUT: PostgreSQL is not installed here (Debian: apt-get install postgresql)")
@@ -366,15 +373,18 @@ class Postgres:
         subprocess.run(
             [programs / "initdb", *initialise], user=self.user, cwd=folder, check=True, capture_output=True
         )
-        self.reserved, self.port = reserved_port()
-        self.address = f"postgresql://capeval@127.0.0.1:{self.port}"
+        with (folder / "data" / "pg_hba.conf").open("a") as access:
+            access.write("host all all 198.18.0.0/15 trust\n")
+        self.host = host
+        self.reserved, self.port = reserved_port(host)
+        self.address = f"postgresql://capeval@{host}:{self.port}"
 
     def start(self) -> None:
         """Starts it, and waits until it answers."""
         options = ["-D", str(self.folder / "data"), "-p", str(self.port), "-k", str(self.folder)]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [self.programs / "postgres", *options, "-c", "listen_addresses=127.0.0.1"],
+                [self.programs / "postgres", *options, "-c", f"listen_addresses={self.host}"],
                 user=self.user,
                 cwd=self.folder,
                 stdout=log,
@@ -403,10 +413,10 @@ class Postgres:
 
 
 @contextmanager
-def running_postgres() -> Iterator[Postgres]:
+def running_postgres(host: str = "127.0.0.1") -> Iterator[Postgres]:
     """A PostgreSQL server that runs, in a folder that its user can reach, as those of pytest are not."""
     with tempfile.TemporaryDirectory(prefix="capeval-postgres-") as folder:
-        made = Postgres(Path(folder))
+        made = Postgres(Path(folder), host)
         made.start()
         try:
             yield made

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 from tests.server.processes import PROJECT, Server
+from tests.server.test_annotation_panels import KEY, key_set
 
 PAGE = (PROJECT / "docs" / "server" / "annotation.md").read_text(encoding="utf-8")
+WORKERS = """
+from capeval_server.annotation.models import Worker
+print(*Worker.objects.values("pseudonym"))
+"""
 TOKEN = """
 from django.contrib.auth.models import User
 from capeval_server.accounts.models import Token
@@ -22,7 +28,7 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_documented_loop(tmp_path: Path, fresh: Server) -> None:
-    (definition,) = blocks("toml")
+    definition, panel = blocks("toml")
     (items,) = blocks("json")
     path = tmp_path / "campaign.toml"
     path.write_text(definition)
@@ -50,3 +56,19 @@ def test_the_documented_loop(tmp_path: Path, fresh: Server) -> None:
     assert "state: closing\n" in fresh.run(*status)
     assert fresh.run(*audit) == "closer: all holds\n"
     assert fresh.done("annotate", "audit", "other").returncode == 2
+    (tmp_path / "panel.toml").write_text(panel)
+    (tmp_path / "jwks.json").write_text(json.dumps(key_set(a=KEY)))
+    set_panel = fresh.run("annotate", "panel", "closer", str(tmp_path / "panel.toml"))
+    assert set_panel.startswith("closer: prolific; identities: signed\ncompleted: C")
+    assert fresh.run("annotate", "panel", "closer") == set_panel
+    (worker, _) = re.findall(r"'pseudonym': '(\w+)'", fresh.python(WORKERS))
+    fresh.run("user", "ann")
+    assert fresh.run("annotate", "link", "closer", worker, "ann") == f"{worker}: linked\n"
+    (tmp_path / "new.md").write_text("All is published.")
+    changed = fresh.run("annotate", "texts", "closer", "--consent", str(tmp_path / "new.md"))
+    assert changed == "closer: version 2 of the texts\n"
+    left = fresh.run("annotate", "withdraw", "closer", worker)
+    assert left == f"closer: {worker} has left; answers removed: 2; in frozen releases: 0\n"
+    assert fresh.done("annotate", "withdraw", "closer", worker).returncode == 2
+    assert fresh.done("annotate", "withdraw", "closer", "nobody").returncode == 2
+    assert fresh.run(*audit) == "closer: all holds\n"

@@ -218,6 +218,52 @@ def test_blocking_and_lowering_while_they_answer(made: Server) -> None:
     assert made.python(BLOCKS).strip() == ""
 
 
+# A worker withdraws in two campaigns at once, while they answer in both.
+WITHDRAWS = """
+import threading, traceback
+from django.db import connection
+from capeval_server.annotation import assignment, entering, leaving
+from capeval_server.annotation.models import Response, Worker
+from capeval_server.errors import AssignmentError
+from django.contrib.auth.models import User
+from tests.server.annotation import answer, counted, make
+from tests.server.annotation_robots import check_end
+user = User.objects.create(username="wanda")
+places = [make("write", items=12, answers=1, batch=3, reopened_for="everybody") for _ in range(2)]
+mine = [entering.agree(entering.enter_as_user(user, place), 1) for place in places]
+begun, wrong = threading.Barrier(5), []
+def work(worker):
+    number = 0
+    while held := assignment.work(worker).assignments:
+        for one in held:
+            number += 1
+            if number == 2: begun.wait()
+            answer(one, "Ownmarker")
+def leave(worker):
+    begun.wait()
+    leaving.withdraw(None, worker, by_worker=True)
+def run(do, worker):
+    try: do(worker)
+    except AssignmentError as error: assert "you have left" in str(error)
+    except Exception: wrong.append(traceback.format_exc())
+    finally: connection.close()
+crowd = [threading.Thread(target=run, args=(do, worker)) for do in (work, leave) for worker in mine]
+for one in crowd: one.start()
+begun.wait()
+for one in crowd: one.join()
+print(*wrong)
+assert not Response.objects.filter(answer__caption="Ownmarker").exists()
+assert Response.objects.count() >= 2
+assert not Worker.objects.exclude(user=None).exists()
+assert [counted(place) for place in places] == [0, 0]
+for place in places: check_end(place, [])
+"""
+
+
+def test_withdrawing_while_they_answer(made: Server) -> None:
+    assert made.python(WITHDRAWS).strip() == ""
+
+
 @pytest.mark.conformance
 def test_the_robot_campaign_of_ten_thousand_items(made: Server) -> None:
     robots(made, items=10_000, answers=11, workers=50, processes=2)

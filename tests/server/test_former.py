@@ -102,10 +102,10 @@ def test_nothing_is_kept_of_who_did_not_submit_or_when_all_is_over(
     address(ann.user, "ann@example.org")
     ann.submitted()
     ann.user.delete()
-    forget()
+    forget(timezone.now())
     assert FormerMember.objects.exists()
     Phase.objects.update(closes=timezone.now() - timedelta(days=1), opens=timezone.now() - timedelta(days=2))
-    forget()
+    forget(timezone.now())
     assert not FormerMember.objects.exists()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.core import mail
+from django.core.files.storage import Storage
 from django.test import Client
 
 from capeval_server.logs import JsonFormatter, LineFormatter, request_named
@@ -37,6 +38,20 @@ def test_the_server_is_ready_when_it_can_store(monkeypatch: pytest.MonkeyPatch, 
     assert (answer.status_code, answer.content) == (200, b"ready\n")
     settings.DATA = settings.DATA / "missing"
     probes._problems.cache_clear()
+    answer = Client().get("/readyz")
+    assert (answer.status_code, answer.content) == (503, b"files can't be stored at the moment\n")
+
+
+class Away(Storage):
+    """A store that does not answer."""
+
+    def check(self) -> None:
+        raise OSError("it does not answer")
+
+
+@pytest.mark.django_db
+def test_the_server_is_not_ready_when_its_store_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "default_storage", Away())
     answer = Client().get("/readyz")
     assert (answer.status_code, answer.content) == (503, b"files can't be stored at the moment\n")
 

@@ -44,6 +44,7 @@ def _asked(submission: Submission) -> list[tuple[str, str, Any]]:
         ("get", "/teams", None),
         ("put", f"/teams/{submission.team_id}/raises/open", {"per_day": 1}),
         ("post", "/export", {}),
+        ("put", "/phases/open/captions", {"captions": ["val"], "captions_by": "standing"}),
         # Refused while the phase is open.
         ("put", "/phases/open/final", {}),
         ("put", "/splits/val/references/c2/reported/old", {"title": "Old", "content": "team,CIDEr-D\na,1"}),
@@ -94,8 +95,8 @@ def test_what_they_do(olga: Client) -> None:
     assert code_of(Team.objects.get()) not in str(answer)
     listed = olga.get(f"{ROOT}/submissions?state=scored").json()
     assert [row["id"] for row in listed["submissions"]] == [str(submission.pk)]
-    # Two reruns, a mark, a raise, rows reported elsewhere, and the export of everything.
-    assert Action.objects.exclude(who=COMMAND_LINE).count() == 6
+    # Two reruns, a mark, a raise, shown captions, rows reported elsewhere, and the export of everything.
+    assert Action.objects.exclude(who=COMMAND_LINE).count() == 7
 
 
 def test_what_is_wrong(olga: Client) -> None:

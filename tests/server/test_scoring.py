@@ -193,6 +193,36 @@ def test_scores_are_those_of_capeval(files: Files, scorer: Scorer, settings: Any
             np.testing.assert_array_equal(outcome.images[::-1, i], report.per_image[name])
 
 
+# Python runs this first in each process that scores: what is tokenised is written down.
+COUNTED = """
+import sys
+if "capeval_server.submissions.child" in sys.orig_argv:
+    from capeval import tokenization
+    for kind in (tokenization.TokenizedReferences, tokenization.TokenizedCandidates):
+        def counted(self, *given, made=kind.__init__):
+            with open({place!r}, "a") as file:
+                print(type(self).__name__, file=file)
+            made(self, *given)
+        kind.__init__ = counted
+"""
+
+
+def test_a_file_is_tokenised_once_for_all_metrics(
+    files: Files, scorer: Scorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "sitecustomize.py").write_text(COUNTED.format(place=str(tmp_path / "made")))
+    path = [str(tmp_path / "first"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
+    for _ in range(2):
+        scored(scorer.score(files.task(), lambda: None))
+    assert (tmp_path / "made").read_text().split() == [
+        "TokenizedReferences",
+        "TokenizedCandidates",
+        "TokenizedCandidates",
+    ]
+
+
 def test_prepared_references_stay_for_the_next(files: Files, scorer: Scorer) -> None:
     first = scorer.score(files.task(), lambda: None)
     (child,) = children()

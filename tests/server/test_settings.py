@@ -137,7 +137,45 @@ def test_addresses_of_databases(
     monkeypatch.setenv("CAPEVAL_SERVER_DATABASE", address)
     found = environment.database(tmp_path)
     assert tuple(found[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")) == expected
-    assert found["OPTIONS"] == options
+    patience = {"connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count"}
+    patience |= {"tcp_user_timeout", "options"}
+    assert patience <= set(found["OPTIONS"])
+    assert {name: found["OPTIONS"][name] for name in found["OPTIONS"] if name not in patience} == options
+
+
+def test_a_silent_connection_is_given_up_before_a_lease_ends(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CAPEVAL_SERVER_DATABASE", "postgresql://h/name?tcp_user_timeout=5000")
+    found = environment.database(tmp_path)["OPTIONS"]
+    assert found["tcp_user_timeout"] == "5000"
+    asked = found["keepalives_idle"] + found["keepalives_interval"] * found["keepalives_count"]
+    assert asked <= 30
+    # The same on PostgreSQL's side, where the locks are.
+    assert "-c tcp_user_timeout=30000" in found["options"]
+    assert f"-c tcp_keepalives_idle={found['keepalives_idle']}" in found["options"]
+
+
+def test_files_are_in_a_folder_or_in_a_bucket(tmp_path: Path) -> None:
+    assert environment.files(str(tmp_path))["OPTIONS"]["location"] == tmp_path
+    found = environment.files("s3://captions/server/files/")
+    assert found["BACKEND"] == "capeval_server.object_store.ObjectStore"
+    assert found["OPTIONS"] == {"bucket_name": "captions", "location": "server/files"}
+
+
+@pytest.mark.parametrize(
+    "place", ["", "files", "s3://", "s3:///files", "s3://key:secret@captions", "https://secret@h/captions"]
+)
+def test_other_places_of_files_are_refused(place: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="CAPEVAL_SERVER_FILES must be the whole path") as caught:
+        environment.files(place)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_store_needs_what_speaks_s3(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "find_spec", lambda _: None)
+    with pytest.raises(ImproperlyConfigured, match=r"pip install 'capeval\[server,s3\]'"):
+        environment.files("s3://captions")
 
 
 @pytest.mark.parametrize(

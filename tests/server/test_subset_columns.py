@@ -173,6 +173,20 @@ def test_what_becomes_private_loses_its_small_subsets(path: Path) -> None:
     assert subsets_of(submission, "c1") == {"", "things"}
 
 
+def test_scores_that_were_deleted_are_remembered_by_no_leaderboard(path: Path) -> None:
+    definition = path.read_text()
+    import_challenge(path)
+    Participant("ann").scored(stands=True)
+    address = API.replace("c2", "c1") + "&layout=subsets"
+    (row,) = Client().get(address).json()["rows"]
+    assert None not in row["scores"].values()
+    for text in (definition.replace("public = true", "public = false"), definition):
+        path.write_text(text)
+        import_challenge(path)
+    (row,) = Client().get(address).json()["rows"]
+    assert [name for name, score in row["scores"].items() if score is None] == ["CIDEr-D (animals)"]
+
+
 def test_references_that_become_private_while_they_are_scored(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

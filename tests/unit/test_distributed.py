@@ -13,8 +13,11 @@ import pytest
 
 from capeval import (
     Bleu,
+    Candidates,
     CiderD,
     DocumentFrequencies,
+    Evaluator,
+    References,
     Report,
     RougeL,
     Spice,
@@ -22,6 +25,7 @@ from capeval import (
     Tokenizer,
     _native,
     evaluate,
+    load_references,
     set_threads,
 )
 from capeval.distributed import PartialFrequencies, Sums, report_of, statistics
@@ -34,6 +38,8 @@ from capeval.errors import (
     OptionError,
     ResourceError,
 )
+from capeval.formats import write_references
+from capeval.formats.captions import _read_again as _references_again
 from capeval.metrics import METRICS, Metric
 from capeval.metrics.registry import metric_keys, resolve
 from capeval.resources.frequencies import _read_again
@@ -116,6 +122,62 @@ def test_frequencies_by_path_pickle_as_their_path(tmp_path: Path) -> None:
         pickle.loads(data)
     with pytest.raises(OptionError, match=r"'by_path' must be True or False \(got 1\)"):
         DocumentFrequencies.load(path, by_path=1)  # type: ignore[arg-type]
+
+
+def test_references_by_path_pickle_as_their_path(tmp_path: Path) -> None:
+    path = tmp_path / "references.json"
+    write_references(References(A | B), path)
+    given = load_references(path, by_path=True)
+    for made in (Evaluator(given, ["BLEU", "CIDEr-D"], tokenizer=TOKENS), CiderD().prepare(given)):
+        assert len(pickle.dumps(made)) < 2_000
+    data = pickle.dumps(given)
+    again = pickle.loads(data)
+    assert (again, again.image_ids) == (given, given.image_ids)
+    # Once in a process, however many tasks it is sent with.
+    assert again.native is pickle.loads(pickle.dumps(References(again))).native
+    candidates = {image: captions[0] for image, captions in (A | B).items()}
+    report = Evaluator(given, ["CIDEr-D"], tokenizer=TOKENS).evaluate(candidates)
+    prepared = pickle.loads(pickle.dumps(Evaluator(given, ["CIDEr-D"], tokenizer=TOKENS)))
+    assert prepared.evaluate(candidates).corpus == report.corpus
+    write_references(References(A), path)
+    _references_again.cache_clear()
+    with pytest.raises(ResourceError, match=r"references\.json must have the references that it had"):
+        pickle.loads(data)
+    path.unlink()
+    with pytest.raises(ResourceError, match=r"references\.json must have references, which a pickle names"):
+        pickle.loads(data)
+    with pytest.raises(OptionError, match=r"'by_path' must be True or False \(got 1\)"):
+        load_references(path, by_path=1)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match=r"'by_path' needs the path of a file \(got bytes\)"):
+        load_references(b"{}", by_path=True)
+
+
+def test_a_pickle_of_captions_is_smaller_than_the_captions() -> None:
+    # As long as those of COCO, of words that come again.
+    words = [
+        "a",
+        "man",
+        "riding",
+        "wave",
+        "on",
+        "top",
+        "of",
+        "surfboard",
+        "in",
+        "the",
+        "ocean",
+        "with",
+        "people",
+    ]
+    captions = {image: [" ".join(words[k % 13] for k in range(image, image + 11))] for image in range(2_000)}
+    for kind in (References, Candidates):
+        given = kind(captions)
+        data = pickle.dumps(given)
+        assert len(data) < sum(len(text) for (text,) in captions.values()) / 2
+        assert pickle.loads(data) == given
+        assert type(pickle.loads(data)) is kind
+    strange = {"é": ['"\\', "\0", ""], "\U0001f600": ["\u2028\n"]}
+    assert dict(pickle.loads(pickle.dumps(References(strange)))) == strange
 
 
 def _ngrams(*rows: tuple[Any, Any], images: int = 2) -> pa.Table:

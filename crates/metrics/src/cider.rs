@@ -52,7 +52,7 @@ impl PreparedReferences {
         let frequencies = Arc::new(frequencies);
         let weights = Weights::new(&references, Some(Arc::clone(&frequencies)));
         let norms = norms(&references, order, |row, scratch| {
-            starts.frequencies(&frequencies, &references, row, order, &mut scratch.counts);
+            starts.frequencies(&references, row, order, &mut scratch.counts);
             weights.of_counts(scratch);
         });
         Self { references, options, weights, norms }

@@ -1,7 +1,8 @@
 //! In how many images each n-gram occurs.
 
+use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -10,6 +11,10 @@ use rayon::prelude::*;
 use capeval_tokens::{References, Vocabulary};
 
 pub(crate) const NONE: u32 = u32::MAX;
+
+/// The most tables that the n-grams of one length are counted in, and for how many words there is one.
+const MOST_SHARDS: usize = 128;
+const WORDS_OF_A_SHARD: usize = 1 << 12;
 
 /// The document frequency of the n-grams of a set of references: the number of images that have the
 /// n-gram in at least one reference.
@@ -33,36 +38,61 @@ pub(crate) struct Level {
     pub parts: Vec<(u32, u32)>,
     /// The number of images with each n-gram.
     pub counts: Vec<u32>,
-    /// N-grams by their parts, in as many tables as threads filled them.
-    pub shards: Vec<HashTable<(u64, u32)>>,
+    /// N-grams by their parts, in as many tables as they were counted in.
+    pub shards: Vec<HashTable<Known>>,
 }
 
-/// The number of the n-gram that starts at each word of the references, for each length from two on;
-/// [`NONE`] where only one image has it.
-pub(crate) struct Starts(Vec<Vec<u32>>);
+/// An n-gram that can be found by its parts.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    pub key: u64,
+    pub number: u32,
+    /// As in the counts of its level, here for the sake of speed.
+    pub images: u32,
+}
+
+impl Known {
+    pub fn hash(&self) -> u64 {
+        hash(self.key)
+    }
+}
+
+/// The n-gram that starts at each word of the references, for each length.
+pub(crate) struct Starts(Vec<Vec<Start>>);
+
+/// The number of an n-gram, and in how many images it is; [`NONE`] and 1 where only one image has it.
+///
+/// The two are side by side so that weighing the references need not look all over the counts.
+struct Start(AtomicU64);
+
+impl Start {
+    fn new(number: u32, images: u32) -> Self {
+        Self(AtomicU64::new(u64::from(images) << 32 | u64::from(number)))
+    }
+
+    /// For threads that fill different places of one list.
+    fn set(&self, number: u32, images: u32) {
+        self.0.store(u64::from(images) << 32 | u64::from(number), Ordering::Relaxed);
+    }
+
+    fn number(&self) -> u32 {
+        self.0.load(Ordering::Relaxed) as u32
+    }
+
+    fn images(&self) -> u32 {
+        (self.0.load(Ordering::Relaxed) >> 32) as u32
+    }
+}
 
 impl Starts {
     /// The document frequencies of all n-grams of a reference: `counts[start * max_order + order - 1]`.
-    pub fn frequencies(
-        &self,
-        of: &DocumentFrequencies,
-        references: &References,
-        row: usize,
-        max_order: usize,
-        counts: &mut Vec<u32>,
-    ) {
+    pub fn frequencies(&self, references: &References, row: usize, max_order: usize, counts: &mut Vec<u32>) {
         let range = references.tokens().range(row);
         counts.clear();
         counts.resize(range.len() * max_order, 1);
-        let words = references.tokens().words(row);
-        for (word, counts) in words.iter().zip(counts.chunks_exact_mut(max_order)) {
-            counts[0] = of.words[*word as usize];
-        }
-        for (longer, (numbers, level)) in self.0.iter().zip(&of.longer).enumerate() {
-            for (&number, counts) in numbers[range.clone()].iter().zip(counts.chunks_exact_mut(max_order)) {
-                if number != NONE {
-                    counts[longer + 1] = level.counts[number as usize];
-                }
+        for (order, starts) in self.0.iter().enumerate() {
+            for (start, counts) in starts[range.clone()].iter().zip(counts.chunks_exact_mut(max_order)) {
+                counts[order] = start.images();
             }
         }
     }
@@ -81,16 +111,17 @@ impl DocumentFrequencies {
     /// Counts the n-grams whose parts are in `least` images or more.
     pub(crate) fn counted(references: &References, max_order: usize, least: u32) -> (Self, Starts) {
         let words = count_words(references);
+        let of_word = |&word: &u32| {
+            let images = words[word as usize];
+            Start::new(if images >= least { word } else { NONE }, images)
+        };
+        let all_words = references.tokens().all_words().par_iter().with_min_len(1 << 16);
         let mut longer: Vec<Level> = Vec::new();
-        let mut starts: Vec<Vec<u32>> = Vec::new();
+        let mut starts: Vec<Vec<Start>> = vec![all_words.map(of_word).collect()];
         for order in 2..=max_order {
-            let shorter = match (starts.last(), longer.last()) {
-                (Some(numbers), Some(level)) => (numbers.as_slice(), level.counts.as_slice()),
-                _ => (references.tokens().all_words(), words.as_slice()),
-            };
-            let (level, numbers) = Level::count(references, order, shorter, least);
+            let (level, of_order) = Level::count(references, order, &starts[order - 2], least);
             longer.push(level);
-            starts.push(numbers);
+            starts.push(of_order);
         }
         let vocabulary = Arc::clone(references.vocabulary());
         let images = references.images() as f64;
@@ -116,6 +147,9 @@ impl DocumentFrequencies {
                 }
             }
         }
+        for Level { counts, shards, .. } in &mut made.longer {
+            shards.iter_mut().flatten().for_each(|known| known.images = counts[known.number as usize]);
+        }
         made
     }
 
@@ -132,11 +166,11 @@ impl DocumentFrequencies {
         }
         let Level { parts: all, counts, shards } = &mut self.longer[ngram.len() - 2];
         let key = key(parts.0, parts.1);
-        match shards[0].entry(hash(key), |known| known.0 == key, |known| hash(known.0)) {
-            Entry::Occupied(known) => known.get().1,
+        match shards[0].entry(hash(key), |known| known.key == key, Known::hash) {
+            Entry::Occupied(known) => known.get().number,
             Entry::Vacant(free) => {
                 let number = all.len() as u32;
-                free.insert((key, number));
+                free.insert(Known { key, number, images });
                 all.push(parts);
                 counts.push(images);
                 number
@@ -201,94 +235,129 @@ impl DocumentFrequencies {
         }
         for (below, level) in self.longer.iter().enumerate().take(max_order - 1) {
             for start in 0..words.len().saturating_sub(below + 1) {
-                numbers[start] = level.find(numbers[start], numbers[start + 1]);
-                if numbers[start] != NONE {
-                    counts[start * max_order + below + 1] = level.counts[numbers[start] as usize];
-                }
+                let known = level.find(numbers[start], numbers[start + 1]);
+                numbers[start] = known.map_or(NONE, |known| known.number);
+                counts[start * max_order + below + 1] = known.map_or(0, |known| known.images);
             }
         }
     }
 }
 
 impl Level {
-    /// Numbers and counts the n-grams of `order` words; `numbers` and `counts` are those of the n-grams
-    /// one word shorter, `numbers` by the word they start at. N-grams with a part that is in less than
-    /// `least` images are left out.
-    fn count(
-        references: &References,
-        order: usize,
-        (numbers, counts): (&[u32], &[u32]),
-        least: u32,
-    ) -> (Self, Vec<u32>) {
-        // Each thread reads all references and keeps the n-grams of its shard: reading is cheap beside
-        // filling a table, and nothing has to be handed from thread to thread.
-        let shards = rayon::current_num_threads().clamp(1, 8).next_power_of_two();
-        let starts: Vec<AtomicU32> =
-            numbers.par_iter().with_min_len(1 << 16).map(|_| AtomicU32::new(NONE)).collect();
-        let counts_on = |number: u32| number != NONE && counts[number as usize] >= least;
-        let tables: Vec<Shard> = (0..shards)
+    /// Numbers and counts the n-grams of `order` words; `shorter` are the starts of the n-grams one word
+    /// shorter. N-grams with a part that has no number are left out, and those in less than `least` images
+    /// get none in the starts.
+    fn count(references: &References, order: usize, shorter: &[Start], least: u32) -> (Self, Vec<Start>) {
+        // First the n-grams are dealt out by their hashes, so that the table of each shard fits in the
+        // processor's cache, which a table of all n-grams does not.
+        let shards = (shorter.len() / WORDS_OF_A_SHARD).next_power_of_two().min(MOST_SHARDS);
+        let chunks = rayon::current_num_threads().clamp(1, shards);
+        let bound = |chunk: usize| references.images() * chunk / chunks;
+        let mut of_chunks: Vec<Vec<Vec<Occurrence>>> = (0..chunks)
             .into_par_iter()
-            .map(|shard| {
-                let mut table = Shard::default();
-                for image in 0..references.images() {
-                    for reference in references.of(image) {
-                        let range = references.tokens().range(reference);
-                        for start in range.start..(range.end + 1).saturating_sub(order) {
-                            let (first, last) = (numbers[start], numbers[start + 1]);
-                            let key = key(first, last);
-                            let hash = hash(key);
-                            if shard_of(hash, shards) == shard && counts_on(first) && counts_on(last) {
-                                let number = table.count(hash, key, image as u32);
-                                starts[start].store(number * shards as u32 + shard as u32, Ordering::Relaxed);
-                            }
-                        }
-                    }
-                }
-                table
-            })
+            .map(|chunk| dealt(references, bound(chunk)..bound(chunk + 1), order, shorter, shards))
             .collect();
-        let level = Self::joined(tables, least > 1);
-        let stays = |number: u32| {
-            if number != NONE && level.counts[number as usize] >= least { number } else { NONE }
-        };
-        let starts = starts.into_par_iter().with_min_len(1 << 16).map(|n| stays(n.into_inner())).collect();
+        let of_shards: Vec<Vec<Vec<Occurrence>>> = (0..shards)
+            .map(|shard| of_chunks.iter_mut().map(|chunk| std::mem::take(&mut chunk[shard])).collect())
+            .collect();
+        let (tables, of_shards): (Vec<Shard>, Vec<_>) = of_shards
+            .into_par_iter()
+            .map(|mut chunks| {
+                let mut table = Shard::default();
+                for occurrence in chunks.iter_mut().flatten() {
+                    occurrence.image = table.count(hash(occurrence.key), occurrence.key, occurrence.image);
+                }
+                (table, chunks)
+            })
+            .unzip();
+        let (level, firsts) = Self::joined(tables, least > 1);
+        let starts: Vec<Start> =
+            shorter.par_iter().with_min_len(1 << 16).map(|_| Start::new(NONE, 1)).collect();
+        of_shards.into_par_iter().zip(firsts).for_each(|(chunks, first)| {
+            for &Occurrence { start, image: number, .. } in chunks.iter().flatten() {
+                let number = first + number;
+                let images = level.counts[number as usize];
+                if images >= least {
+                    starts[start as usize].set(number, images);
+                }
+            }
+        });
         (level, starts)
     }
 
-    /// One level of the shards' n-grams: number `i` of shard `s` of `n` becomes `i * n + s`. Those that two
-    /// images have are found by their parts, where that is wanted.
-    pub fn joined(tables: Vec<Shard>, findable: bool) -> Self {
-        let shards = tables.len();
-        let most = tables.iter().map(|table| table.entries.len()).max().unwrap_or(0);
-        let mut level = Self {
-            parts: vec![(NONE, NONE); most * shards],
-            counts: vec![0; most * shards],
-            shards: Vec::new(),
-        };
-        for (shard, table) in tables.into_iter().enumerate() {
-            let mut known = HashTable::with_capacity(if findable { table.entries.len() } else { 0 });
-            for &Counted { key, number, count, .. } in &table.entries {
-                let number = number as usize * shards + shard;
-                level.parts[number] = ((key >> 32) as u32, key as u32);
-                level.counts[number] = count;
-                if findable && count > 1 {
-                    known.insert_unique(hash(key), (key, number as u32), |known| hash(known.0));
-                }
-            }
-            level.shards.push(known);
+    /// One level of the shards' n-grams, those of a shard one after the other, and the first number of each
+    /// shard. Those that two images have are found by their parts, where that is wanted.
+    pub fn joined(tables: Vec<Shard>, findable: bool) -> (Self, Vec<u32>) {
+        let mut ngrams = 0;
+        let mut firsts = Vec::with_capacity(tables.len());
+        for table in &tables {
+            firsts.push(ngrams as u32);
+            ngrams += table.entries.len();
         }
-        level
+        let levels: Vec<Self> = tables
+            .into_par_iter()
+            .zip(&firsts)
+            .map(|(table, &first)| table.numbered_from(first, findable))
+            .collect();
+        let mut joined = Self {
+            parts: Vec::with_capacity(ngrams),
+            counts: Vec::with_capacity(ngrams),
+            shards: Vec::with_capacity(levels.len()),
+        };
+        for level in levels {
+            joined.parts.extend(level.parts);
+            joined.counts.extend(level.counts);
+            joined.shards.extend(level.shards);
+        }
+        (joined, firsts)
     }
 
-    fn find(&self, first: u32, last: u32) -> u32 {
+    fn find(&self, first: u32, last: u32) -> Option<&Known> {
         if first == NONE || last == NONE {
-            return NONE;
+            return None;
         }
         let key = key(first, last);
         let hash = hash(key);
-        let shard = &self.shards[shard_of(hash, self.shards.len())];
-        shard.find(hash, |known| known.0 == key).map_or(NONE, |known| known.1)
+        self.shards[shard_of(hash, self.shards.len())].find(hash, |known| known.key == key)
     }
+}
+
+/// One place where an n-gram starts.
+#[derive(Clone, Copy)]
+struct Occurrence {
+    key: u64,
+    start: u32,
+    /// The image; once counted, the number of the n-gram in its shard.
+    image: u32,
+}
+
+/// The n-grams of `order` words of some images, dealt out to the shards.
+fn dealt(
+    references: &References,
+    images: Range<usize>,
+    order: usize,
+    shorter: &[Start],
+    shards: usize,
+) -> Vec<Vec<Occurrence>> {
+    let words =
+        |image: usize| references.of(image).map(|row| references.tokens().range(row).len()).sum::<usize>();
+    let expected = images.clone().map(words).sum::<usize>() / shards;
+    // Room that nothing is written into costs nothing.
+    let mut dealt: Vec<_> = (0..shards).map(|_| Vec::with_capacity(expected + expected / 2)).collect();
+    for image in images {
+        for reference in references.of(image) {
+            let range = references.tokens().range(reference);
+            for start in range.start..(range.end + 1).saturating_sub(order) {
+                let (first, last) = (shorter[start].number(), shorter[start + 1].number());
+                if first != NONE && last != NONE {
+                    let key = key(first, last);
+                    let shard = shard_of(hash(key), shards);
+                    dealt[shard].push(Occurrence { key, start: start as u32, image: image as u32 });
+                }
+            }
+        }
+    }
+    dealt
 }
 
 #[derive(Clone, Copy)]
@@ -315,6 +384,24 @@ impl Shard {
             entry.image = image;
         }
         entry.number
+    }
+
+    /// Its n-grams as a level in which the first has the number `first`.
+    fn numbered_from(&self, first: u32, findable: bool) -> Level {
+        let ngrams = self.entries.len();
+        let mut level =
+            Level { parts: vec![(NONE, NONE); ngrams], counts: vec![0; ngrams], shards: Vec::new() };
+        let found = |entry: &&Counted| findable && entry.count > 1;
+        let mut known = HashTable::with_capacity(self.entries.iter().filter(found).count());
+        for &Counted { key, number, count, .. } in &self.entries {
+            level.parts[number as usize] = ((key >> 32) as u32, key as u32);
+            level.counts[number as usize] = count;
+        }
+        for &Counted { key, number, count, .. } in self.entries.iter().filter(found) {
+            known.insert_unique(hash(key), Known { key, number: first + number, images: count }, Known::hash);
+        }
+        level.shards.push(known);
+        level
     }
 
     /// Adds images with an n-gram that were counted elsewhere.

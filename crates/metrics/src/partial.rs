@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use capeval_tokens::{References, Vocabulary};
 
 use crate::MAX_ORDER;
-use crate::frequencies::{DocumentFrequencies, Level, NONE, Shard, hash, key, shard_of};
+use crate::frequencies::{DocumentFrequencies, Known, Level, NONE, Shard, hash, key, shard_of};
 
 /// The number of images of a part with each n-gram. [`DocumentFrequencies`] leave out what only one image
 /// has; here every n-gram is counted, since an image of another part may have it too.
@@ -239,8 +239,13 @@ fn merged(parts: &[Option<&Level>], numbers: &[Vec<u32>]) -> (Level, Vec<Vec<u32
             table
         })
         .collect();
-    let new = new.into_iter().map(|of_part| of_part.into_iter().map(AtomicU32::into_inner).collect());
-    (Level::joined(tables, false), new.collect())
+    let (level, firsts) = Level::joined(tables, false);
+    let number = |stored: AtomicU32| match stored.into_inner() {
+        NONE => NONE,
+        of_shard => firsts[of_shard as usize % shards] + of_shard / shards as u32,
+    };
+    let new = new.into_iter().map(|of_part| of_part.into_iter().map(number).collect());
+    (level, new.collect())
 }
 
 /// The wanted n-grams of a level, and the new number of each n-gram. `numbers` are the new numbers below.
@@ -259,9 +264,9 @@ fn kept(level: &Level, wanted: &[bool], numbers: &[u32]) -> (Level, Vec<u32>) {
 /// Lets the n-grams of a level be found by their parts.
 fn make_findable(level: &mut Level) {
     let mut known = HashTable::with_capacity(level.parts.len());
-    for (number, &(first, last)) in level.parts.iter().enumerate() {
-        let key = key(first, last);
-        known.insert_unique(hash(key), (key, number as u32), |known: &(u64, u32)| hash(known.0));
+    for ((number, &(first, last)), &images) in level.parts.iter().enumerate().zip(&level.counts) {
+        let ngram = Known { key: key(first, last), number: number as u32, images };
+        known.insert_unique(ngram.hash(), ngram, Known::hash);
     }
     level.shards = vec![known];
 }

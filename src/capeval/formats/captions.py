@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from capeval import _native
+from capeval.checks import checked_flag
 from capeval.columns import Columns, Role
-from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError
+from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError, ResourceError
 from capeval.formats.json import write_json
 from capeval.formats.kind import Options
 from capeval.formats.kinds import candidates_in, references_in
 from capeval.formats.sources import LIMIT, File, Source, naming, read_source
 from capeval.messages import listed, one_candidate
-from capeval.types import Candidates, ImageId, References
+from capeval.types import Candidates, Digest, ImageId, References
 
 __all__ = [
     "coco_annotations",
@@ -35,6 +37,7 @@ def load_references(
     id_column: str | None = None,
     caption_column: str | None = None,
     split: str | Sequence[str] | None = None,
+    by_path: bool = False,
 ) -> References:
     """The references in a file.
 
@@ -52,16 +55,42 @@ def load_references(
         id_column: The column or key of image ids; found by its name where it has a usual one.
         caption_column: The column or key of captions; found likewise.
         split: The split or splits to read, of a file that has several.
+        by_path: Whether a pickle of them, or of what is prepared with them, names the file instead of holding
+            the captions: for processes that find the same file at the same path. Each process reads it once.
 
     Raises:
         FormatError: The file is something else, or it is not clear what to read; the error says what, and in
             which entry and field.
-        OptionError: Columns or splits are named, and a file of this kind has none.
+        OptionError: Columns or splits are named, and a file of this kind has none; `by_path` is not True or
+            False, or `file` is no path.
         DependencyError: Parquet or Arrow needs pyarrow, which is not installed.
         OSError: The file can't be read.
     """
     columns = Columns(role=Role.REFERENCES, id_column=id_column, caption_column=caption_column)
-    return read_references(file, columns, name=name, limit=limit, split=split)
+    if checked_flag("by_path", by_path) and isinstance(file, bytes):
+        raise OptionError("'by_path' needs the path of a file (got bytes)")
+    found = read_references(file, columns, name=name, limit=limit, split=split)
+    if not by_path or isinstance(file, bytes):
+        return found
+    splits = (split,) if isinstance(split, str) else tuple(split or ())
+    again = (Path(file).absolute(), columns, name, limit, splits)
+    return found.by_file(_read_again, *again, Digest(found).total)
+
+
+@lru_cache(maxsize=8)
+def _read_again(
+    path: Path, columns: Columns, name: str, limit: int, splits: tuple[str, ...], digest: int
+) -> References:
+    """The references in a file that a pickle names, read once in each process."""
+    try:
+        found = read_references(path, columns, name=name, limit=limit, split=splits)
+    except OSError as error:
+        raise ResourceError(f"{path} must have references, which a pickle names ({error})") from None
+    if Digest(found).total != digest:
+        raise ResourceError(
+            f"{path} must have the references that it had when a pickle was made that names it (got others)"
+        )
+    return found.by_file(_read_again, path, columns, name, limit, splits, digest)
 
 
 def load_candidates(

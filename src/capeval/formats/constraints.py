@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.json import IMAGE_ID, TEXT, Field, check_row, json_rows, read_json, write_json
+from capeval.files import written_whole
+from capeval.formats.json import IMAGE_ID, TEXT, Field, check_row, json_bytes, json_rows, read_json
 from capeval.formats.sources import LIMIT, File, naming
 from capeval.messages import shortened
 from capeval.types import ImageId
 
-__all__ = ["ImageConstraints", "load_constraints", "write_constraints"]
+__all__ = ["ImageConstraints", "constraints_bytes", "load_constraints", "write_constraints"]
 
 ImageConstraints = dict[str, tuple[str, ...]]
 """The phrases of each constraint of an image, by its name, such as the class of an object."""
@@ -23,7 +24,7 @@ _PHRASES = Field(
 )
 
 
-def load_constraints(file: File, *, limit: int = LIMIT) -> dict[ImageId, ImageConstraints]:
+def load_constraints(file: File, *, name: str = "", limit: int = LIMIT) -> dict[ImageId, ImageConstraints]:
     """The constraints of each image, from what `capeval baselines constraints --output` writes.
 
     The file is a list of objects with `image_id` and `constraints`, a list of objects with `name` and
@@ -31,6 +32,7 @@ def load_constraints(file: File, *, limit: int = LIMIT) -> dict[ImageId, ImageCo
 
     Args:
         file: The path of the file, or its bytes.
+        name: A name for bytes, for errors.
         limit: The most bytes that the file may have, also unpacked.
 
     Raises:
@@ -38,7 +40,7 @@ def load_constraints(file: File, *, limit: int = LIMIT) -> dict[ImageId, ImageCo
         OSError: The file can't be read.
     """
     images: dict[ImageId, ImageConstraints] = {}
-    with naming(file):
+    with naming(file, name):
         for entry, row in json_rows(
             read_json(file, limit), None, {"image_id": IMAGE_ID, "constraints": _LIST}
         ):
@@ -60,17 +62,24 @@ def _repeated(entry: str, field: str, value: object) -> FormatError:
     return FormatError(message, kind=FormatErrorKind.DUPLICATE, entry=entry, field=field)
 
 
+def constraints_bytes(images: Mapping[ImageId, Mapping[str, Sequence[str]]]) -> bytes:
+    """The bytes of a file of constraints."""
+    return json_bytes(
+        [
+            {
+                "image_id": image,
+                "constraints": [{"name": name, "phrases": list(phrases)} for name, phrases in found.items()],
+            }
+            for image, found in images.items()
+        ]
+    )
+
+
 def write_constraints(images: Mapping[ImageId, Mapping[str, Sequence[str]]], path: str | Path) -> None:
     """Writes a file of constraints, whole or not at all.
 
     Raises:
         OSError: The file can't be written.
     """
-    content = [
-        {
-            "image_id": image,
-            "constraints": [{"name": name, "phrases": list(phrases)} for name, phrases in found.items()],
-        }
-        for image, found in images.items()
-    ]
-    write_json(content, path)
+    with written_whole(path) as file:
+        file.write(constraints_bytes(images))

@@ -15,7 +15,14 @@ from capeval.formats.objects import Objects
 from capeval.formats.rows import columns, rows
 from capeval.formats.sources import LIMIT, File, naming
 
-__all__ = ["ObjectAnnotations", "load_boxes", "load_class_hierarchy", "load_class_names", "load_rotations"]
+__all__ = [
+    "ObjectAnnotations",
+    "load_boxes",
+    "load_class_hierarchy",
+    "load_class_names",
+    "load_rotations",
+    "subcategories",
+]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -168,10 +175,10 @@ def load_class_hierarchy(
     stack: list[tuple[Any, tuple[str, ...]]] = []
     with naming(file):
         root = read_json(file, limit)
-        stack += [(child, ()) for child in _children(root)]
+        stack += [(child, ()) for child in subcategories(root)]
         while stack:
             node, above = stack.pop()
-            children = _children(node)
+            children = subcategories(node)
             if node["LabelName"] not in names:
                 message = f"every label must have a name (got {node['LabelName']!r} without one)"
                 raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS)
@@ -183,7 +190,12 @@ def load_class_hierarchy(
     return {name: frozenset(classes) for name, classes in below.items()}
 
 
-def _children(node: Any) -> Sequence[Any]:
+def subcategories(node: Any) -> Sequence[Any]:
+    """The classes right below a class of the file of the hierarchy.
+
+    Raises:
+        FormatError: The class is not what it must be.
+    """
     children = node.get("Subcategory", []) if isinstance(node, dict) else None
     if not isinstance(children, list) or not isinstance(node.get("LabelName"), str):
         message = "every class must be an object with LabelName, and Subcategory a list"

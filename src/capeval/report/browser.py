@@ -21,7 +21,15 @@ from capeval.report.templates import rendered, resource
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
 from capeval.types import Candidates, FloatArray, ImageId, References
 
-__all__ = ["CaptionBrowser", "ImageDetails", "browser_data", "caption_browser"]
+__all__ = [
+    "CaptionBrowser",
+    "ImageDetails",
+    "Said",
+    "browser_data",
+    "caption_browser",
+    "captions_data",
+    "script_json",
+]
 
 # Scores are whole numbers in the page: a third shorter than with a point, and exact to five digits.
 _SCALE = 100_000
@@ -61,6 +69,21 @@ class ImageDetails:
     constraints: Mapping[ImageId, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """What one system says of some images.
+
+    Attributes:
+        name: The system.
+        captions: The caption of each image.
+        values: The scores of each image: a row for each image, a column for each score.
+    """
+
+    name: str
+    captions: Sequence[str]
+    values: FloatArray
+
+
 def caption_browser(
     systems: Sequence[System],
     references: References,
@@ -90,13 +113,13 @@ def caption_browser(
         systems, references, candidates, tokenizer=tokenizer, pictures=pictures, details=details
     )
     checked_choice("by", by, tuple(data["scores"]))
-    script = resource("browser.js")
+    script = resource("assets/browser.js")
     # Inside of a script element nothing is escaped: the data have no "<", and the script no "</".
-    content, code = Markup(_script_json(data)), Markup(script)  # noqa: S704
+    content, code = Markup(script_json(data)), Markup(script)  # noqa: S704
     body = rendered("browser.html", data=data, by=by, content=content, script=code)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return CaptionBrowser(
-        style=Markup(resource("browser.css")),  # noqa: S704
+        style=Markup(resource("assets/browser.css")),  # noqa: S704
         body=Markup(body),  # noqa: S704
         policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
         f"{_image_sources((pictures or {}).values())}",
@@ -129,29 +152,91 @@ def browser_data(
     if any(system.report.image_ids != ids for system in systems):
         raise MismatchError("systems in one browser of captions must be of the same images, in one order")
     tokens = TokenizedReferences(references.select(ids), tokenizer)
-    said = [candidates[system.name].select(ids) for system in systems]
-    known = [references[image] for image in ids]
+    texts = [candidates[system.name].select(ids) for system in systems]
+    said = [
+        Said(
+            name=system.name,
+            captions=[captions[0] for captions in found.values()],
+            values=np.column_stack(list(system.report.per_image.values())),
+        )
+        for system, found in zip(systems, texts, strict=True)
+    ]
+    return _data(
+        ids,
+        list(systems[0].report.corpus),
+        said,
+        [references[image] for image in ids],
+        [
+            (row for image in ids for row in tokens.texts(image)),
+            *(tokens.candidates(found).texts() for found in texts),
+        ],
+        tokenizer=tokenizer,
+        pictures=pictures,
+        details=details or ImageDetails(),
+    )
+
+
+def captions_data(
+    ids: Sequence[ImageId],
+    scores: Sequence[str],
+    said: Sequence[Said],
+    references: Sequence[Sequence[str]],
+    *,
+    tokenizer: Tokenizer,
+    pictures: Mapping[ImageId, str] | None = None,
+    details: ImageDetails | None = None,
+) -> dict[str, Any]:
+    """The captions of some images, as the script reads them, where scores are at hand already.
+
+    Args:
+        ids: The images.
+        scores: The names of the scores.
+        said: What each system says of them.
+        references: The references of each image; an image may have none.
+        tokenizer: How the captions were tokenised for the scores.
+        pictures: The address of each image's picture; images may be missing.
+        details: What is known of images besides.
+    """
+    texts = [[text for found in references for text in found], *(list(each.captions) for each in said)]
+    rows = iter(tokenize([text for each in texts for text in each], tokenizer))
+    tokens = [[" ".join(next(rows)) for _ in each] for each in texts]
+    return _data(
+        ids,
+        scores,
+        said,
+        references,
+        tokens,
+        tokenizer=tokenizer,
+        pictures=pictures,
+        details=details or ImageDetails(),
+    )
+
+
+def _data(
+    ids: Sequence[ImageId],
+    scores: Sequence[str],
+    said: Sequence[Said],
+    references: Sequence[Sequence[str]],
+    tokens: Sequence[Iterable[str]],
+    *,
+    tokenizer: Tokenizer,
+    pictures: Mapping[ImageId, str] | None,
+    details: ImageDetails,
+) -> dict[str, Any]:
+    """What the script reads. The tokens are those of all references, then of what each system says."""
+    texts = [[text for found in references for text in found], *(each.captions for each in said)]
     return {
-        "systems": [system.name for system in systems],
-        "scores": list(systems[0].report.corpus),
+        "systems": [each.name for each in said],
+        "scores": list(scores),
         "scale": _SCALE,
         # As text: the script's numbers have 53 bits.
         "ids": [str(image) for image in ids],
-        "references": known,
-        "candidates": [[captions[0] for captions in texts.values()] for texts in said],
-        "values": [[_whole(values) for values in system.report.per_image.values()] for system in systems],
-        "tokens": [
-            _unlike(
-                (text for texts in known for text in texts),
-                (row for image in ids for row in tokens.texts(image)),
-            ),
-            *(
-                _unlike((captions[0] for captions in texts.values()), tokens.candidates(texts).texts())
-                for texts in said
-            ),
-        ],
-        "domains": _domains(ids, details or ImageDetails()),
-        "constraints": _constraints(ids, details or ImageDetails(), tokenizer),
+        "references": list(references),
+        "candidates": [list(each.captions) for each in said],
+        "values": [[_whole(column) for column in each.values.T] for each in said],
+        "tokens": [_unlike(of, rows) for of, rows in zip(texts, tokens, strict=True)],
+        "domains": _domains(ids, details),
+        "constraints": _constraints(ids, details, tokenizer),
         "pictures": None if pictures is None else _shortened([pictures.get(image) for image in ids]),
     }
 
@@ -215,7 +300,7 @@ def _beginning(texts: Sequence[str]) -> str:
     return first[: next((at for at, each in enumerate(first) if each != last[at : at + 1]), len(first))]
 
 
-def _script_json(data: Mapping[str, Any]) -> str:
+def script_json(data: Mapping[str, Any]) -> str:
     """JSON that can be inside of a script element: without "<", no caption can end it."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")

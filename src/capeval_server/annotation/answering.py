@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import transaction
 
+from capeval_server.annotation.departures import check_here
 from capeval_server.annotation.digests import digest_of, drawn
 from capeval_server.annotation.locks import lock_items, lock_participation
 from capeval_server.annotation.models import (
@@ -81,11 +82,12 @@ def submit(assignment: Assignment, given: Given) -> Outcome:
 
     Raises:
         AnswerError: The answer is not valid.
-        AssignmentError: It would revise an answer that can't be revised any more.
+        AssignmentError: It would revise an answer that can't be revised any more, or the worker has left.
         RepeatedKeyError: The key was used for another item.
     """
     with transaction.atomic():
         participation = lock_participation(assignment.participation)
+        check_here(participation)
         (item,) = lock_items([assignment.item_id])
         now = Assignment.objects.select_related("slot").get(pk=assignment.pk)
         known = _known(participation, now, given)

@@ -15,17 +15,29 @@ from django.db import transaction
 from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, QuerySet, Value
 from django.db.models.functions import Least
 
+from capeval_server.annotation.departures import check_here
 from capeval_server.annotation.digests import drawn
+from capeval_server.annotation.entering import has_agreed
 from capeval_server.annotation.locks import lock_items, lock_participation
-from capeval_server.annotation.models import Assignment, Campaign, Draft, Item, Participation, Report, Slot
+from capeval_server.annotation.models import (
+    Assignment,
+    Campaign,
+    Draft,
+    Item,
+    Participation,
+    Report,
+    Session,
+    Slot,
+)
 from capeval_server.annotation.options import Options, options_of
+from capeval_server.annotation.panels import end, is_completed, open_session
 from capeval_server.annotation.slots import first_free, recount
 from capeval_server.annotation.tasks import task_named
 from capeval_server.annotation.trust import is_trusted
 from capeval_server.errors import AssignmentError, NotFoundError
 from capeval_server.jobs.leases import database_time
 
-__all__ = ["Work", "expire", "find", "pull", "renew", "report", "save_draft", "set_aside", "work"]
+__all__ = ["Work", "expire", "find", "has_work", "pull", "renew", "report", "save_draft", "set_aside", "work"]
 
 _State = Assignment.State
 _GIVING = (Campaign.State.OPEN, Campaign.State.PILOT)
@@ -44,6 +56,7 @@ _NOT_WORKING = {
     Participation.Stage.WITHDREW: "You have left this campaign.",
 }
 _NOTHING_LEFT = "There is no work for you now."
+_NEW_TEXTS = "The instructions were changed: please read them and agree to them first."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,16 +90,43 @@ def work(participation: Participation) -> Work:
     expire(participation.campaign)
     with transaction.atomic():
         now = lock_participation(participation)
-        if now.stage in _NOT_WORKING:
-            return Work(assignments=[], why=_NOT_WORKING[Participation.Stage(now.stage)])
+        session = open_session(now)
+        why = _why_no_work(now, session)
+        if why:
+            return Work(assignments=[], why=why)
         options = options_of(now.campaign)
         held = _taken_back(now, options)
         if held:
             return Work(assignments=held)
+        if session is not None and is_completed(now, session):
+            end(session, Session.Outcome.COMPLETED)
+            return Work(assignments=[], why=str(Session.Outcome.COMPLETED.label))
         if now.campaign.state not in _GIVING:
             return Work(assignments=[], why=_NOT_GIVING[Campaign.State(now.campaign.state)])
         given = _give(now, options)
         return Work(assignments=given, why="" if given else _NOTHING_LEFT)
+
+
+def _why_no_work(participation: Participation, session: Session | None) -> str:
+    """Why a worker gets nothing at all, not even what they hold; empty if they do."""
+    if session is not None and participation.stage == Participation.Stage.BLOCKED:
+        end(session, Session.Outcome.FAILED_CHECKS)
+    if session is not None and session.outcome:
+        return str(Session.Outcome(session.outcome).label)
+    if participation.stage in _NOT_WORKING:
+        return _NOT_WORKING[Participation.Stage(participation.stage)]
+    return "" if has_agreed(participation) else _NEW_TEXTS
+
+
+def has_work(participation: Participation) -> bool:
+    """Whether a worker holds something, or could be given something now."""
+    if participation.assignments.filter(state=_State.HELD).exists():
+        return True
+    if participation.stage != Participation.Stage.WORKING or participation.campaign.state not in _GIVING:
+        return False
+    trusted = is_trusted(participation, options_of(participation.campaign))
+    names = ("free_trusted", "free") if trusted else ("free",)
+    return any(_candidates(participation, name).exists() for name in names)
 
 
 def expire(campaign: Campaign) -> int:
@@ -245,7 +285,7 @@ def renew(participation: Participation) -> None:
 def save_draft(assignment: Assignment, content: dict[str, object]) -> None:
     """Keeps what a worker typed; it is activity too."""
     with transaction.atomic():
-        lock_participation(assignment.participation)
+        check_here(lock_participation(assignment.participation))
         now = Assignment.objects.get(pk=assignment.pk)
         if now.state not in (_State.SUBMITTED, _State.SKIPPED, _State.REPORTED):
             Draft.objects.update_or_create(
@@ -266,7 +306,7 @@ def set_aside(assignment: Assignment, state: str, reason: str = "") -> None:
         AssignmentError: It is answered, or set aside already in another way.
     """
     with transaction.atomic():
-        lock_participation(assignment.participation)
+        check_here(lock_participation(assignment.participation))
         lock_items([assignment.item_id])
         now = Assignment.objects.get(pk=assignment.pk)
         if now.state == state:
@@ -290,7 +330,7 @@ def report(assignment: Assignment, reason: str, note: str = "") -> Report:
         AssignmentError: It is answered, or set aside already.
     """
     with transaction.atomic():
-        lock_participation(assignment.participation)
+        check_here(lock_participation(assignment.participation))
         (item,) = lock_items([assignment.item_id])
         now = Assignment.objects.get(pk=assignment.pk)
         known = Report.objects.filter(assignment=now).first()

@@ -202,7 +202,10 @@ _RULES: dict[str, Callable[[Campaign], QuerySet[Any] | Iterable[int]]] = {
     "the revisions of an answer must be 1, 2 and so on": _revisions,
     "an assignment must be submitted where it has an answer, and nowhere else": _unsubmitted,
     "nobody must review an answer of their own": lambda campaign: Review.objects.filter(
-        response__item__campaign=campaign, reviewer=F("response__participation__worker__user")
+        response__item__campaign=campaign
+    ).filter(
+        Q(reviewer=F("response__participation__worker__user"))
+        | Q(reviewer=F("response__participation__worker__account"))
     ),
     "the numbers of free slots must be right": _wrong_free,
     "the numbers of answers of each worker must be right": _wrong_answered,

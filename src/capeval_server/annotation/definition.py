@@ -13,16 +13,24 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from capeval.errors import OptionError
 from capeval_server.annotation.options import Options
 from capeval_server.annotation.tasks import TaskType, task_named
-from capeval_server.annotation.tasks.base import template_text
+from capeval_server.annotation.tasks.base import template_consent, template_text
 from capeval_server.errors import AnswerError, CampaignError
 
-__all__ = ["Definition", "NewItem", "read_definition", "read_items"]
+__all__ = [
+    "LONGEST_MARKDOWN",
+    "Definition",
+    "NewItem",
+    "read_definition",
+    "read_items",
+    "read_markdown",
+    "read_panel",
+]
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
 _COMMON = ("key", "image", "group", "category", "expected")
 _LONGEST_KEY, _LONGEST_CATEGORY = 100, 50
 # The most characters of instructions or of a consent.
-_LONGEST_TEXT = 100_000
+LONGEST_MARKDOWN = 100_000
 
 
 class _About(BaseModel):
@@ -99,10 +107,7 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
         CampaignError: Something in it is not what it must be.
         OSError: A file can't be read.
     """
-    try:
-        content = tomllib.loads(read(name).decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CampaignError(f"{name} must be TOML in UTF-8 ({error})") from None
+    content = _toml(name, read)
     unknown = sorted(set(content) - {"campaign", "settings"})
     if unknown:
         raise CampaignError(f"{name}: must have the parts campaign and settings (got {unknown[0]!r})")
@@ -123,11 +128,35 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
         kind=task,
         challenge=about.challenge,
         instructions=instructions,
-        consent=_text(read, about.consent) if about.consent else "",
+        consent=_text(read, about.consent) if about.consent else template_consent(),
         options=options,
         items=about.items,
         images=about.images,
     )
+
+
+def read_panel(name: str, read: Callable[[str], bytes]) -> dict[str, Any]:
+    """Reads the file of a panel, with the key set that it names.
+
+    Raises:
+        CampaignError: It is not TOML, or the key set is not JSON.
+        OSError: A file can't be read.
+    """
+    content = _toml(name, read)
+    signed = content.get("signed")
+    if isinstance(signed, dict) and isinstance(signed.get("keys"), str):
+        try:
+            signed["keys"] = json.loads(read(signed["keys"]))
+        except (ValueError, RecursionError):
+            raise CampaignError(f"{signed['keys']} must be JSON in UTF-8") from None
+    return content
+
+
+def _toml(name: str, read: Callable[[str], bytes]) -> dict[str, Any]:
+    try:
+        return tomllib.loads(read(name).decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CampaignError(f"{name} must be TOML in UTF-8 ({error})") from None
 
 
 def _settings(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,12 +175,21 @@ def _instructions(read: Callable[[str], bytes], about: _About, task: TaskType) -
 
 
 def _text(read: Callable[[str], bytes], name: str) -> str:
+    return read_markdown(name, read(name))
+
+
+def read_markdown(name: str, content: bytes) -> str:
+    """The text of a file that workers read.
+
+    Raises:
+        CampaignError: It is not UTF-8, empty or too long.
+    """
     try:
-        text = read(name).decode()
+        text = content.decode()
     except UnicodeDecodeError:
         raise CampaignError(f"{name}: the file must be Markdown in UTF-8") from None
-    if not text.strip() or len(text) > _LONGEST_TEXT or "\0" in text:
-        raise CampaignError(f"{name}: the file must have 1 to {_LONGEST_TEXT:,} characters")
+    if not text.strip() or len(text) > LONGEST_MARKDOWN or "\0" in text:
+        raise CampaignError(f"{name}: the file must have 1 to {LONGEST_MARKDOWN:,} characters")
     return text
 
 

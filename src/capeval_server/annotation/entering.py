@@ -7,8 +7,10 @@ import secrets
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 
+from capeval_server.annotation import panels
+from capeval_server.annotation.departures import check_not_left
 from capeval_server.annotation.locks import lock_participation
 from capeval_server.annotation.models import EXCLUDED, Campaign, Participation, TextVersion, Worker
 from capeval_server.annotation.tasks import task_named
@@ -21,11 +23,15 @@ __all__ = [
     "MOST_INVITES",
     "PREFIX",
     "agree",
+    "check_apart",
+    "competes",
     "digest_of_token",
     "enter_as_user",
+    "has_agreed",
     "invite",
     "invited",
     "latest_texts",
+    "link",
     "revoke",
 ]
 
@@ -62,14 +68,19 @@ def invite(user: User | None, campaign: Campaign, number: int) -> list[str]:
 
 
 def invited(campaign: Campaign, token: str) -> Participation:
-    """The participation of who has an invite token.
+    """The participation of who has an invite token, or came from a panel and has its token.
 
     Raises:
         NotFoundError: No valid token of this campaign is that.
+        AssignmentError: Who had it has left.
     """
-    rows = Participation.objects.filter(campaign=campaign, worker__digest=digest_of_token(token))
+    if token.startswith(panels.PREFIX):
+        return panels.entered(campaign, token)
+    digest = digest_of_token(token)
+    rows = Participation.objects.filter(campaign=campaign, worker__digest=digest)
     found = rows.select_related("worker", "campaign").first()
     if found is None:
+        check_not_left(campaign, f"link {digest}")
         raise NotFoundError
     return found
 
@@ -88,8 +99,9 @@ def enter_as_user(user: User, campaign: Campaign) -> Participation:
 
     Raises:
         NotFoundError: The campaign is not open yet.
-        AssignmentError: The user takes part in the challenge whose captions are judged.
+        AssignmentError: The user has left it.
     """
+    check_not_left(campaign, f"user {user.pk}")
     worker, _ = Worker.objects.get_or_create(user=user)
     found = Participation.objects.filter(worker=worker, campaign=campaign).first()
     if found is None:
@@ -99,16 +111,39 @@ def enter_as_user(user: User, campaign: Campaign) -> Participation:
             Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
             found, _ = Participation.objects.get_or_create(worker=worker, campaign=campaign)
     found.worker, found.campaign = worker, campaign
-    _check_apart(user, campaign)
     return found
 
 
-def _check_apart(user: User, campaign: Campaign) -> None:
-    """Nobody judges what they compete with."""
-    if campaign.challenge_id is None or task_named(campaign.kind).name == "write":
+def link(participation: Participation, account: User) -> None:
+    """Records that a worker who came by a link or from a panel is the person who has an account."""
+    worker = participation.worker
+    if worker.user_id is None and worker.account_id != account.pk:
+        Worker.objects.filter(pk=worker.pk).update(account=account)
+        worker.account = account
+
+
+def check_apart(participation: Participation) -> None:
+    """Refuses who competes with what is judged, and who works in the campaign already by another way.
+
+    Raises:
+        AssignmentError: They do.
+    """
+    worker, campaign = participation.worker, participation.campaign
+    person = worker.user_id or worker.account_id
+    if person is None:
         return
-    if Membership.objects.filter(user=user, team__challenge=campaign.challenge_id).exists():
+    same = Q(worker__user=person) | Q(worker__account=person)
+    if campaign.participations.filter(same, pk__lt=participation.pk).exists():
+        raise AssignmentError("you take part in this campaign already, by another link or as a user")
+    if competes(campaign, person):
         raise AssignmentError("who takes part in the challenge can't judge its captions")
+
+
+def competes(campaign: Campaign, person: int) -> bool:
+    """Whether a user takes part in the challenge whose captions are judged in a campaign."""
+    if campaign.challenge_id is None or task_named(campaign.kind).name == "write":
+        return False
+    return Membership.objects.filter(user=person, team__challenge=campaign.challenge_id).exists()
 
 
 def latest_texts(campaign: Campaign) -> TextVersion:
@@ -122,6 +157,15 @@ def latest_texts(campaign: Campaign) -> TextVersion:
     if found is None:
         raise NotFoundError
     return found
+
+
+def has_agreed(participation: Participation) -> bool:
+    """Whether a worker has agreed to the texts that count now. Rules alone need no new agreement."""
+    agreed, latest = participation.consented_to_id, latest_texts(participation.campaign)
+    if agreed is None or agreed == latest.pk:
+        return agreed is not None
+    before = TextVersion.objects.get(pk=agreed)
+    return (before.instructions, before.consent) == (latest.instructions, latest.consent)
 
 
 def agree(participation: Participation, number: int) -> Participation:

@@ -20,10 +20,13 @@ __all__ = [
     "Assignment",
     "Campaign",
     "CheckResult",
+    "Departure",
     "Draft",
     "Exclusion",
+    "Identity",
     "Image",
     "Item",
+    "Panel",
     "Participation",
     "Release",
     "ReleasedResponse",
@@ -31,6 +34,7 @@ __all__ = [
     "Response",
     "Review",
     "ReviewRequest",
+    "Session",
     "Slot",
     "TextVersion",
     "Worker",
@@ -197,6 +201,13 @@ class Worker(models.Model):
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="annotation_worker"
     )
+    # The account of the same person, where that is known of who came by a link or from a panel.
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="linked_workers",
+    )
     # The hash of the token in an invite link; none for users of the server, and once it is revoked.
     digest = models.CharField(max_length=64, unique=True, null=True)
     created = models.DateTimeField(default=timezone.now)
@@ -234,8 +245,70 @@ class Participation(models.Model):
         constraints = [models.UniqueConstraint(fields=["worker", "campaign"], name="participation_once")]
 
 
+class Panel(models.Model):
+    """The panel that sends workers to a campaign."""
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="panel")
+    # As `panels.py` reads them, with the end codes.
+    settings = models.JSONField()
+
+
+class Identity(models.Model):
+    """What a panel calls a worker. It can be deleted, and then nothing names the worker but the pseudonym."""
+
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="identities")
+    panel = models.CharField(max_length=50)
+    panel_id = models.CharField(max_length=200)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["panel", "panel_id"], name="panel_id_once")]
+
+
+class Session(models.Model):
+    """A time that a worker came from a panel, and how it ended. The latest of a worker counts."""
+
+    class Outcome(models.TextChoices):
+        """How it ended: each has an end code of its own."""
+
+        COMPLETED = "completed", "You are done: all that was asked for is answered. Thank you."
+        NOTHING_LEFT = "nothing_left", "There is nothing left to do. Thank you."
+        RETURNED = "returned", "You have stopped. Thank you for what you did."
+        NO_CONSENT = "no_consent", "You did not agree to take part, and nothing is stored of you."
+        UNSUITABLE = "unsuitable", "This work can't be done with what you have. Thank you all the same."
+        SCREENED_OUT = "screened_out", "Thank you for the training. You get no more work in this campaign."
+        FAILED_CHECKS = "failed_checks", "You get no more work in this campaign."
+        WITHDREW = "withdrew", "You have withdrawn, and your answers are removed."
+
+    participation = models.ForeignKey(Participation, on_delete=models.CASCADE, related_name="sessions")
+    # What the panel calls the study and the session; none once the worker has withdrawn.
+    study = models.CharField(max_length=200, null=True)
+    session = models.CharField(max_length=200, null=True)
+    # Whether the panel signed who it is.
+    verified = models.BooleanField()
+    entered = models.DateTimeField()
+    # How many items the worker had answered before.
+    answered_before = models.PositiveIntegerField()
+    outcome = models.CharField(max_length=20, choices=Outcome, blank=True)
+    ended = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["participation", "session"], name="panel_session_once")
+        ]
+
+
 # The stages of who gets no more work, and of whom no answer counts.
 EXCLUDED = (Participation.Stage.BLOCKED, Participation.Stage.WITHDREW)
+
+
+class Departure(models.Model):
+    """That somebody has left a campaign for good, by a keyed hash: no row says under which pseudonym."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="departures")
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "digest"], name="departure_once")]
 
 
 class Assignment(models.Model):
@@ -399,7 +472,7 @@ class CheckResult(models.Model):
 
 
 class Report(models.Model):
-    """What a worker reported of an item, in place of an answer. It is never changed."""
+    """What a worker reported of an item, in place of an answer. Only its note may be removed."""
 
     class Reason(models.TextChoices):
         """What is wrong with it."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.tasks import task_named
@@ -40,6 +40,16 @@ class Options(BaseModel):
     reopened_for: Literal["trusted", "everybody"] = "trusted"
     trust_answers: Annotated[int, Field(ge=1, le=10_000)] = 20
     trust_share: Annotated[float, Field(gt=0, le=1)] = 0.95
+
+    # What an answer is paid, as a decimal number, and the currency; empty for nothing.
+    pay_per_answer: Annotated[str, Field(pattern=r"^(\d{1,6}(\.\d{1,4})?)?$")] = ""
+    currency: Annotated[str, Field(pattern=r"^([A-Z]{3})?$")] = ""
+
+    @model_validator(mode="after")
+    def _paid_in_a_currency(self) -> Self:
+        if bool(self.pay_per_answer) != bool(self.currency):
+            raise ValueError("pay_per_answer and currency must be given together")
+        return self
 
     @classmethod
     def of_kind(cls, kind: str, /, **given: object) -> Options:

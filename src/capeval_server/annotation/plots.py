@@ -45,6 +45,7 @@ def _draw(
     ends: date | None,
 ) -> None:
     from matplotlib import dates
+    from matplotlib.ticker import MaxNLocator
 
     panel = figure.subplots()
     # From nothing on the day before the first.
@@ -58,7 +59,8 @@ def _draw(
     panel.set_ylabel("answers that count")
     # Of matplotlib, dates have no types.
     make: Any = dates
-    locator = make.AutoDateLocator(minticks=2, maxticks=5, interval_multiples=False)
+    # Dates are numbers of days, so whole numbers are days.
+    locator = MaxNLocator(4, integer=True, min_n_ticks=1)
     panel.xaxis.set_major_locator(locator)
     panel.xaxis.set_major_formatter(make.ConciseDateFormatter(locator))
     panel.grid(axis="y")

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
+from capeval_server.annotation import entering
 from capeval_server.annotation.assignment import pull
 from capeval_server.annotation.locks import lock_items, lock_participation
 from capeval_server.annotation.models import (
@@ -29,8 +30,18 @@ from capeval_server.errors import CampaignError
 from capeval_server.jobs.leases import database_time
 from capeval_server.organising.models import COMMAND_LINE, record
 
-__all__ = ["Effect", "block", "effect_of_blocking", "hold", "lift", "queue", "redact", "review"]
-
+__all__ = [
+    "Effect",
+    "block",
+    "effect_of_blocking",
+    "hold",
+    "lift",
+    "link_account",
+    "queue",
+    "redact",
+    "review",
+    "take_out",
+]
 
 _HELD = Assignment.State.HELD
 
@@ -66,6 +77,7 @@ def queue(campaign: Campaign) -> QuerySet[Response]:
     later = Response.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
     asked = Response.objects.filter(item__campaign=campaign, review_requests__isnull=False)
     waiting = asked.filter(reviews=None, redacted="").filter(~Exists(later))
+    waiting = waiting.exclude(participation__stage=Participation.Stage.WITHDREW)
     return waiting.distinct().order_by("pk")
 
 
@@ -83,7 +95,8 @@ def review(user: User, response: Response, verdict: str, *, reason: str = "", no
     if (verdict == Review.Verdict.REJECTED) != bool(reason):
         raise CampaignError("'reason' must be given where an answer is rejected, and nowhere else")
     note = _checked_note("note", note, needed=False)
-    if response.participation.worker.user_id == user.pk:
+    author = response.participation.worker
+    if user.pk in (author.user_id, author.account_id):
         raise CampaignError("nobody reviews an answer of their own")
     with transaction.atomic():
         participation = lock_participation(response.participation)
@@ -133,11 +146,13 @@ def block(user: User | None, participation: Participation, reason: str) -> tuple
         The record of it, and what it did.
 
     Raises:
-        CampaignError: They are blocked already, or no reason is given.
+        CampaignError: They are blocked already or have left, or no reason is given.
     """
     reason = _checked_note("reason", reason)
     with transaction.atomic():
         now = lock_participation(participation)
+        if now.stage == Participation.Stage.WITHDREW:
+            raise CampaignError("this worker has left the campaign")
         if Exclusion.objects.filter(participation=now, lifted=None).exists():
             raise CampaignError("this worker is blocked already")
         made = Exclusion.objects.create(
@@ -150,13 +165,14 @@ def block(user: User | None, participation: Participation, reason: str) -> tuple
         )
         now.stage = Participation.Stage.BLOCKED
         now.save(update_fields=["stage"])
-        effect = _empty_all(now)
+        effect = take_out(now)
         what = f"blocked the worker {now.worker} in the campaign {now.campaign.slug}: {reason}"
         record(user, now.campaign.challenge, f"{what} ({effect.answers} answers no longer count)")
     return made, effect
 
 
-def _empty_all(participation: Participation) -> Effect:
+def take_out(participation: Participation) -> Effect:
+    """Empties the slots of a worker, who is excluded and whose participation is locked."""
     slots = Slot.objects.filter(filled_by__participation=participation)
     held = participation.assignments.filter(state=Assignment.State.HELD)
     lock_items({*slots.values_list("item_id", flat=True), *held.values_list("item_id", flat=True)})
@@ -175,13 +191,15 @@ def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
         How many of them count again.
 
     Raises:
-        CampaignError: It is lifted already, or no reason is given.
+        CampaignError: It is lifted already, the worker has left, or no reason is given.
     """
     reason = _checked_note("reason", reason)
     if exclusion.participation is None:
         raise CampaignError("only a block of a worker is lifted")
     with transaction.atomic():
         now = lock_participation(exclusion.participation)
+        if now.stage == Participation.Stage.WITHDREW:
+            raise CampaignError("this worker has left the campaign, and can't come back")
         found = Exclusion.objects.filter(pk=exclusion.pk, lifted=None)
         if not found.update(
             lifted=database_time(), lifted_person=user, lifted_who=_who(user), lifted_reason=reason
@@ -201,6 +219,31 @@ def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
     return len(filled)
 
 
+def link_account(user: User | None, participation: Participation, account: User) -> Effect | None:
+    """Records which account a worker has, and blocks the worker if it competes with what is judged.
+
+    Returns:
+        What the block did; none if nothing had to be blocked.
+
+    Raises:
+        CampaignError: The worker came as a user, or has left.
+    """
+    campaign = participation.campaign
+    with transaction.atomic():
+        now = lock_participation(participation)
+        if now.worker.user_id is not None or now.stage == Participation.Stage.WITHDREW:
+            raise CampaignError(
+                "only a worker who came by a link or from a panel, and has not left, is linked"
+            )
+        entering.link(now, account)
+        what = f"linked the worker {now.worker} in the campaign {campaign.slug} with an account"
+        record(user, campaign.challenge, what)
+        blocked = Exclusion.objects.filter(participation=now, lifted=None).exists()
+        if blocked or not entering.competes(campaign, account.pk):
+            return None
+        return block(user, now, "takes part in the challenge whose captions are judged")[1]
+
+
 def redact(user: User | None, response: Response, reason: str) -> None:
     """Removes the text of an answer for good: its hash and the reason stay. It no longer counts.
 
@@ -211,7 +254,9 @@ def redact(user: User | None, response: Response, reason: str) -> None:
     with transaction.atomic():
         participation = lock_participation(response.participation)
         lock_items([response.item_id])
-        if not Response.objects.filter(pk=response.pk, redacted="").update(answer={}, redacted=reason):
+        nothing: dict[str, object] = {}
+        emptied = {"answer": nothing, "rules": nothing, "events": nothing, "redacted": reason}
+        if not Response.objects.filter(pk=response.pk, redacted="").update(**emptied):
             raise CampaignError("the text of this answer is removed already")
         _settle(participation, response)
         campaign = participation.campaign

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
+from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.files.storage import default_storage
 from django.db.models import Count, Q
 
 from capeval import __version__
@@ -54,7 +54,7 @@ _LONGEST_NAME = 50
 
 
 def _root() -> Path:
-    return Path(default_storage.path("releases"))
+    return Path(settings.RELEASES)
 
 
 def folder_of(release: Release) -> Path:

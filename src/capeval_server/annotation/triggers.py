@@ -24,10 +24,11 @@ _KEPT: dict[str, tuple[tuple[str, ...], str] | None] = {
     ),
     "Release": None,
     "ReleasedResponse": None,
-    "Report": None,
+    "Report": (("note",), "NEW.note = ''"),
     "Response": (
-        ("answer", "redacted"),
-        "OLD.redacted = '' AND NEW.redacted <> '' AND NEW.answer = '{}'",
+        ("answer", "rules", "events", "redacted"),
+        "OLD.redacted = '' AND NEW.redacted <> ''"
+        " AND NEW.answer = '{}' AND NEW.rules = '{}' AND NEW.events = '{}'",
     ),
     "Review": None,
     "ReviewRequest": None,

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from django.http import HttpRequest
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
-from capeval_server.annotation import campaigns, entering, quality
+from capeval_server.annotation import campaigns, entering, leaving, panels, payments, quality
+from capeval_server.annotation.consent import change_texts
+from capeval_server.annotation.definition import LONGEST_MARKDOWN
 from capeval_server.annotation.making import make_from_texts
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Participation, Response
 from capeval_server.annotation.options import MOST_ANSWERS, options_of
@@ -118,6 +121,48 @@ class Effect(Schema):
     releases: list[str]
 
 
+class Texts(Schema):
+    """A version of what workers read and agree to, in Markdown."""
+
+    number: int
+    instructions: str
+    consent: str
+
+
+class NewTexts(Schema):
+    """Other texts; what is left out stays as it is."""
+
+    instructions: Annotated[str, Field(max_length=LONGEST_MARKDOWN)] | None = None
+    consent: Annotated[str, Field(max_length=LONGEST_MARKDOWN)] | None = None
+
+
+class Removal(Schema):
+    """What a withdrawal does: how many answers lose their text, and how many are in a frozen release."""
+
+    removed: int
+    frozen: int
+
+
+class Rate(Schema):
+    """What an answer is paid, such as 0.12 and EUR."""
+
+    pay_per_answer: Annotated[str, Field(max_length=20)]
+    currency: Annotated[str, Field(max_length=3)]
+
+
+class Account(Schema):
+    """The account of a worker who came by a link or from a panel."""
+
+    user: Slug
+
+
+class Linked(Schema):
+    """What became of a worker: blocked, if the account competes with what is judged."""
+
+    blocked: bool
+    answers: int
+
+
 class Restored(Schema):
     """How many answers count again."""
 
@@ -190,6 +235,48 @@ def set_answers(request: HttpRequest, slug: Slug, wanted: Answers) -> Any:
     return campaigns.set_answers(token_of(request).user, _managed(request, slug), wanted.answers)
 
 
+@router.get("/{slug}/texts", response={200: Texts, (403, 404): Problem})
+def texts(request: HttpRequest, slug: Slug) -> Any:
+    """What workers read and agree to now."""
+    return entering.latest_texts(_managed(request, slug))
+
+
+@router.put("/{slug}/texts", response={200: Texts, (403, 404, 422): Problem})
+def set_texts(request: HttpRequest, slug: Slug, wanted: NewTexts) -> Any:
+    """Makes a new version of the texts: workers agree again before they get more work."""
+    campaign = _managed(request, slug)
+    user = token_of(request).user
+    return change_texts(user, campaign, instructions=wanted.instructions, consent=wanted.consent)
+
+
+@router.get("/{slug}/panel", response={200: panels.PanelSettings, (403, 404): Problem})
+def panel(request: HttpRequest, slug: Slug) -> Any:
+    """The panel that sends workers, with the end codes."""
+    return panels.panel_settings(_managed(request, slug))
+
+
+@router.put("/{slug}/panel", response={200: panels.PanelSettings, (403, 404, 422): Problem})
+def set_panel(request: HttpRequest, slug: Slug, wanted: dict[str, Any]) -> Any:
+    """Sets the panel that sends workers: its parameters, its keys if it signs them, and the end codes."""
+    return panels.set_panel(token_of(request).user, _managed(request, slug), wanted)
+
+
+@router.put("/{slug}/rate", response={200: Made, (403, 404, 422): Problem})
+def set_rate(request: HttpRequest, slug: Slug, wanted: Rate) -> Any:
+    """Sets what an answer is paid."""
+    user = token_of(request).user
+    return payments.set_rate(user, _managed(request, slug), wanted.pay_per_answer, wanted.currency)
+
+
+@router.get("/{slug}/payments", response={200: Any, (403, 404): Problem})
+def payment_lines(request: HttpRequest, slug: Slug) -> Any:
+    """What each worker is to be paid, as CSV. That it was downloaded is in the history."""
+    text = payments.payments_csv(token_of(request).user, _managed(request, slug))
+    answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="payments-{slug}.csv"'
+    return answer
+
+
 @router.post("/{slug}/invites", response={201: Tokens, (403, 404): Problem})
 def invite(request: HttpRequest, slug: Slug, wanted: Invites) -> Any:
     """Makes invite tokens, one a person, and shows them once."""
@@ -234,6 +321,28 @@ def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
     worker = _worker(_managed(request, slug), pseudonym)
     exclusion = get_object_or_404(Exclusion, participation=worker, lifted=None)
     return {"answers": quality.lift(token_of(request).user, exclusion, why.reason)}
+
+
+@router.put("/{slug}/workers/{pseudonym}/account", response={200: Linked, (403, 404, 422): Problem})
+def link_account(request: HttpRequest, slug: Slug, pseudonym: Slug, known: Account) -> Any:
+    """Says which account a worker has: who takes part in the challenge can't judge its captions."""
+    worker = _worker(_managed(request, slug), pseudonym)
+    account = get_object_or_404(User, username=known.user)
+    effect = quality.link_account(token_of(request).user, worker, account)
+    return {"blocked": effect is not None, "answers": effect.answers if effect else 0}
+
+
+@router.get("/{slug}/workers/{pseudonym}/withdraw", response={200: Removal, (403, 404): Problem})
+def effect_of_withdrawing(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
+    """What withdrawing a worker would do."""
+    return asdict(leaving.effect_of_withdrawing(_worker(_managed(request, slug), pseudonym)))
+
+
+@router.post("/{slug}/workers/{pseudonym}/withdraw", response={200: Removal, (403, 404, 409): Problem})
+def withdraw(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
+    """Withdraws a worker who asked for it, for good: texts in no frozen release are removed."""
+    worker = _worker(_managed(request, slug), pseudonym)
+    return asdict(leaving.withdraw(token_of(request).user, worker))
 
 
 @router.get("/{slug}/reviews", response={200: Queue, (403, 404): Problem})

@@ -87,7 +87,17 @@ def _references(references: ReferenceSet) -> dict[str, Any]:
 
 
 def _phase(phase: Phase) -> dict[str, Any]:
-    shown = ("name", "opens", "closes", "quota_per_day", "quota_total", "leaderboard", "final")
+    shown = (
+        "name",
+        "opens",
+        "closes",
+        "quota_per_day",
+        "quota_total",
+        "leaderboard",
+        "captions",
+        "captions_by",
+        "final",
+    )
     splits = sorted(split.name for split in phase.splits.all())
     return {**{name: getattr(phase, name) for name in shown}, "splits": splits}
 
@@ -178,6 +188,18 @@ def pass_on(request: HttpRequest, slug: Slug, owner: schemas.Owner) -> Any:
     return _shown_team(_team(request, challenge))
 
 
+@router.put(
+    "/challenges/{slug}/team/captions",
+    response={200: schemas.TeamAnswer, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def agree(request: HttpRequest, slug: Slug, agreement: schemas.Agreement) -> Any:
+    """Says whether everybody may read the captions of your team's submissions on leaderboards."""
+    challenge = get_object_or_404(Challenge, slug=slug)
+    members.agree(token_of(request).user, challenge, shows_captions=agreement.shows_captions)
+    return _shown_team(_team(request, challenge))
+
+
 def _owned(request: HttpRequest, slug: str) -> Team:
     return members.owned(token_of(request).user, get_object_or_404(Challenge, slug=slug))
 
@@ -201,4 +223,5 @@ def _shown_team(team: Team) -> dict[str, Any]:
         "members": [member["name"] for member in shown],
         "owner": next((member["name"] for member in shown if member["owner"]), None),
         "waiting": [member["name"] for member in shown if not member["approved"]],
+        "shows_captions": team.shows_captions,
     }

@@ -16,7 +16,8 @@ from capeval_server.api.schemas import Problem
 from capeval_server.api.tokens import ORGANISE, token_of
 from capeval_server.challenges.access import organised
 from capeval_server.challenges.models import Challenge
-from capeval_server.organising import exporting, finals, moderation, overview, reported
+from capeval_server.organising import exporting, finals, moderation, overview, reported, settings
+from capeval_server.organising.description import describe_phase, fingerprint
 from capeval_server.ranges import goes_on, sent
 from capeval_server.submissions.models import Submission
 
@@ -73,6 +74,13 @@ class More(Schema):
 
     per_day: int = 0
     total: int = 0
+
+
+class ShownCaptions(Schema):
+    """The splits whose captions everybody may read: of teams that agreed, or of all on the leaderboard."""
+
+    captions: list[str]
+    captions_by: Literal["agreed", "standing"]
 
 
 class ExportAnswer(Schema):
@@ -250,6 +258,16 @@ def make_final(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
     found = get_object_or_404(challenge.phases.select_related("challenge"), name=phase)
     finals.make_final(_user(request), found)
     return Status(204, None)
+
+
+@router.put("/phases/{phase}/captions", response={200: ShownCaptions, (403, 404, 409, 422): Problem})
+def show_captions(request: HttpRequest, slug: Slug, phase: Slug, wanted: ShownCaptions) -> Any:
+    """Says which captions of submissions to a phase everybody may read; no splits, no captions."""
+    user = _user(request)
+    challenge = organised(user, slug)
+    found = describe_phase(get_object_or_404(challenge.phases, name=phase))
+    settings.edit_phase(user, challenge, {**found, **wanted.model_dump()}, seen=fingerprint(found))
+    return wanted
 
 
 @router.post("/export", response={202: ExportAnswer, (403, 404): Problem})

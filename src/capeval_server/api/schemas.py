@@ -104,7 +104,10 @@ class SplitAnswer(Schema):
 
 
 class PhaseAnswer(Schema):
-    """A time in which to submit."""
+    """A time in which to submit; `captions` are the splits whose captions everybody may read.
+
+    `captions_by` says of which teams: those that agreed, or all on the leaderboard (`standing`).
+    """
 
     name: str
     opens: datetime
@@ -113,6 +116,8 @@ class PhaseAnswer(Schema):
     quota_per_day: int
     quota_total: int
     leaderboard: str
+    captions: list[str]
+    captions_by: str
     final: datetime | None
 
 
@@ -172,12 +177,19 @@ class TeamAnswer(Schema):
     members: list[str]
     owner: str | None
     waiting: list[str]
+    shows_captions: bool
 
 
 class Invitation(Schema):
     """For how many days a new code is valid."""
 
     days: int = 7
+
+
+class Agreement(Schema):
+    """Whether everybody may read the captions of a team's submissions on leaderboards."""
+
+    shows_captions: bool
 
 
 class Owner(Schema):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -11,7 +12,7 @@ from ninja import Router, Schema, Status
 from ninja.security import HttpBearer
 from pydantic import Field
 
-from capeval_server.annotation import answering, assignment, entering
+from capeval_server.annotation import answering, assignment, ending, entering, leaving, panels
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Campaign, Draft, Participation, Worker
 from capeval_server.annotation.tasks import task_named
 from capeval_server.api.addresses import Slug
@@ -32,7 +33,9 @@ class WorkerBearer(HttpBearer):
     """Accepts an invite token, or a user's API token that allows to submit."""
 
     def authenticate(self, request: HttpRequest, token: str) -> Any:
-        """What the token stands for; a worker's is compared with the campaign later."""
+        """What the token stands for; a worker's or a panel's is compared with the campaign later."""
+        if token.startswith(panels.PREFIX):
+            return token
         if token.startswith(entering.PREFIX):
             return token if Worker.objects.filter(digest=entering.digest_of_token(token)).exists() else None
         return SUBMIT.authenticate(request, token)
@@ -78,11 +81,21 @@ class GivenItem(Schema):
     revision: int
 
 
+class End(Schema):
+    """How the session of who came from a panel ended, with the code for the panel."""
+
+    outcome: str
+    text: str
+    code: str
+    address: str
+
+
 class Batch(Schema):
-    """The items to answer now; where there are none, why."""
+    """The items to answer now; where there are none, why. At the end of a session, its end code."""
 
     items: list[GivenItem]
     why: str
+    end: End | None
 
 
 class Answer(Schema):
@@ -121,10 +134,48 @@ class Wrong(Schema):
     note: Note = ""
 
 
+class Removal(Schema):
+    """What a withdrawal does: how many answers lose their text, and how many are in a frozen release."""
+
+    removed: int
+    frozen: int
+
+
+class Left(Removal):
+    """What a withdrawal did; for who came from a panel, with the end code."""
+
+    end: End | None
+
+
+class FromPanel(Schema):
+    """The parameters of a panel's link."""
+
+    parameters: Annotated[dict[str, Annotated[str, Field(max_length=8000)]], Field(max_length=50)]
+
+
+class WorkerToken(Schema):
+    """What a panel's worker sends in place of an invite token."""
+
+    token: str
+
+
+class Finish(Schema):
+    """How a worker ends their session."""
+
+    outcome: Literal["no_consent", "unsuitable", "returned", "nothing_left"]
+
+
 class Aside(Schema):
     """What became of an item that is not answered."""
 
     state: str
+
+
+def _campaign(slug: str) -> Campaign:
+    found = Campaign.objects.filter(slug=slug).first()
+    if found is None:
+        raise NotFoundError
+    return found
 
 
 def _participation(request: HttpRequest, slug: str) -> Participation:
@@ -132,10 +183,16 @@ def _participation(request: HttpRequest, slug: str) -> Participation:
 
     Raises:
         NotFoundError: There is no such campaign, or it is not theirs.
+        AssignmentError: They have left it, or can't take part.
     """
-    campaign = Campaign.objects.filter(slug=slug).first()
-    if campaign is None:
-        raise NotFoundError
+    found = _known(request, slug)
+    entering.check_apart(found)
+    return found
+
+
+def _known(request: HttpRequest, slug: str) -> Participation:
+    """As `_participation`; who may no longer work is let in too."""
+    campaign = _campaign(slug)
     known: Any = request.auth  # type: ignore[attr-defined]
     if isinstance(known, str):
         return entering.invited(campaign, known)
@@ -188,7 +245,8 @@ def take(request: HttpRequest, slug: Slug) -> Any:
     found = _participation(request, slug)
     work = assignment.work(found)
     number = found.assignments.filter(batch=work.assignments[0].batch).count() if work.assignments else 0
-    return {"items": [_shown(found, held, number) for held in work.assignments], "why": work.why}
+    items = [_shown(found, held, number) for held in work.assignments]
+    return {"items": items, "why": work.why, "end": None if items else panels.end_of(found)}
 
 
 @router.post("/renew", response={204: None, (403, 404, 409): Problem})
@@ -236,3 +294,32 @@ def report(request: HttpRequest, slug: Slug, lease: UUID, wrong: Wrong) -> Any:
     held = assignment.find(_participation(request, slug), lease)
     assignment.report(held, wrong.reason, wrong.note)
     return {"state": Assignment.State.REPORTED}
+
+
+@router.get("/withdraw", response={200: Removal, (403, 404, 409): Problem})
+def effect_of_withdrawing(request: HttpRequest, slug: Slug) -> Any:
+    """What withdrawing would do."""
+    return asdict(leaving.effect_of_withdrawing(_known(request, slug)))
+
+
+@router.post("/withdraw", response={200: Left, (403, 404, 409): Problem})
+def withdraw(request: HttpRequest, slug: Slug) -> Any:
+    """Leaves the campaign for good: what is in no frozen release is removed, and so is who the worker was."""
+    found = _known(request, slug)
+    done = leaving.withdraw(None, found, by_worker=True)
+    return {**asdict(done), "end": panels.end_of(found)}
+
+
+@router.post("/enter", auth=None, response={201: WorkerToken, (403, 404, 409): Problem})
+def enter_from_panel(request: HttpRequest, slug: Slug, given: FromPanel) -> Any:
+    """Comes in from a panel: the parameters of its link are exchanged for a token."""
+    found = panels.enter(_campaign(slug), given.parameters)
+    return Status(201, {"token": panels.token_of(found)})
+
+
+@router.post("/finish", response={200: End, (403, 404, 409): Problem})
+def finish(request: HttpRequest, slug: Slug, how: Finish) -> Any:
+    """Ends the session of who came from a panel."""
+    found = _participation(request, slug)
+    ending.finish(found, how.outcome)
+    return panels.end_of(found)

@@ -116,6 +116,8 @@ class Split(_Part):
     subsets: str | None = None
     # What is known of the images, in the form of COCO's image_info files.
     images: str | None = None
+    # What captions of them shall mention, as `capeval baselines constraints --output` writes it.
+    constraints: str | None = None
     image_url: Annotated[str, Field(max_length=500)] = ""
     links: list[Link] = []
     # The fewest images of a subset that private references score.
@@ -158,6 +160,9 @@ class Phase(_Part):
     quota_per_day: Annotated[int, Field(ge=1, le=MOST_PER_DAY)]
     quota_total: Annotated[int, Field(ge=1, le=MOST_IN_ALL)]
     leaderboard: Literal["public", "after", "hidden"] = "public"
+    # The splits whose captions everybody may read, and of which teams.
+    captions: list[str] = []
+    captions_by: Literal["agreed", "standing"] = "agreed"
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -165,6 +170,9 @@ class Phase(_Part):
         if self.closes <= self.opens:
             raise ValueError(f"closes must be after opens, {_shown(self.opens)} (got {_shown(self.closes)})")
         _different("splits", self.splits)
+        _different("captions", self.captions)
+        for name in self.captions:
+            checked_choice("captions", name, self.splits, error=ValueError)
         return self
 
 

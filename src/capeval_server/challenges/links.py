@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-__all__ = ["safe_link"]
+__all__ = ["origin_of", "safe_link"]
 
 
 def safe_link(text: str) -> str:
@@ -20,3 +20,10 @@ def safe_link(text: str) -> str:
     plain = text.isprintable() and not any(character.isspace() or character == "\\" for character in text)
     web = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
     return text if web and plain else ""
+
+
+def origin_of(address: str) -> str:
+    """Where an address leads, as a content security policy says it; nothing where it can't."""
+    parts = urlsplit(address)
+    plain = parts.netloc.replace(".", "").replace("-", "").replace(":", "")
+    return f"{parts.scheme}://{parts.netloc}" if plain.isascii() and plain.isalnum() else ""

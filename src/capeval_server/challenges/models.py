@@ -28,6 +28,7 @@ __all__ = [
     "ReferenceVersion",
     "Reported",
     "Split",
+    "SplitConstraints",
     "Subset",
 ]
 
@@ -121,6 +122,15 @@ class ImageList(models.Model):
 
     split = models.OneToOneField(Split, on_delete=models.CASCADE, related_name="image_list")
     # As `image_info` of capeval's formats writes it, deflated: that of COCO's test images has 9 MB.
+    content = models.BinaryField()
+    sha256 = models.CharField(max_length=64)
+
+
+class SplitConstraints(models.Model):
+    """What captions of a split's images shall mention, which the page of captions marks."""
+
+    split = models.OneToOneField(Split, on_delete=models.CASCADE, related_name="constraints")
+    # As `write_constraints` of capeval's formats writes it, deflated.
     content = models.BinaryField()
     sha256 = models.CharField(max_length=64)
 
@@ -222,6 +232,12 @@ class Phase(models.Model):
         AFTER = "after", "everybody, once the phase is over"
         HIDDEN = "hidden", "nobody"
 
+    class CaptionsBy(models.TextChoices):
+        """Whose captions everybody may read, of the submissions on the leaderboard."""
+
+        AGREED = "agreed", "those of teams that agreed"
+        STANDING = "standing", "those of all teams on the leaderboard"
+
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="phases")
     name = models.SlugField()
     opens = models.DateTimeField()
@@ -230,6 +246,9 @@ class Phase(models.Model):
     quota_per_day = models.PositiveIntegerField()
     quota_total = models.PositiveIntegerField()
     leaderboard = models.CharField(max_length=10, choices=Leaderboard)
+    # The names of the splits whose captions everybody may read, as far as the leaderboard is public.
+    captions = models.JSONField(default=list, blank=True)
+    captions_by = models.CharField(max_length=10, choices=CaptionsBy, default=CaptionsBy.AGREED)
     # Since when its results are final; none while they are not.
     final = models.DateTimeField(null=True)
 

@@ -10,6 +10,7 @@ NOT_CHALLENGES = frozenset(
         "accounts",
         "admin",
         "annotate",
+        "campaigns",
         "api",
         "campaigns",
         "healthz",

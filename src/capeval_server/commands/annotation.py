@@ -11,7 +11,7 @@ from capeval.errors import OptionError
 from capeval_server.commands.common import UserName, set_up, user_named
 
 if TYPE_CHECKING:
-    from capeval_server.annotation.models import Campaign, Release
+    from capeval_server.annotation.models import Campaign, Participation, Release
 
 __all__ = ["group"]
 
@@ -26,6 +26,14 @@ def _campaign_named(slug: str) -> Campaign:
     found = Campaigns.objects.filter(slug=slug).first()
     if found is None:
         raise OptionError(f"'CAMPAIGN' must be the name of a campaign (got {slug!r})")
+    return found
+
+
+def _worker_named(slug: str, pseudonym: str) -> Participation:
+    rows = _campaign_named(slug).participations.select_related("worker", "campaign")
+    found = rows.filter(worker__pseudonym=pseudonym).first()
+    if found is None:
+        raise OptionError(f"'WORKER' must be the pseudonym of a worker of {slug!r} (got {pseudonym!r})")
     return found
 
 
@@ -68,6 +76,101 @@ def invite(
 
     for token in entering.invite(None, _campaign_named(slug), number):
         print(token)
+
+
+def texts(
+    slug: Slug,
+    instructions: Annotated[
+        Path | None, Option(help="A file of Markdown.", metavar="FILE", show_default=False)
+    ] = None,
+    consent: Annotated[
+        Path | None, Option(help="A file of Markdown.", metavar="FILE", show_default=False)
+    ] = None,
+) -> None:
+    """Makes a new version of what workers read and agree to; they agree again before they get more work."""
+    set_up()
+    from capeval_server.annotation.consent import change_texts
+    from capeval_server.annotation.definition import read_markdown
+
+    found = {
+        name: None if path is None else read_markdown(path.name, path.read_bytes())
+        for name, path in (("instructions", instructions), ("consent", consent))
+    }
+    print(f"{slug}: version {change_texts(None, _campaign_named(slug), **found).number} of the texts")
+
+
+def panel(
+    slug: Slug,
+    path: Annotated[
+        Path | None, Argument(metavar="FILE", help="Its panel.toml; to set it.", show_default=False)
+    ] = None,
+) -> None:
+    """Sets the panel that sends workers to a campaign, and shows it with its end codes."""
+    set_up()
+    from capeval_server.annotation import panels
+    from capeval_server.annotation.definition import read_panel
+
+    campaign = _campaign_named(slug)
+    if path is not None:
+        panels.set_panel(
+            None, campaign, read_panel(path.name, lambda name: (path.parent / name).read_bytes())
+        )
+    found = panels.panel_settings(campaign)
+    print(f"{slug}: {found.name}; identities: {'signed' if found.signed else 'unverified'}")
+    for outcome, code in found.codes.items():
+        print(f"{outcome}: {code}")
+
+
+def link(
+    slug: Slug,
+    worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
+    user: UserName,
+) -> None:
+    """Says which account a worker has, who came by a link or from a panel; who competes is blocked."""
+    set_up()
+    from capeval_server.annotation import quality
+
+    effect = quality.link_account(None, _worker_named(slug, worker), user_named(user))
+    print(f"{worker}: " + ("linked" if effect is None else f"blocked; answers not counted: {effect.answers}"))
+
+
+def rate(
+    slug: Slug,
+    amount: Annotated[str, Argument(metavar="AMOUNT", help="Such as 0.12.", show_default=False)],
+    currency: Annotated[str, Argument(metavar="CURRENCY", help="Such as EUR.", show_default=False)],
+) -> None:
+    """Sets what an answer is paid."""
+    set_up()
+    from capeval_server.annotation.payments import set_rate
+
+    set_rate(None, _campaign_named(slug), amount, currency)
+    print(f"{slug}: {amount} {currency} an answer")
+
+
+def payments(
+    slug: Slug,
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)
+    ] = None,
+) -> None:
+    """Writes what each worker is to be paid, as CSV."""
+    set_up()
+    from capeval.cli.console import deliver
+    from capeval_server.annotation.payments import payments_csv
+
+    deliver(payments_csv(None, _campaign_named(slug)), output)
+
+
+def withdraw(
+    slug: Slug,
+    worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
+) -> None:
+    """Withdraws a worker who asked for it, for good: texts in no frozen release are removed."""
+    set_up()
+    from capeval_server.annotation import leaving
+
+    done = leaving.withdraw(None, _worker_named(slug, worker))
+    print(f"{slug}: {worker} has left; answers removed: {done.removed}; in frozen releases: {done.frozen}")
 
 
 def status(slug: Slug) -> None:
@@ -230,7 +333,10 @@ def publish(
 
 def group() -> Group:
     """`capeval server annotate`."""
-    commands = (create, items, state, invite, status, results, audit, freeze, verify, challenge, publish)
+    commands = (
+        *(create, items, state, texts, invite, panel, link, status, withdraw, rate, payments),
+        *(results, audit, freeze, verify, challenge, publish),
+    )
     return Group(
         name="annotate",
         help="Campaigns in which people write, compare, rate and check captions.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from capeval.errors import MismatchError
 from capeval.significance import Resampled, difference
+from capeval_server.leaderboards.memory import Memory
 from capeval_server.submissions.models import Score
 from capeval_server.submissions.packing import samples_of
 
@@ -21,12 +21,9 @@ LEVEL = 0.05
 # A submission's id as the database writes it, and the key of its score.
 Key = tuple[str, int]
 
-
 # The p-values of pairs of scores, by their keys. The resamples of a score never change: what is scored again
 # has another key.
-_known: dict[tuple[Key, Key], float | None] = {}
-_MOST_KNOWN = 100_000
-_remembering = threading.Lock()
+_known: Memory[tuple[Key, Key], float | None] = Memory(most=100_000)
 
 
 def differences(scores: Sequence[Key | None]) -> list[float | None]:
@@ -48,17 +45,13 @@ def differences(scores: Sequence[Key | None]) -> list[float | None]:
 
 def _tests(pairs: Sequence[tuple[Key, Key]]) -> dict[tuple[Key, Key], float | None]:
     """The p-value of each pair."""
-    with _remembering:
-        known = {pair: _known[pair] for pair in pairs if pair in _known}
+    known = _known.known(None, pairs)
     missing = [pair for pair in pairs if pair not in known]
     if missing:
         wanted = {key for pair in missing for _, key in pair}
         kept = {score.pk: resampled(score) for score in Score.objects.filter(pk__in=wanted)}
         new = {(a, b): _p_value(kept.get(a[1]), kept.get(b[1])) for a, b in missing}
-        with _remembering:
-            if len(_known) + len(new) > _MOST_KNOWN:
-                _known.clear()
-            _known.update(new)
+        _known.add(None, new)
         known |= new
     return known
 

@@ -6,11 +6,9 @@ Pages, plots, JSON and CSV all show what `leaderboard` gives, so their ranks are
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db.models import CharField, Exists, OuterRef, Q, QuerySet
@@ -18,8 +16,9 @@ from django.db.models.functions import Cast
 
 from capeval.metrics import METRICS
 from capeval_server.leaderboards.final import FinalRow, FinalRows, notes, stored
+from capeval_server.leaderboards.memory import Memory
 from capeval_server.leaderboards.neighbours import LEVEL, differences
-from capeval_server.leaderboards.questions import Question
+from capeval_server.leaderboards.questions import Column, Question
 from capeval_server.leaderboards.reported import ReportedEntry, reported_entries
 from capeval_server.submissions.models import UNFINISHED, Result, Score, Submission
 from capeval_server.submissions.packing import finite
@@ -29,17 +28,34 @@ __all__ = ["PAGE", "Leaderboard", "Place", "Row", "leaderboard", "places"]
 
 # Rows of a page.
 PAGE = 50
-# A score as it is shown, and its interval.
-_Number = tuple[float | None, tuple[float, float] | None]
-# A score as it is stored: its name, the subset that it is of, its value, and the ends of its interval.
-_Score = tuple[Any, ...]
-# How many results a question to the database may name.
+# How many submissions a question to the database may name.
 _FEW = 500
-# The scores of results, which never change: what is scored again is another result. Stored beside the
-# resamples, a thousand submissions' take the most time of all that a leaderboard reads.
-_known: dict[tuple[int, str], list[_Score]] = {}
-_MOST_KNOWN = 50_000
-_remembering = threading.Lock()
+# A submission's id as the database writes it, and its stamp, which changes together with its scores.
+_Stamped = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """What a submission has in the columns of a leaderboard, as it is shown.
+
+    Attributes:
+        scored: Whether it has results by the references of the leaderboard.
+        failed: The labels of the columns whose scores could not be computed.
+        scores: The score of each column by its label; None where there is none.
+        intervals: The ends of each score's interval; None where there is none.
+    """
+
+    scored: bool
+    failed: list[str]
+    scores: dict[str, float | None]
+    intervals: dict[str, tuple[float, float] | None]
+
+
+# The scores that rows are sorted by, with their keys; and what rows show. Stored beside the resamples, the
+# scores of a thousand submissions take the most time of all that a leaderboard reads, and after a change all
+# but a few are as they were.
+_sorted_by: Memory[_Stamped, tuple[int | None, float | None]] = Memory(most=200_000)
+_shown: Memory[_Stamped, _Numbers] = Memory(most=20_000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,10 +130,11 @@ class Place:
     """A submission's place on a leaderboard, and the score that decides it.
 
     `key` is the submission's id as the database writes it: of thousands, ids take much longer to read.
-    `score_id` is the key of the score.
+    `stamp` is the submission's stamp; none in final results. `score_id` is the key of the score.
     """
 
     key: str
+    stamp: int | None
     baseline: bool
     entrant: str
     score: float | None
@@ -196,26 +213,39 @@ def _standing(question: Question) -> QuerySet[Submission]:
 
 def _places(question: Question, standing: QuerySet[Submission]) -> list[Place]:
     """All that stand, in order."""
-    scores = {
-        key: (pk, value)
-        for key, pk, value in Score.objects.filter(
-            result__submission__in=standing,
-            result__reference_version=question.version,
-            subset=question.subset,
-            name=question.sort_by,
-        ).values_list(_key("result__submission"), "pk", "value")
-    }
-    places = [
-        Place(
-            key,
-            team is None,
-            team or "human",
-            finite(scores.get(key, (None, None))[1]),
-            scores.get(key, (None, None))[0],
-        )
-        for key, team in standing.values_list(_key("pk"), "team__name")
-    ]
+    found = list(standing.values_list(_key("pk"), "stamp", "team__name"))
+    scores = _scores_sorted_by(question, standing, [(key, stamp) for key, stamp, _ in found])
+    places = []
+    for key, stamp, team in found:
+        score_id, value = scores[key, stamp]
+        places.append(Place(key, stamp, team is None, team or "human", finite(value), score_id))
     return _in_order(question, places)
+
+
+def _scores_sorted_by(
+    question: Question, standing: QuerySet[Submission], wanted: Sequence[_Stamped]
+) -> dict[_Stamped, tuple[int | None, float | None]]:
+    """The score that the rows are sorted by, and its key, of each submission; none where there is none."""
+    group = (question.version.pk, question.sort_by, question.subset)
+    known = _sorted_by.known(group, wanted)
+    missing = [one for one in wanted if one not in known]
+    if not missing:
+        return known
+    rows = Score.objects.filter(
+        result__submission__in=_of(missing, standing),
+        result__reference_version=question.version,
+        subset=question.subset,
+        name=question.sort_by,
+    ).values_list(_key("result__submission"), "pk", "value")
+    stored = {key: (pk, value) for key, pk, value in rows}
+    new = {(key, stamp): stored.get(key, (None, None)) for key, stamp in missing}
+    _sorted_by.add(group, new)
+    return known | new
+
+
+def _of(wanted: Sequence[_Stamped], standing: QuerySet[Submission]) -> QuerySet[Submission] | list[UUID]:
+    """Submissions for a question to the database; of many, all that stand."""
+    return standing if len(wanted) > _FEW else [UUID(key) for key, _ in wanted]
 
 
 def _in_order(question: Question, places: list[Place]) -> list[Place]:
@@ -260,38 +290,34 @@ def _rows(
     full: bool,
 ) -> list[Row]:
     listed = places[shown_places]
-    ids = [place.submission for place in listed]
-    about = {found[0]: found[1:] for found in Submission.objects.filter(pk__in=ids).values_list(*_ABOUT)}
-    whose = standing if len(listed) == len(places) else ids
-    results = _results(question, whose)
-    scores = _scores(question, whose, results, full)
-    failures = _failures(question, results)
+    wanted = [(place.key, place.stamp) for place in listed if place.stamp is not None]
+    of_listed = _of(wanted, standing)
+    whose = of_listed if isinstance(of_listed, QuerySet) else Submission.objects.filter(pk__in=of_listed)
+    about = {found[0]: found[1:] for found in whose.values_list(*_ABOUT)}
+    numbers = _numbers(question, standing, wanted, full)
     # The first row of the next page too: the last one of this page has a neighbour there.
     near = [place.sample for place in places[shown_places.start : shown_places.stop + 1]]
     tests = differences(near) if compared else [None] * len(near)
     ranks = _ranks(places)
-    labels = [column.label for column in question.columns]
-    nothing: dict[str, _Number] = {}
     rows = []
-    for place, pk, test in zip(listed, ids, tests, strict=False):
+    for place, key, test in zip(listed, wanted, tests, strict=False):
         p_value = None if place.score is None else test
         algorithm, declared, created, state, mark, reason = about[place.key]
-        own = scores.get(place.key, nothing)
-        seen = place.key in failures
+        own = numbers[key]
         rows.append(
             Row(
                 rank=None if place.baseline or place.score is None else ranks[place.score],
-                submission=pk,
+                submission=place.submission,
                 team=place.entrant,
                 algorithm=algorithm,
                 declared=question.phase.challenge.shown(declared),
                 submitted=created,
                 baseline=place.baseline,
                 flag_reason=reason if mark == Submission.Mark.FLAGGED else "",
-                rescoring=question.current and not seen and state in UNFINISHED,
-                failed=failures.get(place.key, []),
-                scores={label: own[label][0] if label in own else None for label in labels},
-                intervals={label: own[label][1] if label in own else None for label in labels},
+                rescoring=question.current and not own.scored and state in UNFINISHED,
+                failed=own.failed,
+                scores=own.scores,
+                intervals=own.intervals,
                 p_value=shown_p(p_value, full=full),
                 differs_from_next=None if p_value is None else p_value < LEVEL,
             )
@@ -299,71 +325,52 @@ def _rows(
     return rows
 
 
-def _results(
-    question: Question, submissions: QuerySet[Submission] | Sequence[UUID]
-) -> dict[int, tuple[str, str, str]]:
-    """The results of submissions by their keys: whose each is, its metric, and why it failed."""
-    found = Result.objects.filter(submission__in=submissions, reference_version=question.version)
-    rows = found.values_list("pk", _key("submission"), "metric", "failure")
-    return {pk: (submission, metric, failure) for pk, submission, metric, failure in rows}
-
-
-def _scores(
-    question: Question,
-    submissions: QuerySet[Submission] | Sequence[UUID],
-    results: Mapping[int, tuple[str, str, str]],
-    full: bool,
-) -> dict[str, dict[str, _Number]]:
-    """Each score of each submission by the label of its column, with its interval."""
-    labels = {(column.name, column.subset): column.label for column in question.columns}
-    found: dict[str, dict[str, _Number]] = {key: {} for key, _, _ in results.values()}
-    for (_, submission), numbers in _numbers(question, submissions, results).items():
-        own = found[submission]
-        for name, subset, value, low, high in numbers:
-            label = labels.get((name, subset))
-            if label is not None:
-                low, high = shown(low, full=full), shown(high, full=full)
-                interval = None if low is None or high is None else (low, high)
-                own[label] = shown(value, full=full), interval
-    return found
-
-
 def _numbers(
-    question: Question,
-    submissions: QuerySet[Submission] | Sequence[UUID],
-    results: Mapping[int, tuple[str, str, str]],
-) -> dict[tuple[int, str], list[_Score]]:
-    """All scores of results, by the key of the result and that of its submission."""
-    keys = [(pk, submission) for pk, (submission, _, _) in results.items()]
-    with _remembering:
-        known = {key: _known[key] for key in keys if key in _known}
-    missing: dict[tuple[int, str], list[_Score]] = {key: [] for key in keys if key not in known}
+    question: Question, standing: QuerySet[Submission], wanted: Sequence[_Stamped], full: bool
+) -> dict[_Stamped, _Numbers]:
+    """What submissions have in the columns."""
+    columns = tuple(question.columns)
+    group = (question.version.pk, columns, full)
+    known = _shown.known(group, wanted)
+    missing = [one for one in wanted if one not in known]
     if not missing:
         return known
-    wanted: Any = Result.objects.filter(submission__in=submissions, reference_version=question.version)
-    if len(missing) <= _FEW:
-        wanted = [pk for pk, _ in missing]
-    rows = Score.objects.filter(result__in=wanted)
-    for pk, *number in rows.values_list("result_id", "name", "subset", "value", "low", "high"):
-        key = (pk, results[pk][0]) if pk in results else None
-        if key in missing:
-            missing[key].append(tuple(number))
-    with _remembering:
-        if len(_known) + len(missing) > _MOST_KNOWN:
-            _known.clear()
-        _known.update(missing)
-    return known | missing
+    of_version = Result.objects.filter(reference_version=question.version)
+    results = of_version.filter(submission__in=_of(missing, standing))
+    metrics: dict[str, list[tuple[str, str]]] = {}
+    for key, metric, failure in results.values_list(_key("submission"), "metric", "failure"):
+        metrics.setdefault(key, []).append((metric, failure))
+    stored: dict[str, dict[tuple[str, str], Sequence[float | None]]] = {}
+    rows = Score.objects.filter(result__in=results)
+    for key, name, subset, *ends in rows.values_list(
+        _key("result__submission"), "name", "subset", "value", "low", "high"
+    ):
+        stored.setdefault(key, {})[name, subset] = ends
+    new = {
+        (key, stamp): _in_columns(columns, metrics.get(key, []), stored.get(key, {}), full)
+        for key, stamp in missing
+    }
+    _shown.add(group, new)
+    return known | new
 
 
-def _failures(question: Question, results: Mapping[int, tuple[str, str, str]]) -> dict[str, list[str]]:
-    """The labels of the columns whose scores could not be computed, of each submission with results."""
-    failures: dict[str, list[str]] = {}
-    for key, metric, failure in results.values():
-        names = failures.setdefault(key, [])
-        if failure:
-            scores = METRICS[metric]().names
-            names += [column.label for column in question.columns if column.name in scores]
-    return failures
+def _in_columns(
+    columns: Sequence[Column],
+    metrics: Sequence[tuple[str, str]],
+    stored: Mapping[tuple[str, str], Sequence[float | None]],
+    full: bool,
+) -> _Numbers:
+    """What a submission has in columns, from its metrics with why they failed, and its stored scores."""
+    failed = {name for metric, failure in metrics if failure for name in METRICS[metric]().names}
+    scores: dict[str, float | None] = {}
+    intervals: dict[str, tuple[float, float] | None] = {}
+    for column in columns:
+        ends = stored.get((column.name, column.subset), (None, None, None))
+        value, low, high = (shown(number, full=full) for number in ends)
+        scores[column.label] = value
+        intervals[column.label] = None if low is None or high is None else (low, high)
+    names = [column.label for column in columns if column.name in failed]
+    return _Numbers(bool(metrics), names, scores, intervals)
 
 
 def _rescoring(question: Question, standing: QuerySet[Submission]) -> int:
@@ -379,7 +386,12 @@ def _final_places(question: Question, final: FinalRows) -> list[Place]:
     none = (None, None, None)
     places = [
         Place(
-            str(row.submission), not row.team, row.team or "human", row.scores.get(sorted_by, none)[0], None
+            str(row.submission),
+            None,
+            not row.team,
+            row.team or "human",
+            row.scores.get(sorted_by, none)[0],
+            None,
         )
         for row in final.rows
     ]

@@ -10,6 +10,7 @@ import ssl
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -104,7 +105,9 @@ def _database() -> Iterator[Finding]:
 def _disk() -> Iterator[Finding]:
     problem = storage_problem()
     if problem:
-        yield Finding("problem", "disk", f"{settings.DATA}: {problem}")
+        inside = Path(settings.FILES).is_relative_to(settings.DATA)
+        places = f"{settings.DATA}" if inside else f"{settings.DATA} or {settings.FILES}"
+        yield Finding("problem", "disk", f"{places}: {problem}")
     for folder in (settings.DATA, tempfile.gettempdir()):
         free = shutil.disk_usage(folder).free
         if free < _ENOUGH_BYTES:

@@ -8,9 +8,11 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from django.conf import settings
+from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse
@@ -83,13 +85,25 @@ def database_problem() -> str:
 
 def storage_problem() -> str:
     """Why files can't be stored; empty if they can."""
+    places = {settings.DATA, *_folder_of_files()}
     try:
-        with tempfile.NamedTemporaryFile(dir=settings.DATA, prefix=".probe-") as file:
-            file.write(bytes(4096))
-            file.flush()
-            os.fsync(file.fileno())
+        for place in places:
+            with tempfile.NamedTemporaryFile(dir=place, prefix=".probe-") as file:
+                file.write(bytes(4096))
+                file.flush()
+                os.fsync(file.fileno())
+        # A store that is no folder says itself whether it answers.
+        getattr(default_storage, "check", lambda: None)()
     except OSError as error:
         return outages.text_of(error)
-    if shutil.disk_usage(settings.DATA).free < settings.UPLOAD_BYTES + settings.UNPACKED_BYTES:
+    if any(
+        shutil.disk_usage(place).free < settings.UPLOAD_BYTES + settings.UNPACKED_BYTES for place in places
+    ):
         return "the server's storage is nearly full: there is no room for another upload"
     return ""
+
+
+def _folder_of_files() -> Iterator[Path]:
+    """The folder of files, where they are in one, and it was made."""
+    if isinstance(default_storage, FileSystemStorage) and Path(default_storage.location).exists():
+        yield Path(default_storage.location)

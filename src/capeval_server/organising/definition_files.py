@@ -198,7 +198,7 @@ def _definition(entries: Mapping[str, bytes]) -> Definition:
         if len(name.encode()) > _LONGEST_NAME:
             raise ChallengeError(f"a file's name must have at most {_LONGEST_NAME} bytes (got {name[:50]!r})")
     wanted = read_definition(_DEFINITION, entries[_DEFINITION])
-    named = {name for split in wanted.splits for name in (split.subsets, split.images)}
+    named = {name for split in wanted.splits for name in (split.subsets, split.images, split.constraints)}
     for references in (references for split in wanted.splits for references in split.references):
         named |= {references.file, references.human}
     reported = {

@@ -21,7 +21,7 @@ Change = tuple[str, str, str]
 
 def describe(challenge: Challenge) -> dict[str, Any]:
     """A challenge as its definition says it. Its files have names here, and no content."""
-    related = ("reference_sets__versions", "reference_sets__reported", "subsets", "image_list")
+    related = ("reference_sets__versions", "reference_sets__reported", "subsets", "image_list", "constraints")
     splits = challenge.splits.prefetch_related(*related).order_by("name")
     phases = challenge.phases.prefetch_related("splits").order_by("opens", "name")
     baselines = Submission.objects.filter(baseline_of__split__challenge=challenge)
@@ -58,6 +58,8 @@ def _split(split: Split, human: set[int]) -> dict[str, Any]:
         found["links"] = split.links
     if hasattr(split, "image_list"):
         found["images"] = f"images_{split.name}.json"
+    if hasattr(split, "constraints"):
+        found["constraints"] = f"constraints_{split.name}.json"
     if split.subsets.all():
         found["subsets"] = f"subsets_{split.name}.json"
     found["references"] = [_references(entry, human) for entry in _by_name(split)]
@@ -111,6 +113,8 @@ def describe_phase(phase: Phase) -> dict[str, Any]:
         "quota_per_day": phase.quota_per_day,
         "quota_total": phase.quota_total,
         "leaderboard": phase.leaderboard,
+        "captions": sorted(phase.captions),
+        "captions_by": phase.captions_by,
     }
 
 
@@ -132,6 +136,8 @@ def state_of(challenge: Challenge) -> dict[str, str]:
         place = f"splits.{split.name}"
         listed = f", listed (sha256 {split.image_list.sha256[:12]})" if hasattr(split, "image_list") else ""
         found[f"{place}.images"] = f"{len(split.image_ids):,} ({fingerprint(split.image_ids)[:12]}){listed}"
+        if hasattr(split, "constraints"):
+            found[f"{place}.constraints"] = f"sha256 {split.constraints.sha256[:12]}"
         for subset in split.subsets.all():
             ids = sorted(subset.image_ids, key=str)
             found[f"{place}.subsets.{subset.name}"] = f"{len(ids):,} images ({fingerprint(ids)[:12]})"

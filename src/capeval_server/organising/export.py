@@ -189,6 +189,7 @@ def _teams(challenge: Challenge) -> Iterator[Row]:
             "members": sorted(membership.user.username for membership in team.memberships.all()),
             "owner": next((one.user.username for one in team.memberships.all() if one.owner), None),
             "waiting": sorted(one.user.username for one in team.memberships.all() if not one.approved),
+            "shows_captions": team.shows_captions,
             "raises": [_raise(found) for found in team.raises.all()],
         }
 
@@ -298,7 +299,7 @@ _TABLES: dict[str, tuple[list[str], Callable[[Challenge], Iterator[Row]]]] = {
         ],
         _reported,
     ),
-    "teams": (["team", "name", "created", "members", "owner", "waiting", "raises"], _teams),
+    "teams": (["team", "name", "created", "members", "owner", "waiting", "shows_captions", "raises"], _teams),
     "announcements": (["title", "text", "created"], _announcements),
     "webhooks": (["url", "created"], _webhooks),
     "blocks": (["who", "reason", "created"], _blocks),

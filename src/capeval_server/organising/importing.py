@@ -17,11 +17,12 @@ from django.db.models import QuerySet
 
 import capeval
 from capeval.formats import load_subsets
+from capeval.formats.constraints import ImageConstraints, load_constraints
 from capeval.formats.images import ImageInfo, load_images
 from capeval.messages import first_few, id_types, images_problem
 from capeval.metrics import METRICS
 from capeval.types import ImageId
-from capeval_server.challenges import definition, image_lists
+from capeval_server.challenges import constraints, definition, image_lists
 from capeval_server.challenges.locking import lock_references, put
 from capeval_server.challenges.models import (
     Challenge,
@@ -59,6 +60,7 @@ class Files:
     Attributes:
         image_ids: The images of the split.
         images: What is known of them, in their order; nothing where no file says it.
+        constraints: What captions of each image shall mention; nothing where no file says it.
         references: The bytes of each file of references, by its name.
         parts: The images of the references that are of a part of the split, by their name.
         humans: The bytes of the human captions, by the name of the references.
@@ -68,6 +70,7 @@ class Files:
 
     image_ids: list[int] | list[str]
     images: list[ImageInfo]
+    constraints: dict[ImageId, ImageConstraints]
     references: dict[str, bytes]
     parts: dict[str, list[ImageId]]
     humans: dict[str, bytes]
@@ -142,6 +145,7 @@ def _read(read: Read, split: definition.Split) -> Files:
     return Files(
         image_ids=ids,  # type: ignore[arg-type]
         images=images,
+        constraints=_read_constraints(read, split, ids),
         references=references,
         parts=parts,
         humans=humans,
@@ -160,6 +164,20 @@ def _read_images(read: Read, split: definition.Split, ids: Sequence[ImageId]) ->
     if problem:
         raise ChallengeError(f"{name}: {problem}")
     return [found[image] for image in ids]
+
+
+def _read_constraints(
+    read: Read, split: definition.Split, ids: Sequence[ImageId]
+) -> dict[ImageId, ImageConstraints]:
+    """What captions of images of a split shall mention; nothing where no file says it."""
+    if split.constraints is None:
+        return {}
+    name, data = read(split.constraints)
+    found = load_constraints(data, name=name)
+    if unknown := sorted(set(found) - set(ids), key=str):
+        types = id_types(unknown[0], ids[0])
+        raise ChallengeError(f"{name}: {first_few(unknown)} not of split {split.name!r}{types}")
+    return found
 
 
 def _part(name: str, found: Sequence[ImageId], images: Sequence[ImageId], split: str) -> list[ImageId]:
@@ -294,6 +312,7 @@ def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, 
     values = {**scoring, "sort_by": wanted.sort_by, "image_url": wanted.image_url, "links": links}
     split = put(Split.objects, values, challenge=challenge, name=wanted.name)
     image_lists.keep(split, files.images)
+    constraints.keep(split, files.constraints)
     split.subsets.exclude(name__in=files.subsets).delete()
     for name, members in files.subsets.items():
         Subset.objects.update_or_create(split=split, name=name, defaults={"image_ids": members})
@@ -329,7 +348,13 @@ def _delete_what_is_public_only(reference_set: ReferenceSet) -> None:
     """Deletes the scores that private references don't give: of images, and of small subsets."""
     ImageScores.objects.filter(result__reference_version__reference_set=reference_set).delete()
     scores = Score.objects.filter(result__reference_version__reference_set=reference_set)
-    scores.exclude(subset__in=["", *reference_set.scored_subsets()]).delete()
+    small = scores.exclude(subset__in=["", *reference_set.scored_subsets()])
+    found = Submission.objects.filter(pk__in=small.values("result__submission"))
+    # In the common order of locks.
+    list(found.select_for_update(of=("self",), no_key=True).order_by("pk").values_list("pk"))
+    # With new stamps: processes of the server know scores by the stamps of their submissions.
+    found.update()
+    small.delete()
 
 
 def _import_references(reference_set: ReferenceSet, name: str, data: bytes, stored: list[str]) -> None:

@@ -118,12 +118,14 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
         index = len(before["phases"]) - 1 if place is None else place
         old = before["phases"][index]
         before["phases"][index] = new = {**wanted, "splits": sorted(wanted["splits"])}
+        new["captions"] = sorted(new["captions"])
         _check(before, ("phases", index))
         changed = [field for field in new if old.get(field) != new[field]]
         if changed:
             final = place is not None and now.phases.filter(name=name, final__isnull=False).exists()
-            if final and set(changed) - {"leaderboard"}:
-                raise FieldsError([("", "the results are final: only who sees the leaderboard can change")])
+            if final and set(changed) - {"leaderboard", "captions", "captions_by"}:
+                text = "the results are final: only who sees the leaderboard and the captions can change"
+                raise FieldsError([("", text)])
             _save_phase(now, new, changed)
             done = f"changed {_listed(changed)} of phase {name}" if seen else f"added phase {name}"
             record(user, now, done)

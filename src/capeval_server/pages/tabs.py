@@ -49,6 +49,7 @@ def challenge_tabs(context: Context, current: str) -> dict[str, Any]:
     team = context["team"] if "team" in context else user.is_authenticated and team_of(user, challenge)
     places = {
         "leaderboard": _of_phases("leaderboard", challenge, boards),
+        "captions": _of_phases("captions", challenge, _showing_captions(shown, now)),
         "submit": _of_phases("submit", challenge, [one for one in phases if one.when(now) == "open"]),
     }
     of_phases = places.get(current, {})
@@ -75,6 +76,10 @@ def _of_phases(view: str, challenge: Challenge, phases: Iterable[Phase]) -> dict
     return {one.name: reverse(view, args=(challenge.slug, one.name)) for one in phases}
 
 
+def _showing_captions(phases: Iterable[Phase], now: datetime) -> list[Phase]:
+    return [one for one in phases if one.captions and one.shows_leaderboard(now)]
+
+
 def _tabs(
     challenge: Challenge, places: dict[str, dict[str, str]], *, member: bool, organiser: bool
 ) -> Iterable[Tab]:
@@ -90,7 +95,7 @@ def _tabs(
         yield tab("faq", "FAQ", "challenge_faq")
     if challenge.contact.strip():
         yield tab("contact", "Contact", "challenge_contact")
-    for name, text in (("leaderboard", "Leaderboard"), ("submit", "Submit")):
+    for name, text in (("leaderboard", "Leaderboard"), ("captions", "Captions"), ("submit", "Submit")):
         if places[name]:
             yield Tab(name=name, text=text, address=next(iter(places[name].values())))
         if name == "leaderboard" and places[name] and is_judged(challenge):

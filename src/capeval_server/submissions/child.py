@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import capeval
     from capeval.evaluation import Evaluator, Report
+    from capeval.tokenization import TokenizedCandidates, TokenizedReferences
 
 __all__ = ["main"]
 
@@ -60,7 +61,7 @@ def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     # Never less than before: what was prepared for the metrics of other jobs stays in memory.
     _limit_memory(max(job["memory"], limit))
-    candidates = capeval.load_candidates(Path(job["candidates"]), strict=True)
+    submitted = _Submitted(capeval.load_candidates(Path(job["candidates"]), strict=True))
     for number, metric in enumerate(job["metrics"]):
         answer(started=metric)
         prepared = False
@@ -70,7 +71,7 @@ def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
                 scoring.prepare(metric)
                 prepared = True
                 answer(prepared=True)
-                found, arrays = scoring.of(metric, candidates, job["subsets"], job["images"])
+                found, arrays = scoring.of(metric, submitted, job["subsets"], job["images"])
         except Exception as error:
             # What fails before it looks at the candidates, or by the machine, is not their fault.
             by_content = prepared and not isinstance(error, (ImportError, OSError, ResourceError))
@@ -117,30 +118,32 @@ class _Scoring:
         self._resampler = Resampler(samples=samples)
         self._kept = kept
         self._evaluators: dict[str, Evaluator] = {}
+        self._tokens: TokenizedReferences | None = None
 
     def prepare(self, metric: str) -> None:
         """Prepares the references for a metric, unless they are."""
         from capeval.evaluation import Evaluator
         from capeval.metrics import METRICS
+        from capeval.tokenization import TokenizedReferences
 
+        if self._tokens is None:
+            self._tokens = TokenizedReferences(self._references)
         if metric not in self._evaluators:
             remembering = METRICS[metric]().remembering(self._kept)
-            self._evaluators[metric] = Evaluator(self._references, [remembering])
+            self._evaluators[metric] = Evaluator(self._tokens, [remembering])
 
     def of(
         self,
         metric: str,
-        candidates: capeval.Candidates,
+        submitted: _Submitted,
         subsets: dict[str, list[int | str]],
         images: list[int | str] | None,
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """What a prepared metric gives: scores, as JSON can hold them, and arrays in the same order."""
         import numpy as np
 
-        if len(self._references) < len(candidates):
-            # Results are of all images of a split, of which these references have a part.
-            candidates = candidates.select(self._references.image_ids)
-        report = self._evaluators[metric].evaluate(candidates)
+        evaluator = self._evaluators[metric]
+        report = evaluator.evaluate(submitted.tokens(evaluator))
         scores, samples = [], []
         for subset, members in {"": None, **subsets}.items():
             for name, one in self._resampler.resample(report, images=members).items():
@@ -154,6 +157,24 @@ class _Scoring:
         (signature,) = report.signatures.values()
         found = {"scores": scores, "signature": str(signature), "names": list(report.corpus)}
         return found, arrays
+
+
+class _Submitted:
+    """The candidates of a submission: the first metric tokenises them for all; if that fails, each tries."""
+
+    def __init__(self, candidates: capeval.Candidates) -> None:
+        self._candidates = candidates
+        self._tokens: TokenizedCandidates | None = None
+
+    def tokens(self, evaluator: Evaluator) -> TokenizedCandidates:
+        """The tokens, for an evaluator and all of the same references."""
+        if self._tokens is None:
+            candidates, images = self._candidates, evaluator.references.image_ids
+            if len(images) < len(candidates):
+                # Results are of all images of a split, of which these references have a part.
+                candidates = candidates.select(images)
+            self._tokens = evaluator.tokenized(candidates)
+        return self._tokens
 
 
 def _per_image(report: Report, images: list[int | str]) -> Any:

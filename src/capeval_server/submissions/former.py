@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db.models import Q
@@ -76,7 +77,7 @@ def note_return(*, instance: Membership, created: bool, raw: bool = False, **_: 
         member.save(update_fields=["team"])
 
 
-def forget() -> None:
+def forget(now: datetime) -> None:
     """Deletes what can't count any more, since all phases of the challenge are closed."""
-    going_on = Challenge.objects.filter(phases__closes__gt=timezone.now())
+    going_on = Challenge.objects.filter(phases__closes__gt=now)
     FormerMember.objects.exclude(challenge__in=going_on).delete()

@@ -26,11 +26,13 @@ __all__ = [
     "Example",
     "ImageTable",
     "Shown",
+    "candidates_in",
     "examples",
     "image_answer",
     "image_table",
     "methods",
     "ordered",
+    "references_in",
     "score_columns",
     "splits_of",
 ]
@@ -169,9 +171,9 @@ def examples(
         names: The scores to show, in order.
     """
     version = ReferenceVersion.objects.get(reference_set=references, number=references.version)
-    texts = _references(version.file.name)
+    texts = references_in(version.file.name)
     files = SubmissionFile.objects.filter(split=split, submission__in=[one.pk for one in shown])
-    captions = {file.submission_id: _candidates(str(file.file.name)) for file in files}
+    captions = {file.submission_id: candidates_in(str(file.file.name)) for file in files}
     tables = {one.pk: image_table(one, references) for one in shown}
     found = []
     for place in places:
@@ -240,10 +242,12 @@ def _stored(name: str) -> bytes:
 
 
 @lru_cache(maxsize=4)
-def _references(name: str) -> capeval.References:
+def references_in(name: str) -> capeval.References:
+    """The references in a stored file."""
     return capeval.load_references(_stored(name), name=name)
 
 
 @lru_cache(maxsize=24)
-def _candidates(name: str) -> capeval.Candidates:
+def candidates_in(name: str) -> capeval.Candidates:
+    """The captions in a stored file of results."""
     return capeval.load_candidates(_stored(name), name=name, strict=True)

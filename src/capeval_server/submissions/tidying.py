@@ -6,12 +6,11 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
-from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
 from django.core.files.storage import default_storage
-from django.utils import timezone
 
 from capeval_server.challenges.models import Picture, ReferenceVersion
 from capeval_server.jobs import leases
@@ -59,9 +58,11 @@ def tidy(renew: Callable[[], None] = lambda: None) -> int:
     Raises:
         OSError: A file can't be deleted.
     """
-    Worker.objects.filter(seen__lt=timezone.now() - _AGE).delete()
-    SessionStore.clear_expired()
-    forget()
+    # By the database's clock: that of a worker's machine may be wrong, and what is new would go.
+    now = leases.database_time()
+    Worker.objects.filter(seen__lt=now - _AGE).delete()
+    Session.objects.filter(expire_date__lt=now).delete()
+    forget(now)
     named = {str(name) for name in SubmissionFile.objects.values_list("file", flat=True)}
     named |= {str(name) for name in ReferenceVersion.objects.values_list("file", flat=True)}
     named |= {str(name) for name in Picture.objects.values_list("file", flat=True)}
@@ -69,7 +70,7 @@ def tidy(renew: Callable[[], None] = lambda: None) -> int:
     for kind in ("drafts", "pictures", "references", "submissions"):
         for name in _stored(kind):
             renew()
-            if name not in named and _old(name):
+            if name not in named and _old(name, now):
                 default_storage.delete(name)
                 deleted += 1
     return deleted
@@ -83,9 +84,9 @@ def _stored(kind: str) -> list[str]:
         return []
 
 
-def _old(name: str) -> bool:
+def _old(name: str, now: datetime) -> bool:
     try:
-        return timezone.now() - default_storage.get_modified_time(name) > _AGE
+        return now - default_storage.get_modified_time(name) > _AGE
     except FileNotFoundError:
         # Another worker was faster.
         return False

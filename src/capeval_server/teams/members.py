@@ -15,7 +15,7 @@ from capeval_server.errors import TeamError
 from capeval_server.teams.joining import revoke_invitation
 from capeval_server.teams.models import Membership, Team
 
-__all__ = ["depart", "leave", "leave_all", "left", "owned", "pass_on", "remove"]
+__all__ = ["agree", "depart", "leave", "leave_all", "left", "owned", "pass_on", "remove"]
 
 # Sent with `membership`, in the transaction in which somebody leaves a team or is removed, before they do.
 left = Signal()
@@ -33,6 +33,23 @@ def owned(user: User, challenge: Challenge) -> Team:
     if found is None:
         raise TeamError("only the owner of a team can do this")
     return found
+
+
+def agree(owner: User, challenge: Challenge, *, shows_captions: bool) -> None:
+    """Says whether everybody may read the captions of a team's submissions on leaderboards.
+
+    Where the organisers show the captions of all teams, they are shown in any case.
+
+    Raises:
+        TeamError: Who asks does not own a team.
+    """
+    with transaction.atomic():
+        team = _locked(owned(owner, challenge))
+        # As it is now: the ownership may have passed on meanwhile.
+        if team is None or not team.memberships.filter(user=owner, owner=True).exists():
+            raise TeamError("only the owner of a team can do this")
+        team.shows_captions = shows_captions
+        team.save(update_fields=["shows_captions"])
 
 
 def leave(user: User, challenge: Challenge) -> None:

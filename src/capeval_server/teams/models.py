@@ -36,6 +36,8 @@ class Team(Stamped):
     code = models.CharField(max_length=32, unique=True, null=True)
     code_expires = models.DateTimeField(null=True)
     created = models.DateTimeField(default=timezone.now)
+    # Whether it agreed that everybody may read the captions of its submissions on leaderboards.
+    shows_captions = models.BooleanField(default=False)
 
     class Meta:
         constraints = [

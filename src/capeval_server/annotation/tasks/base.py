@@ -32,6 +32,7 @@ __all__ = [
     "is_storable",
     "register",
     "task_named",
+    "template_consent",
     "template_text",
 ]
 
@@ -215,6 +216,11 @@ def template_text(name: str) -> str:
         known = ", ".join(sorted(path.stem for path in TEXTS.glob("*.md")))
         raise OptionError(f"'text' must be one of {known} (got {name!r})")
     return path.read_text(encoding="utf-8")
+
+
+def template_consent() -> str:
+    """The Markdown that workers agree to where a campaign has no other."""
+    return (TEXTS.parent / "consent.md").read_text(encoding="utf-8")
 
 
 def checked_keys(raw: Mapping[str, Any], needed: Sequence[str], optional: Sequence[str] = ()) -> None:

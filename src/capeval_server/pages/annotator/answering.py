@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from capeval.errors import CapevalError
-from capeval_server.annotation import answering, assignment, entering
+from capeval_server.annotation import answering, assignment, entering, panels
 from capeval_server.annotation.digests import digest_of
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Draft, Participation, Report
 from capeval_server.annotation.tasks import task_named
@@ -34,11 +34,23 @@ _MOST_REVISIONS = 1000
 @for_workers
 def show_work(request: HttpRequest, participation: Participation) -> HttpResponse:
     """The batch to answer; or the texts to agree to first; or why there is no work."""
-    if participation.stage == Participation.Stage.INVITED:
+    end = panels.end_of(participation)
+    if end is not None:
+        return _show_end(request, participation, end)
+    if participation.stage == Participation.Stage.INVITED or _must_agree_again(participation):
         return show_texts(request, participation)
     work = assignment.work(participation)
     if not work.assignments:
-        shown = {"campaign": participation.campaign, "why": work.why, "answered": participation.answered}
+        # Asking for work may have ended the session.
+        end = panels.end_of(participation)
+        if end is not None:
+            return _show_end(request, participation, end)
+        shown = {
+            "campaign": participation.campaign,
+            "why": work.why,
+            "answered": participation.answered,
+            "can_finish": panels.open_session(participation) is not None,
+        }
         return render(request, "pages/annotator/nothing.html", shown)
     number = participation.assignments.filter(batch=work.assignments[0].batch).count()
     task = task_named(participation.campaign.kind)
@@ -52,12 +64,22 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
         "instructions": to_html(rest),
         "items": [_shown(participation, held, typed.get(held.pk, "")) for held in work.assignments],
         "number": number,
+        "from_panel": panels.open_session(participation) is not None,
         "reasons": list(Report.Reason.values),
         "kind": f"pages/annotator/_{'judge' if task.choices else 'write'}.html",
         "judged": bool(task.choices),
         "keys": keys_of(task),
     }
     return render(request, "pages/annotator/work.html", shown)
+
+
+def _show_end(request: HttpRequest, participation: Participation, end: panels.End) -> HttpResponse:
+    shown = {"campaign": participation.campaign, "end": end, "answered": participation.answered}
+    return render(request, "pages/annotator/end.html", shown)
+
+
+def _must_agree_again(participation: Participation) -> bool:
+    return participation.stage == Participation.Stage.WORKING and not entering.has_agreed(participation)
 
 
 def _shown(participation: Participation, held: Assignment, typed: str) -> dict[str, Any]:

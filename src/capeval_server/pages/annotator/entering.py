@@ -14,13 +14,24 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from capeval_server.annotation import entering
+from capeval.errors import CapevalError
+from capeval_server.annotation import entering, panels
 from capeval_server.annotation.models import Campaign, Participation
-from capeval_server.errors import AssignmentError, NotFoundError
+from capeval_server.errors import AssignmentError, EntryError, NotFoundError
 from capeval_server.pages.markdown import to_html
 from capeval_server.pages.texts import title_and_rest
+from capeval_server.statuses import STATUSES
 
-__all__ = ["View", "agree", "enter", "for_workers", "show_texts"]
+__all__ = [
+    "View",
+    "agree",
+    "enter",
+    "enter_from_panel",
+    "for_who_leaves",
+    "for_workers",
+    "refused",
+    "show_texts",
+]
 
 View = Callable[..., HttpResponseBase]
 # As long as a campaign may take; the organiser can revoke a link before.
@@ -33,46 +44,96 @@ def _cookie(campaign: Campaign) -> str:
 
 def for_workers(view: View) -> View:
     """Lets workers of a campaign in, and gives the view their participation in place of its slug."""
+    return _known(view, apart=True)
 
+
+def for_who_leaves(view: View) -> View:
+    """As `for_workers`; who may no longer work is let in too."""
+    return _known(view, apart=False)
+
+
+def _known(view: View, *, apart: bool) -> View:
     @never_cache
     @wraps(view)
     def answer(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
-        return view(request, _participation(request, slug), **named)
+        campaign = _campaign(slug)
+        try:
+            participation = _participation(request, campaign)
+            if apart:
+                entering.check_apart(participation)
+        except AssignmentError as error:
+            return refused(request, campaign, error)
+        return view(request, participation, **named)
 
     return answer
 
 
-def _participation(request: HttpRequest, slug: str) -> Participation:
-    """Who asks: by the cookie of an invite link, or else as a user.
+def refused(request: HttpRequest, campaign: Campaign, error: CapevalError) -> HttpResponse:
+    """A page that says why somebody is not let in."""
+    shown = {"campaign": campaign, "why": error}
+    return render(request, "pages/annotator/refused.html", shown, status=STATUSES[type(error)])
+
+
+def _campaign(slug: str) -> Campaign:
+    found = Campaign.objects.filter(slug=slug).first()
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+def _participation(request: HttpRequest, campaign: Campaign) -> Participation:
+    """Who asks: by the cookie of a link, or else as a user.
 
     Raises:
-        NotFoundError: There is no such campaign, or it is not theirs.
+        NotFoundError: The campaign is not theirs.
+        AssignmentError: They have left it.
     """
-    campaign = Campaign.objects.filter(slug=slug).first()
-    if campaign is None:
-        raise NotFoundError
     token = request.COOKIES.get(_cookie(campaign))
     if token is not None:
-        return entering.invited(campaign, token)
+        return _as_account(request, entering.invited(campaign, token))
     if not isinstance(request.user, User):
         raise NotFoundError
     return entering.enter_as_user(request.user, campaign)
+
+
+def _as_account(request: HttpRequest, participation: Participation) -> Participation:
+    """Who is signed in is the person who works, by whatever way they came."""
+    if isinstance(request.user, User):
+        entering.link(participation, request.user)
+    return participation
 
 
 @never_cache
 @require_GET
 def enter(request: HttpRequest, slug: str, token: str) -> HttpResponse:
     """Follows an invite link: from then on, the browser is known by a cookie."""
-    campaign = Campaign.objects.filter(slug=slug).first()
-    if campaign is None:
-        raise NotFoundError
-    entering.invited(campaign, token)
-    answer = redirect("annotate", slug)
+    campaign = _campaign(slug)
+    try:
+        entering.invited(campaign, token)
+    except AssignmentError as error:
+        return refused(request, campaign, error)
+    return _remembered(campaign, token)
+
+
+@never_cache
+@require_GET
+def enter_from_panel(request: HttpRequest, slug: str) -> HttpResponse:
+    """Follows a panel's link: the ids are taken out of the address at once."""
+    campaign = _campaign(slug)
+    try:
+        participation = panels.enter(campaign, request.GET.dict())
+    except (AssignmentError, EntryError) as error:
+        return refused(request, campaign, error)
+    return _remembered(campaign, panels.token_of(participation))
+
+
+def _remembered(campaign: Campaign, token: str) -> HttpResponse:
+    answer = redirect("annotate", campaign.slug)
     answer.set_cookie(
         _cookie(campaign),
         token,
         max_age=_COOKIE_SECONDS,
-        path=f"/annotate/{slug}/",
+        path=f"/annotate/{campaign.slug}/",
         httponly=True,
         samesite="Lax",
         secure=settings.SESSION_COOKIE_SECURE,
@@ -90,6 +151,8 @@ def show_texts(request: HttpRequest, participation: Participation) -> HttpRespon
         "title": title,
         "instructions": to_html(rest),
         "consent": to_html(texts.consent),
+        "again": participation.consented_to_id is not None,
+        "from_panel": panels.open_session(participation) is not None,
     }
     return render(request, "pages/annotator/texts.html", shown)
 

@@ -57,7 +57,6 @@ class NewForm(forms.Form):
         help_text="Markdown. A heading in the first line is the title of the page on which people work.",
     )
     consent = forms.CharField(
-        required=False,
         widget=forms.Textarea({"rows": 4}),
         help_text="Markdown. What workers agree to before they begin: what is recorded, what is published and"
         " under which licence, until when they can withdraw, what they are paid, whom to ask.",
@@ -83,6 +82,10 @@ class NewForm(forms.Form):
     )
     trust_answers = forms.IntegerField(label="Reviewed answers and checks that trust needs")
     trust_share = forms.FloatField(label="Part of them that must be fine", help_text="From 0 to 1.")
+    pay_per_answer = forms.CharField(
+        label="Pay for an answer", required=False, max_length=12, help_text="Such as 0.25; empty for none."
+    )
+    currency = forms.CharField(required=False, max_length=3, help_text="Three letters, such as EUR.")
     seed = forms.IntegerField(
         label="Seed", help_text="The order of items, and what is drawn for review, follow from it."
     )

@@ -23,7 +23,7 @@ from capeval_server.annotation.making import Preview, make_from_files, preview_f
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.progress import with_counts
 from capeval_server.annotation.tasks import TASKS, TaskType
-from capeval_server.annotation.tasks.base import template_text
+from capeval_server.annotation.tasks.base import template_consent, template_text
 from capeval_server.challenges.access import makes_challenges, organised_by
 from capeval_server.challenges.models import Challenge
 from capeval_server.errors import NotFoundError
@@ -112,7 +112,11 @@ def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
     task, user = _task_of(text), user_of(request)
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
     challenge = _asked_challenge(request)
-    begins = {"instructions": template_text(text), "challenge": challenge.slug if challenge else ""}
+    begins = {
+        "instructions": template_text(text),
+        "consent": template_consent(),
+        "challenge": challenge.slug if challenge else "",
+    }
     form = NewForm(user, task, *sent, initial=begins)
     if form.is_valid():
         try:

@@ -14,6 +14,7 @@ from capeval_server.accounts.users import user_of
 from capeval_server.annotation.agreement import LEAST_OTHERS, LIMIT
 from capeval_server.annotation.effort import SHARES, effort_of, measured_agreement
 from capeval_server.annotation.models import Campaign, ReviewRequest
+from capeval_server.annotation.options import options_of
 from capeval_server.annotation.progress import pace_of
 from capeval_server.annotation.signals import UNLIKE, agreements_of, ask_for_reviews, captions_of
 from capeval_server.annotation.tasks import task_named
@@ -76,6 +77,9 @@ def plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "concentration": "1",
     }
     begins["seconds"] = round(pace.seconds, 1) if pace.seconds else 60 if campaign.kind == "write" else 10
+    rate = options_of(campaign).pay_per_answer
+    if rate:
+        begins["hourly"] = round(float(rate) * 3600 / begins["seconds"], 2)
     asked = {name: request.GET.get(name, value) for name, value in begins.items()}
     form = PlanForm(asked, shares=campaign.kind in SHARES and measured is None)
     effort = None

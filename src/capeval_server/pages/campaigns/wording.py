@@ -78,6 +78,8 @@ def options_in_words(task: TaskType, options: Options) -> list[str]:
         if options.check_every
         else "No checks are given out.",
     ]
+    if options.pay_per_answer:
+        found.append(f"An answer is paid {options.pay_per_answer} {options.currency}.")
     if task.reviewed:
         found.append(_reviews(options))
     if options.reopened_for == "everybody":

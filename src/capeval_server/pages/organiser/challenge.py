@@ -93,7 +93,9 @@ def _conflict(
 def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) -> HttpResponse:
     """Changes a phase, or adds one."""
     found = None if phase is None else get_object_or_404(challenge.phases, name=phase)
-    initial = describe_phase(found) if found else {"quota_per_day": 5, "quota_total": 100}
+    initial = (
+        describe_phase(found) if found else {"quota_per_day": 5, "quota_total": 100, "captions_by": "agreed"}
+    )
     seen = fingerprint(initial) if found else ""
     form = forms.PhaseForm(challenge, found, request.POST or None, initial={**initial, "seen": seen})
     if request.method == "POST" and form.is_valid():

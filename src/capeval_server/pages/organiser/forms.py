@@ -256,6 +256,19 @@ class PhaseForm(forms.Form):
     )
     quota_total = forms.IntegerField(label="Submissions in all", help_text="Of a team.", min_value=1)
     leaderboard = forms.ChoiceField(label="Who sees the leaderboard", choices=Phase.Leaderboard.choices)
+    captions = forms.MultipleChoiceField(
+        label="Captions that everybody may read",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Of these splits, a page shows the captions of submissions on the leaderboard side by side,"
+        " while everybody may see the leaderboard. References and scores of single images are shown only"
+        " where the references are public.",
+    )
+    captions_by = forms.ChoiceField(
+        label="Whose captions",
+        choices=Phase.CaptionsBy.choices,
+        help_text="Teams agree on the page of their team. Tell participants before you choose all.",
+    )
     seen = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
 
     def __init__(self, challenge: Challenge, phase: Phase | None, *arguments: Any, **options: Any) -> None:
@@ -266,6 +279,7 @@ class PhaseForm(forms.Form):
         splits.choices = [
             (name, name) for name in challenge.splits.order_by("name").values_list("name", flat=True)
         ]
+        cast(forms.MultipleChoiceField, self.fields["captions"]).choices = splits.choices
         if phase is not None:
             # Disabled: its value is the initial one, whatever is sent.
             self.fields["name"].disabled = True

@@ -21,6 +21,7 @@ urlpatterns = [
     path("<slug:slug>/team/code/", teams.renew_code, name="team_code"),
     path("<slug:slug>/team/code/revoke/", teams.revoke_code, name="team_revoke_code"),
     path("<slug:slug>/team/members/", teams.members, name="team_members"),
+    path("<slug:slug>/team/captions/", teams.captions, name="team_captions"),
     path("<slug:slug>/team/leave/", teams.leave, name="team_leave"),
     path("<slug:slug>/submissions/", submissions.submissions, name="submissions"),
     path("<slug:slug>/<slug:name>/submit/", submitting.submit, name="submit"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 import numpy as np
@@ -14,6 +13,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from capeval_server.challenges.links import origin_of
 from capeval_server.challenges.models import ReferenceSet, Split
 from capeval_server.pages.participant.common import TEMPLATES, no_such_submission
 from capeval_server.pages.participant.histograms import Histogram, histogram
@@ -78,7 +78,7 @@ def examples(request: HttpRequest, pk: UUID) -> HttpResponse:
     context |= {"asked": asked, **_methods(request, submission, asked.split, asked.references)}
     context |= _page(request, asked, context["shown"])
     answer = render(request, f"{TEMPLATES}/examples.html", context)
-    origin = _origin(asked.split)
+    origin = origin_of(asked.split.image_url)
     if origin:
         # Only this page may load images from the challenge's `image_url`.
         answer._csp_update = {"img-src": [origin]}  # type: ignore[attr-defined]
@@ -163,10 +163,3 @@ def _without(query: QueryDict, *names: str) -> str:
     for name in names:
         kept.pop(name, None)
     return kept.urlencode()
-
-
-def _origin(split: Split) -> str:
-    """Where a split's images come from, as a content security policy says it; nothing where it can't."""
-    parts = urlsplit(split.image_url)
-    plain = parts.netloc.replace(".", "").replace("-", "").replace(":", "")
-    return f"{parts.scheme}://{parts.netloc}" if plain.isascii() and plain.isalnum() else ""

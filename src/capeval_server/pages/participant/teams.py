@@ -26,7 +26,7 @@ from capeval_server.teams import joining
 from capeval_server.teams import members as teams
 from capeval_server.teams.models import Membership
 
-__all__ = ["join", "leave", "members", "renew_code", "revoke_code", "team"]
+__all__ = ["captions", "join", "leave", "members", "renew_code", "revoke_code", "team"]
 
 
 @login_required
@@ -86,6 +86,7 @@ def _show(
         "form": form,
         "submitted": found.submissions.exists(),
         "phases": [(phase, quotas.quota(found, phase, now)) for phase in phases] if own.approved else [],
+        "shown": [phase for phase in challenge.phases.order_by("opens", "pk") if phase.captions],
         "now": now,
     }
     return render(request, f"{TEMPLATES}/team.html", context, status=status)
@@ -141,6 +142,23 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
         messages.error(request, f"This is not possible: {error}.")
     else:
         messages.success(request, format_html(text, name))
+    return redirect("team", slug)
+
+
+@login_required
+@require_POST
+def captions(request: HttpRequest, slug: str) -> HttpResponse:
+    """Has the team that the user owns agree that everybody may read its captions, or take that back."""
+    own, agreed = _owner(request, slug), request.POST.get("act") == "show"
+    try:
+        teams.agree(user_of(request), own.challenge, shows_captions=agreed)
+    except TeamError as error:
+        messages.error(request, f"This is not possible: {error}.")
+    else:
+        messages.success(
+            request,
+            "You agreed to show your captions." if agreed else "You no longer agree to show your captions.",
+        )
     return redirect("team", slug)
 
 

@@ -4,7 +4,7 @@ from django.urls import path, register_converter
 from django.urls.converters import SlugConverter
 
 from capeval_server.challenges.names import NOT_CHALLENGES
-from capeval_server.pages.public import about, challenges, images, jobs, judgements, leaderboards
+from capeval_server.pages.public import about, captions, challenges, images, jobs, judgements, leaderboards
 
 __all__ = ["urlpatterns"]
 
@@ -32,6 +32,7 @@ urlpatterns = [
     path("<challenge:slug>/images/<slug:split>/", images.show_images, name="images"),
     path("<challenge:slug>/images/<slug:split>.json", images.send_images, name="images_file"),
     path("<challenge:slug>/<slug:name>/", leaderboards.show_leaderboard, name="leaderboard"),
+    path("<challenge:slug>/<slug:name>/captions/", captions.show_captions, name="captions"),
     path("<challenge:slug>/<slug:name>/cite/", leaderboards.cite, name="cite"),
     path("<challenge:slug>/<slug:name>/plot.svg", leaderboards.show_plot, name="leaderboard_plot"),
 ]

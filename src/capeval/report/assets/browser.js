@@ -10,6 +10,8 @@
   // The position of each image's first reference among all references.
   const starts = [];
   data.references.reduce((start, texts) => (starts.push(start), start + texts.length), 0);
+  // Where a server searched, sorted and filtered already: what was asked for, and these images are one page.
+  const served = data.served;
   let asked = {}, found = [], page = 0;
 
   function element(name, attributes, ...children) {
@@ -161,9 +163,9 @@
       ...picture(image, label),
       element("div", { class: "said" },
         ...data.systems.map((_, of) => saidBy(of, image, candidates[of], known))),
-      element("div", { class: "known" }, element("h4", {}, "References"),
+      ...(references.length ? [element("div", { class: "known" }, element("h4", {}, "References"),
         element("ul", {}, ...references.map(([text, tokens]) =>
-          element("li", { dir: "auto" }, ...marked(text, tokens, said))))));
+          element("li", { dir: "auto" }, ...marked(text, tokens, said)))))] : []));
   }
 
   function saidBy(system, image, tokens, known) {
@@ -257,6 +259,11 @@
   }
 
   function find() {
+    if (served) {
+      asked = served;
+      found = data.ids.map((_, image) => image);
+      return;
+    }
     asked = chosen();
     const { search, where, order } = asked;
     const wanted = Array.from(search.toLowerCase().matchAll(/"([^"]+)"?|[^\s"]+/g), (match) => match[1] ?? match[0]);
@@ -275,6 +282,7 @@
     page = Math.min(Math.max(page, 0), pages - 1);
     const first = page * PAGE, images = found.slice(first, first + PAGE);
     list.replaceChildren(...images.map(card));
+    if (served) return;
     const count = found.length.toLocaleString("en");
     const range = `${(first + 1).toLocaleString("en")}\u2013${(first + images.length).toLocaleString("en")}`;
     root.querySelector("[role=status]").textContent =
@@ -287,6 +295,11 @@
   }
 
   function turn(step) {
+    if (served) {
+      const link = root.querySelector(`a[data-step="${step}"]`);
+      if (link) location.assign(`${link.href}#images`);
+      return false;
+    }
     const before = page;
     page += step;
     show();
@@ -335,16 +348,19 @@
     card.scrollIntoView({ block: "nearest" });
   }
 
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", ask);
   list.addEventListener("keydown", move);
-  for (const button of root.querySelectorAll("[data-step]")) {
-    button.addEventListener("click", () => {
-      if (turn(Number(button.dataset.step))) root.querySelector(".controls").scrollIntoView({ block: "start" });
-    });
+  if (!served) {
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("input", ask);
+    for (const button of root.querySelectorAll("[data-step]")) {
+      button.addEventListener("click", () => {
+        if (turn(Number(button.dataset.step))) root.querySelector(".controls").scrollIntoView({ block: "start" });
+      });
+    }
+    recall();
   }
-  recall();
   find();
   show();
   root.hidden = false;
+  if (served && location.hash === "#images" && list.firstElementChild) focus(list.firstElementChild);
 })();

@@ -1,0 +1,46 @@
+// While a plot is being made, the one that this tab had before is shown in grey, and words say so.
+(() => {
+  // In milliseconds. A plot that did not change is confirmed sooner, and is not shown in grey first.
+  const patience = 200;
+
+  // Of a plot that is not there yet, the browser does not say which address it chose.
+  function chosen(plot) {
+    const sources = [...plot.parentElement.querySelectorAll("source")];
+    const source = sources.find((one) => matchMedia(one.media).matches);
+    return new URL(source ? source.srcset : plot.getAttribute("src"), document.baseURI).href;
+  }
+
+  async function keep(plot) {
+    const address = plot.currentSrc;
+    // The browser has it already: the server is not asked again.
+    const answer = await fetch(address, { cache: "force-cache" });
+    if (answer.ok) sessionStorage.setItem(address, await answer.text());
+  }
+
+  function showEarlier(figure, plot, drawn) {
+    const earlier = new Image();
+    earlier.className = "earlier";
+    earlier.alt = plot.alt;
+    earlier.src = `data:image/svg+xml,${encodeURIComponent(drawn)}`;
+    const words = figure.querySelector("figcaption");
+    figure.querySelector("picture").before(earlier);
+    words.hidden = false;
+    plot.addEventListener("load", () => {
+      earlier.remove();
+      words.hidden = true;
+    });
+  }
+
+  document.querySelectorAll("figure.plot").forEach((figure) => {
+    const plot = figure.querySelector("img");
+    // Where nothing can be kept, as with a full storage, there is no earlier plot.
+    const kept = () => keep(plot).catch(() => {});
+    plot.addEventListener("load", kept);
+    if (plot.naturalWidth) {
+      kept();
+      return;
+    }
+    const drawn = sessionStorage.getItem(chosen(plot));
+    if (drawn) setTimeout(() => plot.naturalWidth || showEarlier(figure, plot, drawn), patience);
+  });
+})();

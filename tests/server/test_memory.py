@@ -1,0 +1,31 @@
+"""What a process of the server remembers between requests."""
+
+from __future__ import annotations
+
+from capeval_server.leaderboards.memory import Memory
+
+
+def test_values_are_of_their_groups() -> None:
+    memory: Memory[str, int] = Memory(most=10)
+    memory.add("first", {"a": 1, "b": 2})
+    memory.add("second", {"a": 3})
+    assert memory.known("first", ["a", "b", "c"]) == {"a": 1, "b": 2}
+    assert memory.known("second", ["a", "b"]) == {"a": 3}
+    assert memory.known("third", ["a"]) == {}
+
+
+def test_it_does_not_grow_without_end() -> None:
+    memory: Memory[int, int] = Memory(most=10)
+    for number in range(100):
+        memory.add(number % 3, {number: number})
+        found = [memory.known(group, range(100)) for group in range(3)]
+        assert sum(map(len, found)) <= 10
+        assert found[number % 3][number] == number
+
+
+def test_what_is_remembered_again_counts_once() -> None:
+    memory: Memory[int, int] = Memory(most=2)
+    for _ in range(5):
+        memory.add("group", {1: 1})
+    memory.add("group", {2: 2})
+    assert memory.known("group", [1, 2]) == {1: 1, 2: 2}
