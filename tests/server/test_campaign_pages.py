@@ -14,6 +14,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from capeval.errors import OptionError
 from capeval.studies.effort import Agreement, Prices, forecast
 from capeval.studies.protocol import krippendorff_alpha
 from capeval_server.annotation import answering, assignment, quality, releases
@@ -32,6 +33,7 @@ from capeval_server.annotation.signals import UNLIKE
 from capeval_server.annotation.tasks import TASKS
 from capeval_server.annotation.tasks.base import template_text
 from capeval_server.challenges.models import Challenge, ReferenceSet
+from capeval_server.commands import annotation as commands
 from capeval_server.pages.campaigns import urlpatterns
 from tests.server.annotation import answer, counted, given, hold, join, make
 from tests.server.kit import MARKUP, Participant, Someone, zipped
@@ -476,6 +478,22 @@ def test_captions_unlike_the_others_are_reviewed(olga: Someone) -> None:
     assert "two women play tennis" in see(olga, f"{place}/reviews/")
     assert "to be reviewed as it is unlike the others of its image" in see(olga, f"{place}/reviews/").lower()
     assert counted(campaign) == 20
+
+
+def test_agreement_by_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    campaign = make("write", items=2, answers=4, batch=2)
+    texts = ("a dog in a field", "a dog on a field", "the dog in a field", "two women play tennis")
+    for text, worker in zip(texts, join(campaign, 4), strict=True):
+        for held in assignment.work(worker).assignments:
+            answer(held, text if held.item.key == "0" else "a cat on a bed")
+    commands.agreement(campaign.slug, review=True)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == f"more to review: {ReviewRequest.objects.count()}"
+    assert printed[1] == "images compared: 2; with too few captions: 0"
+    commands.agreement(judged().slug)
+    assert "HC: alpha" in capsys.readouterr().out
+    with pytest.raises(OptionError, match="for a campaign of captions"):
+        commands.agreement(make().slug, review=True)
 
 
 def judged(**options: Any) -> Campaign:

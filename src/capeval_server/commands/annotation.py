@@ -331,11 +331,39 @@ def publish(
     print(f"{to}: version {version}")
 
 
+def agreement(
+    slug: Slug,
+    review: Annotated[
+        bool, Option("--review", help="Have captions reviewed that agree too little with the others.")
+    ] = False,
+) -> None:
+    """Says how far people agree: by class where they choose, by caption where they write."""
+    set_up()
+    from capeval_server.annotation import signals
+    from capeval_server.annotation.tasks import task_named
+
+    campaign = _campaign_named(slug)
+    if task_named(campaign.kind).choices:
+        if review:
+            raise OptionError("'--review' must be given for a campaign of captions")
+        for one in signals.agreements_of(campaign):
+            name = " ".join(filter(None, (one.category or "none", one.question)))
+            alpha = "undefined" if one.alpha is None else f"{one.alpha:.3f}"
+            print(f"{name}: alpha {alpha}; items: {one.items:,}; answers: {one.answers:,}")
+        return
+    if review:
+        print(f"more to review: {signals.ask_for_reviews(None, campaign):,}")
+    captions = signals.captions_of(campaign)
+    number, unlike = len(captions.scores), len(captions.unlike)
+    print(f"images compared: {captions.compared:,}; with too few captions: {captions.waiting:,}")
+    print(f"captions unlike the others of their image: {unlike:,} of {number:,}")
+
+
 def group() -> Group:
     """`capeval server annotate`."""
     commands = (
         *(create, items, state, texts, invite, panel, link, status, withdraw, rate, payments),
-        *(results, audit, freeze, verify, challenge, publish),
+        *(agreement, results, audit, freeze, verify, challenge, publish),
     )
     return Group(
         name="annotate",
