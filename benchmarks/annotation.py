@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -34,6 +35,7 @@ items = "items.jsonl"
 
 [settings]
 answers = {VOTES}
+batch = 1
 check_every = 0
 reopened_for = "everybody"
 """
@@ -68,10 +70,14 @@ def main() -> None:
         _write(folder, arguments.pairs)
         server = python("-m", "capeval_server")
         run([*server, "migrate"])
+        _say("making the campaign")
         made = run([*server, "annotate", "create", str(folder / "campaign.toml")])
         set_up()
+        _say("giving out items")
         times = _ask()
+        _say("filling all slots")
         votes = _fill()
+        _say("auditing")
         audited = run([*server, "annotate", "audit", "large"])
     assert "all holds" in audited.output, audited.output
     print(f"{machine()}; {arguments.pairs * TRIPLETS * VOTES:,} votes\n")
@@ -82,6 +88,11 @@ def main() -> None:
         [f"audit of {votes:,} answers", f"{audited.seconds:.1f} s, {audited.megabytes:.0f} MB"],
     ]
     print(table(["what", "measured"], rows))
+
+
+def _say(what: str) -> None:
+    # Each part takes a minute or more: who stops it, or whose machine does, shall see where it was.
+    print(f"  {what}", file=sys.stderr, flush=True)
 
 
 def _write(folder: Path, pairs: int) -> None:

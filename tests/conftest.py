@@ -2,9 +2,12 @@
 
 import os
 import signal
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.network.staying import refuse
 
 # Shared machines are slow at times, and a slow example is no failure.
 # The same examples in every run: a change is judged by what it changed. `thorough`, which is part of
@@ -30,6 +33,8 @@ FOREIGN = (
 
 def pytest_configure(config: pytest.Config) -> None:
     """Gives the tests, and the programs that they start, the same signals and environment everywhere."""
+    # For good: a hook can't be taken away.
+    sys.addaudithook(refuse)
     # A shell makes a job in the background ignore interrupts, and programs inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in FOREIGN:

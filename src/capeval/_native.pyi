@@ -288,6 +288,25 @@ class DocumentFrequencies:
     ) -> DocumentFrequencies:
         """Takes n-grams, for each length a row of word numbers each, and their counts."""
 
+    def to_parts(
+        self,
+    ) -> tuple[
+        list[str],
+        float,
+        NDArray[np.uint32],
+        list[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]],
+    ]:
+        """As `PartialFrequencies.to_arrays`, without the longer n-grams that one image has."""
+
+    @staticmethod
+    def from_parts(
+        words: list[str],
+        images: float,
+        counts: NDArray[np.uint32],
+        longer: list[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]],
+    ) -> DocumentFrequencies:
+        """Takes what `to_parts` gave."""
+
     def words(self) -> list[str]:
         """The words that n-grams are made of."""
 

@@ -14,6 +14,7 @@ import torch
 
 from capeval.errors import FormatError, FormatErrorKind, OptionError
 from capeval.files import written_whole
+from capeval.messages import shortened
 from capeval_baselines.updown import UpDown, UpDownSizes, check_parameters
 from capeval_baselines.vocabulary import Vocabulary
 
@@ -91,16 +92,39 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     parameters = content.get("model", content) if isinstance(content, dict) else None
     if not isinstance(parameters, dict) or _EMBEDDING not in parameters:
         raise _no_checkpoint(path, f"the parameters of an Up-Down model, as {_EMBEDDING!r}", "none")
-    about = json.loads(content["about"]) if "about" in content else None
-    if about is not None and about.get("format") != _FORMAT:
-        raise _no_checkpoint(path, f"a file of the format {_FORMAT!r}", repr(about.get("format")))
+    about = _about(path, content["about"]) if "about" in content else None
+    optimizer = content.get("optimizer", {})
+    if not isinstance(optimizer, dict):
+        raise _no_checkpoint(path, "'optimizer', a mapping", shortened(optimizer))
     return Checkpoint(
         path=path,
         parameters=parameters,
-        optimizer=content.get("optimizer", {}),
+        optimizer=optimizer,
         training=about,
-        vocabulary=None if about is None else Vocabulary(tuple(about["vocabulary"])),
+        vocabulary=None if about is None else _words(path, about.get("vocabulary")),
     )
+
+
+def _about(path: Path, text: object) -> dict[str, Any]:
+    """What a checkpoint of `capeval baselines train` has beside tensors."""
+    try:
+        about = json.loads(text) if isinstance(text, str) else None
+    except ValueError:
+        about = None
+    if not isinstance(about, dict):
+        raise _no_checkpoint(path, "'about', JSON of an object", shortened(text))
+    if about.get("format") != _FORMAT:
+        raise _no_checkpoint(path, f"a file of the format {_FORMAT!r}", repr(about.get("format")))
+    return about
+
+
+def _words(path: Path, words: object) -> Vocabulary:
+    if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+        raise _no_checkpoint(path, "'vocabulary', a list of words", shortened(words))
+    try:
+        return Vocabulary(tuple(words))
+    except OptionError as error:
+        raise FormatError(str(error), kind=FormatErrorKind.NOT_A_CHECKPOINT, path=path) from None
 
 
 def _no_checkpoint(path: Path, expected: str, found: str) -> FormatError:

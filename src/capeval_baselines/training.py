@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from capeval.checks import checked_choice, checked_integer, checked_number, checked_positive
 from capeval.errors import FormatError, FormatErrorKind
+from capeval.messages import shortened
 from capeval.progress import report_progress
 from capeval.sampling import generator
 from capeval_baselines.captions import Captions
@@ -196,6 +197,7 @@ class _Run:
         training, own = content.training, content.vocabulary
         if training is None:
             raise _other(path, "the state of training", "none: it is a published one")
+        _check_training(path, training)
         _check_same(path, asdict(self.options), training["options"], "the option")
         if own != self.model.vocabulary:
             raise _other(path, "the vocabulary of the captions", "another one")
@@ -206,10 +208,23 @@ class _Run:
         parameters = dict(self.model.named_parameters())
         for key, value in content.optimizer.items():
             parameter, _, name = key.rpartition("/")
+            there = parameters.get(parameter)
+            if there is None or not isinstance(value, torch.Tensor) or value.shape not in ((), there.shape):
+                raise _other(
+                    path, "what the optimizer carries for each parameter", f"something else as {key!r}"
+                )
             # Adam counts its steps on the processor.
             there = value.to(self.device) if value.dim() else value
             self.optimizer.state[parameters[parameter]][name] = there
         self.iteration, self.losses = training["iteration"], list(training["losses"])
+
+
+def _check_training(path: Path, training: Mapping[str, Any]) -> None:
+    """Checks that the state of training is whole."""
+    kinds = {"iteration": int, "options": dict, "sizes": dict, "losses": list, "captions": str}
+    for name, kind in kinds.items():
+        if type(training.get(name)) is not kind:
+            raise _other(path, f"{name!r} of its training", shortened(training.get(name)))
 
 
 def _check_same(path: Path, expected: Mapping[str, Any], found: Mapping[str, Any], what: str) -> None:

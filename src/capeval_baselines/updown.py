@@ -78,7 +78,8 @@ class Regions:
     def repeated(self, rows: int) -> Regions:
         """The regions of one image, for as many captions of it. They share their memory."""
         parts = (self.features, self.mask, self.seen, self.projected)
-        return Regions(*(each.expand(rows, *each.shape[1:]) for each in parts), cells=self.cells)
+        features, mask, seen, projected = (each.expand(rows, *each.shape[1:]) for each in parts)
+        return Regions(features, mask, seen, projected, self.cells)
 
 
 class _Attention(nn.Module):  # type: ignore[misc]
@@ -267,8 +268,8 @@ def check_parameters(found: Mapping[str, Any], model: nn.Module) -> None:
     """Checks that the parameters of a file are those of a model, by their names and shapes.
 
     Raises:
-        OptionError: A parameter is missing, is not known, or has another shape; the message says which, what
-            was expected, and what was found.
+        OptionError: A parameter is missing, is not known, has another shape, or numbers that are not
+            finite; the message says which, what was expected, and what was found.
     """
     expected = model.state_dict()
     missing = [name for name in expected if name not in found]
@@ -282,3 +283,5 @@ def check_parameters(found: Mapping[str, Any], model: nn.Module) -> None:
         shape = tuple(getattr(found[name], "shape", ()))
         if shape != tuple(tensor.shape):
             raise OptionError(f"parameter {name!r} must have the shape {tuple(tensor.shape)} (got {shape})")
+        if not torch.isfinite(found[name]).all():
+            raise OptionError(f"parameter {name!r} must have finite numbers (got others too)")

@@ -20,6 +20,7 @@ __all__ = [
     "QuotaError",
     "RateError",
     "RepeatedKeyError",
+    "SentenceError",
     "StandingError",
     "SuccessorError",
     "TeamError",
@@ -29,6 +30,18 @@ __all__ = [
 
 class AnswerError(CapevalError, ValueError):
     """A worker's answer is not valid; the message is for the worker."""
+
+
+class SentenceError(AnswerError):
+    """Rules refuse a worker's sentence, or ask why it is kept.
+
+    Attributes:
+        findings: What the rules say: of each the rule, its level and its message.
+    """
+
+    def __init__(self, message: str, findings: list[dict[str, str]]) -> None:
+        super().__init__(message)
+        self.findings = findings
 
 
 class AssignmentError(CapevalError, ValueError):

@@ -208,6 +208,8 @@ BOOTSTRAP_SAMPLES = environment.number("BOOTSTRAP_SAMPLES", 1000)
 
 # The hosts that organisers' webhooks may have, as HOST or HOST:PORT: none by default.
 WEBHOOK_HOSTS = environment.words("WEBHOOK_HOSTS", "")
+# The hosts that pictures of campaigns are fetched from, likewise.
+IMAGE_HOSTS = environment.words("IMAGE_HOSTS", "")
 
 # Whether each request is a line of the log.
 ACCESS_LOG = environment.flag("ACCESS_LOG", default="1")

@@ -33,6 +33,11 @@ from capeval_server.annotation.models import Response
 for row in Response.objects.filter(item__campaign__slug=sys.argv[1]).order_by("pk"):
     print(row.revision, hasattr(row, "filled_slot"), row.answer["caption"])
 """
+STRICT = """
+from capeval_server.annotation import campaigns
+from capeval_server.annotation.models import Campaign
+campaigns.set_rules(None, Campaign.objects.get(slug=sys.argv[1]), {})
+"""
 # As if an hour had passed: the lease ran out, and two others filled the slots.
 STEAL = """
 from django.utils import timezone
@@ -118,6 +123,35 @@ def test_a_batch_by_keyboard(
     expect(page.get_by_text("(1/2)")).to_be_visible()
     visitor.look()
     assert len(stored(server, slug)) == 5
+
+
+def test_rules_speak_while_somebody_writes(browser: Browser, server: Server, tmp_path: Path) -> None:
+    token = campaign(server, "rules")[0]
+    server.python(STRICT, "rules")
+    visitor = Visitor(server, context_of(browser, "dark", NARROW))
+    page = visitor.page
+    begin(page, server, "rules", token)
+    field = sentence_of(page)
+    field.fill("There is a cart in the street")
+    expect(page.get_by_text("Please do not start with 'There is'")).to_be_visible()
+    field.press("Enter")
+    expect(page.get_by_text("Not stored: Please do not start with")).to_be_visible()
+    expect(field).to_have_value("There is a cart in the street")
+    expect(field).to_be_focused()
+    reason = page.get_by_label("Why it is kept as it is").locator("visible=true")
+    expect(reason).to_have_count(0)
+    field.fill("a cart stands in a street")
+    expect(page.get_by_text("at least 8 words (it has 6)").first).to_be_visible()
+    field.press("Enter")
+    expect(page.get_by_text("To keep it anyway, say why.")).to_be_visible()
+    expect(reason).to_be_focused()
+    page.screenshot(path=tmp_path / "rules.png", full_page=True)
+    visitor.look()
+    reason.fill("nothing else is there")
+    reason.press("Enter")
+    expect(page.get_by_text("(2/5)")).to_be_visible()
+    assert stored(server, "rules") == ["1 True a cart stands in a street"]
+    visitor.go("/annotate/rules/rules/")
 
 
 def test_the_network_is_cut_and_comes_back(browser: Browser, server: Server) -> None:

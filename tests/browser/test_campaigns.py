@@ -83,7 +83,11 @@ def answer(visitor: Visitor, slug: str, sentence: str) -> None:
     """Agrees, and writes a sentence for each item of the batch."""
     page = visitor.page
     visitor.go(f"/annotate/{slug}/")
-    visitor.press("I agree, begin")
+    visitor.tab_to(page.get_by_role("button", name="I agree, begin"))
+    page.keyboard.press("Enter")
+    # Until the page's program runs, all items are shown.
+    expect(page.get_by_label("Your sentence").locator("visible=true")).to_have_count(1)
+    visitor.look()
     for number in range(1, NUMBER + 1):
         expect(page.get_by_text(f"({number}/{NUMBER})")).to_be_visible()
         field = page.get_by_label("Your sentence").locator("visible=true")

@@ -44,7 +44,7 @@ def test_a_passkey_stands_for_name_and_password(
     page.get_by_label("Username or email").fill(name)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
-    page.get_by_role("heading", name="Confirm Access").wait_for()
+    page.get_by_role("heading", name="Confirm that it is you").wait_for()
     visitor.look()
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Confirm").click()

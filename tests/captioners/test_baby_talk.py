@@ -130,6 +130,13 @@ def test_objects_of_ground_truth_are_all_that_slots_can_name() -> None:
     with pytest.raises(OptionError, match="constraint 'Cat' must have a phrase of words in the vocabulary"):
         slot_constraint("Cat", ["cat"], made, truth, [0])
     assert "dog" not in made.caption(truth, [WORDS, WORDS + 1, WORDS + 2])
+    # Through the search, the true object is pointed to, since no word of the vocabulary names it.
+    step, state = made.begin(truth)
+    machine = state_machine([slot_constraint("Fire hydrant", ["fire hydrant"], made, truth, [1])])
+    best = SEARCH.search(step, state, machine, select=lambda each, rows: each.rows(rows)).best(at_least=1)
+    assert best is not None
+    assert set(best.tokens) & {WORDS, WORDS + 1, WORDS + 2}
+    assert "fire hydrant" in made.caption(truth, best.tokens)
 
 
 @pytest.mark.parametrize(

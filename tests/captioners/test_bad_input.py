@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,78 @@ class Harmful:
         return exec, ("raise SystemExit('it ran')",)
 
 
+@pytest.mark.parametrize(
+    ("about", "match"),
+    [
+        (3, "'about', JSON of an object .got 3"),
+        ("{", "'about', JSON of an object"),
+        ("[]", "'about', JSON of an object"),
+        ({"format": "x"}, "of the format 'capeval Up-Down 1' .got 'x'"),
+        ({"vocabulary": 3}, "'vocabulary', a list of words .got 3"),
+        ({"vocabulary": ["a"]}, "'words' must begin with"),
+    ],
+)
+def test_checkpoints_whose_text_was_changed(checkpoint: Path, about: object, match: str) -> None:
+    content = torch.load(checkpoint)
+    if isinstance(about, dict):
+        about = json.dumps({**json.loads(content["about"]), **about})
+    torch.save({**content, "about": about}, checkpoint)
+    with pytest.raises(FormatError, match=match):
+        load_model(checkpoint)
+
+
+def test_parameters_that_are_not_finite(checkpoint: Path) -> None:
+    content = torch.load(checkpoint)
+    content["model"]["_output_layer.bias"][1] = np.nan
+    torch.save(content, checkpoint)
+    with pytest.raises(
+        FormatError, match=r"model.pt: parameter '_output_layer\.bias' must have finite numbers"
+    ):
+        load_model(checkpoint)
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"iteration": "x"}, "must have 'iteration' of its training .* .got 'x'"),
+        ({"options": None}, "must have 'options' of its training .* .got None"),
+        (
+            {"optimizer": {"nothing/step": torch.zeros(1)}},
+            "optimizer carries .* something else as 'nothing/step'",
+        ),
+        ({"optimizer": {"_output_layer.bias/x": torch.zeros(2)}}, "something else as '_output_layer.bias/x'"),
+        ({"optimizer": 3}, "'optimizer', a mapping .got 3"),
+    ],
+)
+def test_trainings_that_cannot_go_on(tmp_path: Path, changes: dict[str, object], match: str) -> None:
+    features = write_features(tmp_path / "f.h5", FEATURES)
+    captions = write_captions(tmp_path / "c.json", {1: "A dog runs.", 2: "A dog."})
+    sizes = ["--embedding", "3", "--hidden", "3", "--attention", "3", "--batch", "2"]
+    model = tmp_path / "model.pt"
+    command = [
+        "baselines",
+        "train",
+        captions,
+        features,
+        *sizes,
+        "--least",
+        "1",
+        "--iterations",
+        "2",
+        "-o",
+        model,
+    ]
+    capeval(*command)
+    content = torch.load(model)
+    if "optimizer" not in changes:
+        changes = {"about": json.dumps({**json.loads(content["about"]), **changes})}
+    torch.save({**content, **changes}, model)
+    before = model.read_bytes()
+    said = capeval(*command, fails=True)
+    assert re.search(f"{re.escape(str(model))}: .*{match}", said), said
+    assert model.read_bytes() == before
+
+
 def test_nothing_in_a_checkpoint_is_run(tmp_path: Path) -> None:
     torch.save({"model": Harmful()}, tmp_path / "harmful.pt")
     with pytest.raises(FormatError, match="with tensors alone"):
@@ -131,7 +204,10 @@ def test_constraints_of_unknown_words_and_images(checkpoint: Path, tmp_path: Pat
     features, output = write_features(tmp_path / "f.h5", FEATURES), tmp_path / "results.json"
     command = ["baselines", "caption", str(checkpoint), str(features), "-o", str(output), "--constraints"]
     said = capeval(*command, constraints(tmp_path / "c.json", 1, "red panda"), fails=True)
-    assert "image 1: constraint 'Thing' must have a phrase of words in the vocabulary" in said
+    assert (
+        f"{tmp_path / 'c.json'}: image 1: constraint 'Thing' must have a phrase of words in the vocabulary"
+        in said
+    )
     assert "'red', 'panda'" in said
     said = capeval(*command, constraints(tmp_path / "c.json", 3, "dog"), fails=True)
     assert "image 3 is without features" in said

@@ -47,6 +47,7 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
         "names",
         "object_store",
         "outages",
+        "outgoing",
         "ranges",
         "serving",
         "staff",

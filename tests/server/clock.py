@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from django.core.cache.backends import db as cached
 from django.utils import timezone
 
 __all__ = ["Clock", "stopped_clock"]
+
+NETWORK = Path(__file__).parents[1] / "network"
 
 # Python runs this first in each process of a server: its time stands.
 _STOPPED = """
@@ -38,4 +41,4 @@ class Clock:
 
 def stopped_clock() -> str:
     """A `sitecustomize.py` by which the time of a server's processes stands at now."""
-    return _STOPPED.format(moment=time.time())
+    return _STOPPED.format(moment=time.time()) + (NETWORK / "sitecustomize.py").read_text()

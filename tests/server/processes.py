@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 PROJECT = Path(__file__).parents[2]
+NETWORK = PROJECT / "tests" / "network"
 DJANGO = """
 import os, sys, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
@@ -94,7 +95,8 @@ class Server:
         self.env = {
             "PATH": os.environ["PATH"],
             "HOME": os.environ.get("HOME", "/"),
-            "PYTHONPATH": f"{PROJECT / 'src'}",
+            # Python runs `sitecustomize.py` first in each process: none connects to another machine.
+            "PYTHONPATH": f"{NETWORK}{os.pathsep}{PROJECT / 'src'}",
             "CAPEVAL_SERVER_DATA": str(folder / "data"),
             **_variables(limits),
         }

@@ -32,6 +32,9 @@ consent = "consent.md"
 items = "items.jsonl"
 images = "images"
 
+[rules]
+short = "off"
+
 [settings]
 answers = 2
 """

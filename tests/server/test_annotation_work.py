@@ -420,8 +420,9 @@ def test_nobody_reviews_their_own() -> None:
 def test_the_first_ten_and_one_in_twenty_are_reviewed() -> None:
     campaign = make("write", answers=1, items=410, batch=1, review_first=10, review_every=20)
     (worker,) = join(campaign)
-    for _ in range(410):
-        answer(hold(worker))
+    for number in range(410):
+        # None is like another: that would be a signal.
+        answer(hold(worker), f"cart{number} street{number}")
     reasons = list(ReviewRequest.objects.order_by("pk").values_list("reason", flat=True))
     assert reasons[:10] == ["one of the worker's first"] * 10
     assert set(reasons[10:]) == {"drawn at random"}

@@ -218,7 +218,12 @@ def test_the_organisers_switch(public: Challenge, two: list[Submission]) -> None
     html = olga.see("/small/organise/phases/open/")
     assert "Captions that everybody may read" in html
     form = dict(re.findall(r'<input type="hidden" name="(seen)" value="(\w+)"', html))
-    sent = {"opens": "2026-01-01T00:00", "closes": "2036-01-01T00:00", "splits": "val", "quota_per_day": 5}
+    sent: dict[str, Any] = {
+        "opens": "2026-01-01T00:00",
+        "closes": "2036-01-01T00:00",
+        "splits": "val",
+        "quota_per_day": 5,
+    }
     sent |= {"quota_total": 20, "leaderboard": "public", "captions_by": "agreed", **form}
     olga.do("/small/organise/phases/open/", **sent)
     assert (Phase.objects.get().captions, Phase.objects.get().captions_by) == ([], "agreed")

@@ -19,6 +19,7 @@ from django.core.mail.backends import locmem
 from django.test import Client
 from django.utils import timezone
 
+from capeval_server import outgoing
 from capeval_server.challenges.models import Challenge, Phase, Picture
 from capeval_server.jobs import leases, worker
 from capeval_server.jobs.handlers import handlers
@@ -212,8 +213,8 @@ def receiver(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     server: Any = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
     server.taken, server.statuses = [], []
     settings.WEBHOOK_HOSTS = [f"localhost:{server.server_port}", "hooks.example.org"]
-    is_public = webhooks._is_public
-    monkeypatch.setattr(webhooks, "_is_public", lambda one: one in ("127.0.0.1", "::1") or is_public(one))
+    is_public = outgoing.is_public
+    monkeypatch.setattr(outgoing, "is_public", lambda one: one in ("127.0.0.1", "::1") or is_public(one))
     monkeypatch.setattr(
         socket, "getaddrinfo", lambda _, port, *__, **___: [(2, 1, 6, "", ("127.0.0.1", port))]
     )

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
+import threading
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -101,6 +105,65 @@ def test_the_children_of_a_killed_worker_end(server: Server, token: str) -> None
     server.end_leases()
     server.run("worker", "--until-empty")
     assert server.scored_by(token, submission) == FIRST
+
+
+# A mail that waits, and the job that sends it.
+MAIL = """
+from allauth.account.models import EmailAddress
+from django.contrib.auth.models import User
+from capeval_server.jobs.models import Job
+from capeval_server.notices.models import Mail
+user = User.objects.get(username="user0")
+EmailAddress.objects.create(user=user, email="user0@example.org", primary=True, verified=True)
+Mail.objects.create(user=user, subject="A subject", text="A text")
+now = {"available_from": None, "attempt": 0}
+Job.objects.update_or_create(kind="notices", subject="server", defaults=now)
+"""
+MAILS = """
+from capeval_server.notices.models import Mail
+print(Mail.objects.filter(subject="A subject").count())
+"""
+
+
+@contextmanager
+def _endless_greeting() -> Iterator[tuple[int, threading.Event]]:
+    """The port of a mail server whose greeting never ends; and whether somebody listens to it."""
+    heard, ended = threading.Event(), threading.Event()
+
+    def greet(listening: socket.socket) -> None:
+        with suppress(OSError):
+            connected, _ = listening.accept()
+            with connected:
+                while not ended.wait(0.2):
+                    # More will follow, says the dash.
+                    connected.sendall(b"220-wait\r\n")
+                    heard.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=greet, args=(listening,))
+        thread.start()
+        try:
+            yield listening.getsockname()[1], heard
+        finally:
+            ended.set()
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def test_scoring_does_not_wait_for_a_mail_server(
+    server: Server, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.python(MAIL)
+    with _endless_greeting() as (port, heard):
+        monkeypatch.setitem(server.env, "CAPEVAL_SERVER_EMAIL", f"smtp://127.0.0.1:{port}")
+        worker = server.spawn("worker")
+        wait_until(heard.is_set, lambda: server.log)
+        submission = server.submit(token).json()["id"]
+        server.wait_for_state(token, submission, "scored")
+        # Killed in the middle of both, it loses no mail.
+        worker.kill()
+        worker.wait()
+    assert server.python(MAILS).strip() == "1"
 
 
 # Eight more members of the team of a user, each with a token that it writes.

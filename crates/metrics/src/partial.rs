@@ -19,6 +19,9 @@ pub struct PartialFrequencies(DocumentFrequencies);
 /// N-grams of one length as arrays: the numbers of their two parts, and the number of images.
 pub type Ngrams = (Vec<u32>, Vec<u32>, Vec<u32>);
 
+/// The same, of somebody else.
+pub type GivenNgrams<'a> = (&'a [u32], &'a [u32], &'a [u32]);
+
 /// What can be wrong with a row of n-grams from elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowError {
@@ -62,28 +65,7 @@ impl PartialFrequencies {
     /// The document frequencies, once all images are counted.
     pub fn finish(&self) -> DocumentFrequencies {
         let Self(counted) = self;
-        let mut wanted: Vec<Vec<bool>> = Vec::new();
-        for level in counted.longer.iter().rev() {
-            let mut of_level: Vec<bool> = level.counts.iter().map(|&images| images > 1).collect();
-            // In a selection of n-grams, the parts of an n-gram may be missing.
-            if let Some((longer, wanted)) =
-                counted.longer.get(counted.longer.len() - wanted.len()).zip(wanted.last())
-            {
-                for (&(first, last), _) in longer.parts.iter().zip(wanted).filter(|(_, wanted)| **wanted) {
-                    of_level[first as usize] = true;
-                    of_level[last as usize] = true;
-                }
-            }
-            wanted.push(of_level);
-        }
-        wanted.reverse();
-        let mut numbers: Vec<u32> = (0..counted.words.len() as u32).collect();
-        let mut longer = Vec::new();
-        for (level, wanted) in counted.longer.iter().zip(&wanted) {
-            let (kept, of_kept) = kept(level, wanted, &numbers);
-            longer.push(kept);
-            numbers = of_kept;
-        }
+        let mut longer = pruned(counted);
         longer.par_iter_mut().for_each(make_findable);
         let (vocabulary, words) = (Arc::clone(&counted.vocabulary), counted.words.clone());
         DocumentFrequencies { vocabulary, images: counted.images, words, longer }
@@ -175,34 +157,57 @@ impl PartialFrequencies {
 
     /// The n-grams of two words, of three and of four.
     pub fn longer(&self) -> Vec<Ngrams> {
-        let ngrams = self.0.longer.iter().map(|level| {
-            let (first, last) = level.parts.iter().copied().unzip();
-            (first, last, level.counts.clone())
-        });
-        ngrams.collect()
+        self.0.longer.iter().map(ngrams).collect()
     }
 
     /// Takes what [`Self::words`] and [`Self::longer`] gave; `None` where they do not fit together.
     pub fn from_arrays(
         vocabulary: Vocabulary,
         images: f64,
-        words: Vec<u32>,
-        longer: Vec<Ngrams>,
+        words: &[u32],
+        longer: &[GivenNgrams<'_>],
     ) -> Option<Self> {
         let mut below = words.len();
         let mut levels = Vec::new();
-        for (first, last, counts) in longer {
+        for &(first, last, counts) in longer {
             let known = |parts: &[u32]| parts.iter().all(|&part| part == NONE || (part as usize) < below);
-            if first.len() != counts.len() || last.len() != counts.len() || !known(&first) || !known(&last) {
+            if first.len() != counts.len() || last.len() != counts.len() || !known(first) || !known(last) {
                 return None;
             }
             below = counts.len();
-            levels.push(Level { parts: first.into_iter().zip(last).collect(), counts, shards: Vec::new() });
+            let parts = first.iter().copied().zip(last.iter().copied()).collect();
+            levels.push(Level { parts, counts: counts.to_vec(), shards: Vec::new() });
         }
         let fits = vocabulary.len() == words.len() && levels.len() < MAX_ORDER;
-        let vocabulary = Arc::new(vocabulary);
+        let (vocabulary, words) = (Arc::new(vocabulary), words.to_vec());
         fits.then_some(Self(DocumentFrequencies { vocabulary, images, words, longer: levels }))
     }
+}
+
+impl DocumentFrequencies {
+    /// The number of images with each word, and the longer n-grams that two or more images have, with their
+    /// parts: less to write and to read than all words of all n-grams.
+    pub fn to_parts(&self) -> (&[u32], Vec<Ngrams>) {
+        (&self.words, pruned(self).iter().map(ngrams).collect())
+    }
+
+    /// Takes what [`Self::to_parts`] gave; `None` where it does not fit together.
+    pub fn from_parts(
+        vocabulary: Vocabulary,
+        images: f64,
+        words: &[u32],
+        longer: &[GivenNgrams<'_>],
+    ) -> Option<Self> {
+        let PartialFrequencies(mut made) =
+            PartialFrequencies::from_arrays(vocabulary, images, words, longer)?;
+        made.longer.par_iter_mut().for_each(make_findable);
+        Some(made)
+    }
+}
+
+fn ngrams(level: &Level) -> Ngrams {
+    let (first, last) = level.parts.iter().copied().unzip();
+    (first, last, level.counts.clone())
 }
 
 fn is_word(word: &str) -> bool {
@@ -248,6 +253,33 @@ fn merged(parts: &[Option<&Level>], numbers: &[Vec<u32>]) -> (Level, Vec<Vec<u32
     (level, new.collect())
 }
 
+/// The levels of the n-grams that two or more images have, and of their parts; none can be found yet.
+fn pruned(counted: &DocumentFrequencies) -> Vec<Level> {
+    let mut wanted: Vec<Vec<bool>> = Vec::new();
+    for level in counted.longer.iter().rev() {
+        let mut of_level: Vec<bool> = level.counts.iter().map(|&images| images > 1).collect();
+        // In a selection of n-grams, the parts of an n-gram may be missing.
+        if let Some((longer, wanted)) =
+            counted.longer.get(counted.longer.len() - wanted.len()).zip(wanted.last())
+        {
+            for (&(first, last), _) in longer.parts.iter().zip(wanted).filter(|(_, wanted)| **wanted) {
+                of_level[first as usize] = true;
+                of_level[last as usize] = true;
+            }
+        }
+        wanted.push(of_level);
+    }
+    wanted.reverse();
+    let mut numbers: Vec<u32> = (0..counted.words.len() as u32).collect();
+    let mut longer = Vec::new();
+    for (level, wanted) in counted.longer.iter().zip(&wanted) {
+        let (kept, of_kept) = kept(level, wanted, &numbers);
+        longer.push(kept);
+        numbers = of_kept;
+    }
+    longer
+}
+
 /// The wanted n-grams of a level, and the new number of each n-gram. `numbers` are the new numbers below.
 fn kept(level: &Level, wanted: &[bool], numbers: &[u32]) -> (Level, Vec<u32>) {
     let mut kept = Level::default();
@@ -264,7 +296,8 @@ fn kept(level: &Level, wanted: &[bool], numbers: &[u32]) -> (Level, Vec<u32>) {
 /// Lets the n-grams of a level be found by their parts.
 fn make_findable(level: &mut Level) {
     let mut known = HashTable::with_capacity(level.parts.len());
-    for ((number, &(first, last)), &images) in level.parts.iter().enumerate().zip(&level.counts) {
+    let ngrams = level.parts.iter().zip(&level.counts).enumerate();
+    for (number, (&(first, last), &images)) in ngrams.filter(|(_, (parts, _))| parts.0 != NONE) {
         let ngram = Known { key: key(first, last), number: number as u32, images };
         known.insert_unique(ngram.hash(), ngram, Known::hash);
     }
@@ -316,6 +349,30 @@ mod tests {
             assert_eq!(rows(&merged), rows(&counted(&CAPTIONS)));
             assert_eq!(merged.finish().images(), 6.0);
         }
+    }
+
+    #[test]
+    fn frequencies_are_made_again_of_their_parts() {
+        let references = References::new(&CAPTIONS, (0..=CAPTIONS.len()).collect(), Tokenization::None);
+        let whole = DocumentFrequencies::of_references(&references, MAX_ORDER);
+        let (words, longer) = whole.to_parts();
+        // N-grams of one image, which the count of the whole has numbers for, are none of them.
+        assert!(longer.iter().all(|(_, _, counts)| counts.iter().all(|&images| images > 1)));
+        let vocabulary = || Vocabulary::clone(whole.vocabulary());
+        let given: Vec<GivenNgrams<'_>> = longer.iter().map(|(a, b, c)| (&a[..], &b[..], &c[..])).collect();
+        let again = DocumentFrequencies::from_parts(vocabulary(), 6.0, words, &given).unwrap();
+        assert_eq!(texts(&again), texts(&whole));
+        let found = |frequencies: &DocumentFrequencies| {
+            let mut counts = Vec::new();
+            let words = references.tokens().all_words();
+            frequencies.of_words(words, MAX_ORDER, Some, &mut Vec::new(), &mut counts);
+            counts.into_iter().map(|images| images.max(1)).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&again), found(&whole));
+        assert!(DocumentFrequencies::from_parts(vocabulary(), 6.0, &words[1..], &given).is_none());
+        let (first, last, images) = given[0];
+        let uneven = [(&first[1..], last, images)];
+        assert!(DocumentFrequencies::from_parts(vocabulary(), 6.0, words, &uneven).is_none());
     }
 
     #[test]

@@ -66,6 +66,28 @@ impl DocumentFrequencies {
         Ok(Self(Arc::new(made)))
     }
 
+    /// The words, the number of images of each, and the longer n-grams that two or more images have.
+    fn to_parts<'py>(&self, py: Python<'py>) -> PyResult<Arrays<'py>> {
+        let (counts, longer) = detached(py, || self.0.to_parts())?;
+        Ok(arrays(py, self.0.vocabulary(), self.0.images(), counts, longer))
+    }
+
+    /// Takes what `to_parts` gave.
+    #[staticmethod]
+    fn from_parts(
+        py: Python<'_>,
+        words: Vec<String>,
+        images: f64,
+        counts: Given<'_>,
+        longer: Vec<(Given<'_>, Given<'_>, Given<'_>)>,
+    ) -> PyResult<Self> {
+        let (vocabulary, counts, longer) = (vocabulary(&words), counts.as_slice()?, slices(&longer)?);
+        let made = detached(py, || {
+            frequencies::DocumentFrequencies::from_parts(vocabulary, images, counts, &longer)
+        })?;
+        made.map(|made| Self(Arc::new(made))).ok_or_else(|| internal("n-grams and their parts do not fit"))
+    }
+
     fn words(&self) -> Vec<String> {
         self.0.vocabulary().words().map(str::to_owned).collect()
     }
@@ -171,11 +193,7 @@ impl PartialFrequencies {
 
     fn to_arrays<'py>(&self, py: Python<'py>) -> Arrays<'py> {
         let (vocabulary, counts) = self.0.words();
-        let words = vocabulary.words().map(str::to_owned).collect();
-        let longer = self.0.longer().into_iter().map(|(first, last, counts)| {
-            (first.into_pyarray(py), last.into_pyarray(py), counts.into_pyarray(py))
-        });
-        (words, self.0.images(), PyArray1::from_slice(py, counts), longer.collect())
+        arrays(py, vocabulary, self.0.images(), counts, self.0.longer())
     }
 
     #[staticmethod]
@@ -185,16 +203,37 @@ impl PartialFrequencies {
         counts: Given<'_>,
         longer: Vec<(Given<'_>, Given<'_>, Given<'_>)>,
     ) -> PyResult<Self> {
-        let mut vocabulary = Vocabulary::default();
-        words.iter().for_each(|word| _ = vocabulary.intern(word));
-        let copied = |array: &Given<'_>| Ok::<_, PyErr>(array.as_slice()?.to_vec());
-        let longer: PyResult<Vec<_>> = longer
-            .iter()
-            .map(|(first, last, counts)| Ok((copied(first)?, copied(last)?, copied(counts)?)))
-            .collect();
-        let made = partial::PartialFrequencies::from_arrays(vocabulary, images, copied(&counts)?, longer?);
+        let (vocabulary, longer) = (vocabulary(&words), slices(&longer)?);
+        let made = partial::PartialFrequencies::from_arrays(vocabulary, images, counts.as_slice()?, &longer);
         made.map(|made| Self(Arc::new(made))).ok_or_else(|| internal("n-grams and their parts do not fit"))
     }
+}
+
+fn arrays<'py>(
+    py: Python<'py>,
+    vocabulary: &Vocabulary,
+    images: f64,
+    counts: &[u32],
+    longer: Vec<partial::Ngrams>,
+) -> Arrays<'py> {
+    let words = vocabulary.words().map(str::to_owned).collect();
+    let longer = longer.into_iter().map(|(first, last, counts)| {
+        (first.into_pyarray(py), last.into_pyarray(py), counts.into_pyarray(py))
+    });
+    (words, images, PyArray1::from_slice(py, counts), longer.collect())
+}
+
+fn vocabulary(words: &[String]) -> Vocabulary {
+    let mut vocabulary = Vocabulary::default();
+    words.iter().for_each(|word| _ = vocabulary.intern(word));
+    vocabulary
+}
+
+fn slices<'a>(longer: &'a [(Given<'_>, Given<'_>, Given<'_>)]) -> PyResult<Vec<partial::GivenNgrams<'a>>> {
+    let slices = longer
+        .iter()
+        .map(|(first, last, counts)| Ok((first.as_slice()?, last.as_slice()?, counts.as_slice()?)));
+    slices.collect()
 }
 
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {

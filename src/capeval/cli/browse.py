@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, check_outputs, deliver, examples, system_names
-from capeval.cli.options import Metrics, ReferencesFile, metric_names
+from capeval.cli.options import ConstraintsFile, Metrics, ReferencesFile, metric_names
 from capeval.errors import OptionError
 
 if TYPE_CHECKING:
@@ -35,14 +35,7 @@ def run(
         Path | None,
         Option(metavar="FILE", help="Domains of images, or other subsets of them.", show_default=False),
     ] = None,
-    constraints: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="What captions shall mention, from 'capeval baselines constraints'.",
-            show_default=False,
-        ),
-    ] = None,
+    constraints: ConstraintsFile = None,
     images: Annotated[
         str | None,
         Option(

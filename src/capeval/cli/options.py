@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CaptionColumn",
+    "ConstraintsFile",
     "Context",
     "ContextOption",
     "Format",
@@ -67,6 +68,14 @@ class Context(StrEnum):
 ReferencesFile = Annotated[
     Path,
     Argument(metavar="REFERENCES", help="File of references; - is standard input.", show_default=False),
+]
+ConstraintsFile = Annotated[
+    Path | None,
+    Option(
+        metavar="FILE",
+        help="What captions shall mention, from 'capeval baselines constraints'.",
+        show_default=False,
+    ),
 ]
 Metrics = Annotated[
     list[str] | None,

@@ -29,7 +29,7 @@ _MARK = " counted"
 _ROWS = 2**18
 # Parts are put together when they have more n-grams than what was put together before, and more than this: so
 # each n-gram is moved about twice, however many parts there are.
-_PENDING = 2**22
+_PENDING = 2**21
 _MOST_IMAGES = 2**32 - 1
 
 
@@ -101,7 +101,7 @@ class PartialFrequencies:
             raise MismatchError(f"{_WHAT} must be of at most {_MOST_IMAGES:,} images (got {images:,})")
         parts = self._parts + other._parts
         sizes = [_size(part) for part in parts]
-        if sum(sizes) - max(sizes) > max(*sizes, _PENDING):
+        if sum(sizes) - max(sizes) >= max(*sizes, _PENDING):
             parts = (_native.PartialFrequencies.merged(list(parts)),)
         return type(self)(parts, images=images, stem=self.stem, tokenizer=self.tokenizer)
 

@@ -192,20 +192,23 @@ def score_shards(
         counts = _counted(run, run.without_failures(shards), job)
         left = run.without_failures(shards)
         results = run.of_groups(_score, left, job.weighed_by(counts), "scored")
+        sums = {shard: sums for _, result in results for shard, sums in result.items()}
         if run.has_all(left):
-            sums = {shard: sums for result in results.values() for shard, sums in result.items()}
             first, *others = (sums[shard] for shard in left)
             return ShardScores(sums=sum(others, first), failures=tuple(run.failures))
 
 
 def _counted(run: _Run, shards: list[Shard], job: Job) -> dict[Counted, DocumentFrequencies]:
     """The document frequencies of all shards but those that fail: they are checked on the way."""
-    ids: dict[Shard, NDArray[np.int64]] = {}
+    of_groups: dict[int, dict[Shard, NDArray[np.int64]]] = {}
     counts: dict[Counted, PartialFrequencies] = {}
-    for _, (found, of_group) in sorted(run.of_groups(_check, shards, job, "checked").items()):
-        ids |= found
-        for kind, part in of_group.items():
-            counts[kind] = counts[kind] + part if kind in counts else part
+    # Added up while other groups are counted, and in any order: it changes no count, and all groups' counts
+    # together would take more memory than anything else.
+    for number, (of_group, parts) in run.of_groups(_check, shards, job, "checked"):
+        of_groups[number] = of_group
+        for kind in list(parts):
+            counts[kind] = counts.get(kind, 0) + parts.pop(kind)
+    ids = {shard: found for _, group in sorted(of_groups.items()) for shard, found in group.items()}
     if not ids:
         raise MismatchError(f"no shard is left to score; the first failed: {run.failures[0].message}")
     twice = list(_twice(ids, job))
@@ -213,7 +216,14 @@ def _counted(run: _Run, shards: list[Shard], job: Job) -> dict[Counted, Document
         run.failed(failure)
     if twice:
         return _counted(run, run.without_failures(shards), job)
-    return {kind: part.finish("references") for kind, part in counts.items()}
+    return {kind: _finished(counts.pop(kind)) for kind in list(counts)}
+
+
+def _finished(counts: PartialFrequencies) -> DocumentFrequencies:
+    frequencies = counts.finish("references")
+    # Here once, and not in each process.
+    _ = frequencies.digest
+    return frequencies
 
 
 def _twice(ids: dict[Shard, NDArray[np.int64]], job: Job) -> Iterator[Failure]:
@@ -352,30 +362,27 @@ class _Run:
             failure.stop()
         self.failures.append(failure)
 
-    def of_groups(self, work: _Work, shards: list[Shard], job: Job, step: str) -> dict[int, Any]:
-        """The result of each group of shards, by its number. Each counts once, whatever is killed."""
+    def of_groups(self, work: _Work, shards: list[Shard], job: Job, step: str) -> Iterator[tuple[int, Any]]:
+        """The number and the result of each group of shards, as they are done: once, whatever is killed."""
         size = max(1, min(_LARGEST, len(shards) // (_GROUPS * self.processes)))
         groups = [shards[first : first + size] for first in range(0, len(shards), size)]
-        results: dict[int, Any] = {}
+        waiting = dict(enumerate(groups))
         for _ in range(_ATTEMPTS):
-            waiting = {number: group for number, group in enumerate(groups) if number not in results}
             if not waiting:
                 break
-            for number, (result, timings, failures) in self._results(work, waiting, job):
-                results[number] = result
+            for number, (result, timings, failures) in self._results(work, dict(waiting), job):
+                del waiting[number]
                 for failure in failures:
                     self.failed(failure)
                 for timing in timings:
                     self.done(step, timing)
-        if len(results) < len(groups):
-            names = listed(
-                [group[0].candidates.name for number, group in enumerate(groups) if number not in results]
-            )
+                yield number, result
+        if waiting:
+            names = listed([group[0].candidates.name for group in waiting.values()])
             raise ResourceError(
                 f"processes were killed {_ATTEMPTS} times, perhaps for want of memory: make shards smaller or"
                 f" take fewer processes (what is left begins with {names})"
             )
-        return results
 
     def _results(
         self, work: _Work, groups: dict[int, list[Shard]], job: Job
@@ -393,6 +400,7 @@ class _Run:
             for future in as_completed(futures):
                 # When one is killed, the pool ends the others too; what they had finished stays.
                 if not isinstance(future.exception(), BrokenProcessPool):
-                    yield futures[future], future.result()
+                    # Popped, so that the result does not stay until all are there.
+                    yield futures.pop(future), future.result()
         finally:
             pool.shutdown(cancel_futures=True)

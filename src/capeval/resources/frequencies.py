@@ -88,15 +88,9 @@ class DocumentFrequencies:
     def __reduce__(self) -> tuple[Callable[..., DocumentFrequencies], tuple[object, ...]]:
         if self._path is not None:
             return _read_again, (self._path, self.digest)
-        orders = [self.native.of_order(order) for order in _ORDERS]
-        return _restored, (
-            self.native.words(),
-            self.images,
-            orders,
-            self.name,
-            self.stem,
-            self._given_digest,
-        )
+        # The digest too, where it is known, since it takes as long as all else.
+        known = self.__dict__.get("digest")
+        return _restored, (self.native.to_parts(), self.name, self.stem, self._given_digest, known)
 
     @property
     def images(self) -> float:
@@ -224,10 +218,13 @@ class DocumentFrequencies:
 
 
 def _restored(
-    words: list[str], images: float, orders: Any, name: str, stem: bool, digest: str | None
+    parts: Any, name: str, stem: bool, given_digest: str | None, digest: str | None
 ) -> DocumentFrequencies:
-    native = _native.DocumentFrequencies.from_arrays(words, images, orders)
-    return DocumentFrequencies(native, name=name, stem=stem, digest=digest)
+    native = _native.DocumentFrequencies.from_parts(*parts)
+    made = DocumentFrequencies(native, name=name, stem=stem, digest=given_digest)
+    if digest is not None:
+        made.digest = digest
+    return made
 
 
 @lru_cache(maxsize=8)

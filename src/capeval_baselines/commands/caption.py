@@ -8,7 +8,8 @@ from typing import Annotated
 
 from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, check_outputs, deliver, examples
-from capeval.errors import CapevalWarning
+from capeval.cli.options import ConstraintsFile
+from capeval.errors import CapevalWarning, OptionError
 from capeval.messages import first_few
 
 __all__ = ["EXAMPLES", "run"]
@@ -33,14 +34,7 @@ def run(
         Path | None,
         Option(metavar="FILE", help="Words of a published model, one a line.", show_default=False),
     ] = None,
-    constraints: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="What captions shall mention, from 'capeval baselines constraints'.",
-            show_default=False,
-        ),
-    ] = None,
+    constraints: ConstraintsFile = None,
     at_least: Annotated[
         int, Option(min=0, help="How many of an image's constraints its caption must meet.")
     ] = 1,
@@ -77,7 +71,10 @@ def run(
         )
         steps.next("Captioning")
         wanted = None if constraints is None else load_constraints(constraints)
-        machine = None if wanted is None else machines(wanted, model.vocabulary)
+        try:
+            machine = None if wanted is None else machines(wanted, model.vocabulary)
+        except OptionError as error:
+            raise OptionError(f"{constraints}: {error}") from None
         with FeatureFile(features, width=model.sizes.feature) as file:
             file.require(list(wanted or ()))
             captions = list(

@@ -103,7 +103,10 @@ def run(
         images = {ids[image]: each for image, each in images.items() if image in ids}
         if not images:
             raise MismatchError(f"{image_info} must list images of {boxes} (got none of them)")
-    decided = {image: options.decide(image, each, tree, forms) for image, each in images.items()}
+    try:
+        decided = {image: options.decide(image, each, tree, forms) for image, each in images.items()}
+    except OptionError as error:
+        raise OptionError(f"{boxes}: {error}") from None
     if output is not None:
         constraints = {
             image: {each.name: forms.phrases[each.name] for each in decisions if not each.reason}

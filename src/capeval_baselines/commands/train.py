@@ -51,6 +51,9 @@ def run(
 
     The defaults are those of the published configuration. A checkpoint replaces the last one when it is
     whole: a training that was stopped goes on when the same command is given again.
+
+    Neural Baby Talk, nocaps's other captioner, is not trained: how words of captions were paired with its
+    1,913 classes was never published. Its core is in capeval_baselines.baby_talk, for weights of your own.
     """
     from capeval.cli.captions import references_from
     from capeval_baselines.captions import build_vocabulary, encode_captions, words_of_captions

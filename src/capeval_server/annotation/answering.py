@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
@@ -24,17 +24,22 @@ from capeval_server.annotation.models import (
     Slot,
 )
 from capeval_server.annotation.options import Options, options_of
+from capeval_server.annotation.rules import stored_verdict
+from capeval_server.annotation.sentences import checked
+from capeval_server.annotation.signals import signals_of
 from capeval_server.annotation.slots import first_free, recount
 from capeval_server.annotation.tasks import task_named
+from capeval_server.annotation.training import pause_if_failing
 from capeval_server.annotation.trust import is_trusted, judge_again
 from capeval_server.errors import AssignmentError, RepeatedKeyError
 from capeval_server.jobs.leases import database_time
 
-__all__ = ["FIRST", "SAMPLED", "Given", "Outcome", "submit"]
+__all__ = ["FIRST", "KEPT", "SAMPLED", "Given", "Outcome", "submit"]
 
 _State = Assignment.State
 # Why an answer is looked at by a person, beside what rules and signals say.
 FIRST, SAMPLED = "one of the worker's first", "drawn at random"
+KEPT = "kept although a rule asked"
 _SURPLUS = (
     "Thank you. Your answer is stored, and is paid for like any other. It came after the item was given to"
     " somebody else or taken back, so it is not used."
@@ -53,12 +58,14 @@ class Given:
         revision: 1; or one more than the revision that it replaces.
         key: An idempotency key: the same key again is the same answer sent again.
         events: What the browser counted meanwhile.
+        reasons: Why the worker keeps a sentence that rules ask about, by rule.
     """
 
     answer: Mapping[str, Any]
     revision: int
     key: str
     events: Mapping[str, Any]
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +89,7 @@ def submit(assignment: Assignment, given: Given) -> Outcome:
 
     Raises:
         AnswerError: The answer is not valid.
+        SentenceError: A rule refuses its sentence, or asks why it is kept.
         AssignmentError: It would revise an answer that can't be revised any more, or the worker has left.
         RepeatedKeyError: The key was used for another item.
     """
@@ -141,6 +149,7 @@ def _stored(participation: Participation, assignment: Assignment, item: Item, gi
     texts = campaign.texts.order_by("number").last()
     if texts is None:
         raise AssignmentError("this campaign has no instructions")
+    said = checked(texts, item, answer, given.reasons)
     is_trial = assignment.slot_id is None
     return Response.objects.create(
         assignment=assignment,
@@ -151,6 +160,7 @@ def _stored(participation: Participation, assignment: Assignment, item: Item, gi
         digest=digest_of(answer),
         may_count=not is_trial,
         texts=texts,
+        rules={} if said is None else stored_verdict(said),
         events=dict(given.events),
         key=given.key,
         received=database_time(),
@@ -193,25 +203,28 @@ def _judge(participation: Participation, item: Item, response: Response) -> None
             passed = task_named(participation.campaign.kind).agrees(response.answer, item.expected)
             CheckResult.objects.create(response=response, passed=passed, expected=item.expected)
             judge_again(participation)
+            pause_if_failing(participation)
         return
     options = options_of(participation.campaign)
     if task_named(participation.campaign.kind).reviewed and response.may_count:
-        reason = _reason_for_review(participation, options, response)
-        if reason:
+        reasons = _reasons_for_review(participation, options, response)
+        for reason in sorted(reasons | signals_of(participation, item, response)):
             ReviewRequest.objects.create(response=response, reason=reason, time=response.received)
 
 
-def _reason_for_review(participation: Participation, options: Options, response: Response) -> str:
-    earlier = ReviewRequest.objects.filter(response__assignment=response.assignment_id)
+def _reasons_for_review(participation: Participation, options: Options, response: Response) -> set[str]:
+    kept = any("reason" in finding for finding in response.rules.get("findings", ()))
+    found = {KEPT} if kept else set()
     # A revision is looked at if what it replaces was to be.
     if response.revision > 1:
-        return str(earlier.values_list("reason", flat=True).first() or "")
+        earlier = ReviewRequest.objects.filter(response__assignment=response.assignment_id)
+        return found | set(earlier.values_list("reason", flat=True))
     # Trials don't use up the first ones.
     before = participation.responses.filter(may_count=True, revision=1).exclude(pk=response.pk)
     if before[: options.review_first].count() < options.review_first:
-        return FIRST
+        return found | {FIRST}
     number = drawn(options.seed, participation.pk, participation.answered, "review")
-    return SAMPLED if options.review_every and number % options.review_every == 0 else ""
+    return found | {SAMPLED} if options.review_every and number % options.review_every == 0 else found
 
 
 def _ended(participation: Participation, assignment: Assignment, response: Response) -> None:

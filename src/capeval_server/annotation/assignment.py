@@ -33,6 +33,7 @@ from capeval_server.annotation.options import Options, options_of
 from capeval_server.annotation.panels import end, is_completed, open_session
 from capeval_server.annotation.slots import first_free, recount
 from capeval_server.annotation.tasks import task_named
+from capeval_server.annotation.training import finished_try, next_items
 from capeval_server.annotation.trust import is_trusted
 from capeval_server.errors import AssignmentError, NotFoundError
 from capeval_server.jobs.leases import database_time
@@ -53,8 +54,10 @@ _NOT_WORKING = {
     Participation.Stage.INVITED: "Please read the instructions and agree to take part first.",
     Participation.Stage.PAUSED: "Your work is paused until somebody of the campaign has looked at it.",
     Participation.Stage.BLOCKED: "You get no more work in this campaign.",
+    Participation.Stage.SCREENED_OUT: "Thank you for the training. You get no more work in this campaign.",
     Participation.Stage.WITHDREW: "You have left this campaign.",
 }
+_TRAINED = "Please look at the answers of the training, and go on."
 _NOTHING_LEFT = "There is no work for you now."
 _NEW_TEXTS = "The instructions were changed: please read them and agree to them first."
 
@@ -103,6 +106,8 @@ def work(participation: Participation) -> Work:
             return Work(assignments=[], why=str(Session.Outcome.COMPLETED.label))
         if now.campaign.state not in _GIVING:
             return Work(assignments=[], why=_NOT_GIVING[Campaign.State(now.campaign.state)])
+        if now.stage == Participation.Stage.TRAINING:
+            return _train(now, options)
         given = _give(now, options)
         return Work(assignments=given, why="" if given else _NOTHING_LEFT)
 
@@ -122,11 +127,21 @@ def has_work(participation: Participation) -> bool:
     """Whether a worker holds something, or could be given something now."""
     if participation.assignments.filter(state=_State.HELD).exists():
         return True
+    if participation.stage == Participation.Stage.TRAINING:
+        return participation.campaign.state in _GIVING
     if participation.stage != Participation.Stage.WORKING or participation.campaign.state not in _GIVING:
         return False
     trusted = is_trusted(participation, options_of(participation.campaign))
     names = ("free_trusted", "free") if trusted else ("free",)
     return any(_candidates(participation, name).exists() for name in names)
+
+
+def _train(participation: Participation, options: Options) -> Work:
+    """The next try of the training; none while the worker has not gone on from the latest."""
+    if finished_try(participation) is not None:
+        return Work(assignments=[], why=_TRAINED)
+    made = _assigned(participation, [(item, None) for item in next_items(participation)], options)
+    return Work(assignments=made, why="" if made else _NOTHING_LEFT)
 
 
 def expire(campaign: Campaign) -> int:
@@ -265,7 +280,7 @@ def _check_due(participation: Participation, options: Options) -> Item | None:
     if place != due:
         return None
     had = Assignment.objects.filter(participation=participation, item=OuterRef("pk"))
-    checks = participation.campaign.items.filter(is_check=True, held=False)
+    checks = participation.campaign.items.filter(is_check=True, is_training=False, held=False)
     return checks.filter(~Exists(had)).order_by("rank").first()
 
 

@@ -8,19 +8,26 @@ Each change is recorded in the history of its challenge.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
+from capeval.errors import CapevalError
 from capeval_server.annotation.assignment import pull
+from capeval_server.annotation.entering import latest_texts
 from capeval_server.annotation.locks import held, lock_items
-from capeval_server.annotation.models import Assignment, Campaign, Item, Slot
+from capeval_server.annotation.models import Assignment, Campaign, Item, Slot, TextVersion
 from capeval_server.annotation.options import MOST_ANSWERS, options_of
+from capeval_server.annotation.rules import RuleSettings
 from capeval_server.annotation.slots import recount
+from capeval_server.annotation.tasks import task_named
 from capeval_server.challenges.access import organised_by
 from capeval_server.errors import CampaignError, NotFoundError
 from capeval_server.organising.models import record
 
-__all__ = ["change_state", "items_of", "managed", "managed_by", "set_answers"]
+__all__ = ["change_state", "items_of", "managed", "managed_by", "set_answers", "set_rules"]
 
 _State = Campaign.State
 _WAYS: dict[str, tuple[str, ...]] = {
@@ -112,6 +119,40 @@ def set_answers(user: User | None, campaign: Campaign, answers: int) -> Campaign
         what = f"set the answers of each item of the campaign {now.slug} to {answers} (before: {before})"
         record(user, now.challenge, what)
     return now
+
+
+def set_rules(user: User | None, campaign: Campaign, rules: Mapping[str, Any]) -> TextVersion:
+    """Sets the rules for sentences, as a new version of the campaign's texts: each answer knows its own.
+
+    Args:
+        user: Who does it; none for the command line.
+        campaign: The campaign.
+        rules: Levels by rule, where they differ from the defaults; `known_words` and `blocked_words`.
+
+    Raises:
+        CampaignError: No sentences are written in the campaign; or a rule or a level is not known, or a list
+            is none of texts.
+    """
+    if not task_named(campaign.kind).written:
+        raise CampaignError("rules are for campaigns in which sentences are written")
+    try:
+        RuleSettings.stored(rules)
+    except CapevalError as error:
+        raise CampaignError(str(error)) from None
+    with held(campaign) as now:
+        before = latest_texts(now)
+        if before.rules == rules:
+            return before
+        made = TextVersion.objects.create(
+            campaign=now,
+            number=before.number + 1,
+            instructions=before.instructions,
+            consent=before.consent,
+            rules=dict(rules),
+        )
+        what = f"changed the rules for sentences of the campaign {now.slug} (version {made.number})"
+        record(user, now.challenge, what)
+    return made
 
 
 def _close_and_add(items: list[int], answers: int) -> None:

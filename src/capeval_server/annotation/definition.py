@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from capeval.errors import OptionError
+from capeval.errors import CaptionError, OptionError
 from capeval_server.annotation.options import Options
+from capeval_server.annotation.rules import RuleSettings
 from capeval_server.annotation.tasks import TaskType, task_named
-from capeval_server.annotation.tasks.base import template_consent, template_text
+from capeval_server.annotation.tasks.base import checked_text, template_consent, template_text
 from capeval_server.errors import AnswerError, CampaignError
 
 __all__ = [
@@ -24,10 +25,11 @@ __all__ = [
     "read_items",
     "read_markdown",
     "read_panel",
+    "read_rules",
 ]
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
-_COMMON = ("key", "image", "group", "category", "expected")
+_COMMON = ("key", "image", "group", "category", "expected", "training", "explanation")
 _LONGEST_KEY, _LONGEST_CATEGORY = 100, 50
 # The most characters of instructions or of a consent.
 LONGEST_MARKDOWN = 100_000
@@ -60,6 +62,7 @@ class Definition:
         instructions: What workers read, in Markdown.
         consent: What workers agree to, in Markdown.
         options: How it gives out work.
+        rules: The levels of rules for sentences, and their lists, where they differ from the defaults.
         items: The file of its items.
         images: The folder of its images, if it has one.
     """
@@ -71,6 +74,7 @@ class Definition:
     instructions: str
     consent: str
     options: Options
+    rules: dict[str, Any]
     items: str
     images: str | None
 
@@ -86,6 +90,8 @@ class NewItem:
         category: Its class.
         payload: What its kind of task holds of it.
         expected: The answer that passes, if it is a check; else empty.
+        training: Whether it is a check of the training.
+        explanation: Why its answer is the expected one, for the training.
     """
 
     key: str
@@ -94,6 +100,8 @@ class NewItem:
     category: str
     payload: dict[str, Any]
     expected: dict[str, Any]
+    training: bool = False
+    explanation: str = ""
 
 
 def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
@@ -108,19 +116,21 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
         OSError: A file can't be read.
     """
     content = _toml(name, read)
-    unknown = sorted(set(content) - {"campaign", "settings"})
-    if unknown:
-        raise CampaignError(f"{name}: must have the parts campaign and settings (got {unknown[0]!r})")
+    _check_parts(name, content)
     try:
         about = _About.model_validate(content.get("campaign", {}))
         task = task_named(about.kind)
-        options = Options.of_kind(about.kind, **_settings(name, content))
+        options = Options.of_kind(about.kind, **_table(name, content, "settings"))
+        rules = _table(name, content, "rules")
+        if rules and not task.written:
+            raise CampaignError(f"{name}: rules are for kinds in which sentences are written")
+        RuleSettings.stored(rules)
         instructions = _instructions(read, about, task)
     except ValidationError as error:
         place = "campaign" if error.title == _About.__name__ else "settings"
         problems = [".".join((place, *map(str, one["loc"]))) + f": {one['msg']}" for one in error.errors()]
         raise CampaignError(f"{name}: {'; '.join(problems)}") from None
-    except OptionError as error:
+    except (OptionError, CaptionError) as error:
         raise CampaignError(f"{name}: {error}") from None
     return Definition(
         slug=about.slug,
@@ -130,9 +140,34 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
         instructions=instructions,
         consent=_text(read, about.consent) if about.consent else template_consent(),
         options=options,
+        rules=rules,
         items=about.items,
         images=about.images,
     )
+
+
+def read_rules(name: str, content: bytes) -> dict[str, Any]:
+    """The part `rules` of a file: of a campaign's, or of one that has nothing else.
+
+    Args:
+        name: What errors call the file.
+        content: Its content.
+
+    Raises:
+        CampaignError: It is not what it must be.
+    """
+    found = _toml(name, lambda _: content)
+    _check_parts(name, found)
+    if "rules" not in found:
+        raise CampaignError(f"{name}: must have the part rules")
+    return _table(name, found, "rules")
+
+
+def _check_parts(name: str, content: Mapping[str, Any]) -> None:
+    parts = ("campaign", "settings", "rules")
+    unknown = sorted(set(content) - set(parts))
+    if unknown:
+        raise CampaignError(f"{name}: must have the parts {', '.join(parts)} (got {unknown[0]!r})")
 
 
 def read_panel(name: str, read: Callable[[str], bytes]) -> dict[str, Any]:
@@ -159,10 +194,10 @@ def _toml(name: str, read: Callable[[str], bytes]) -> dict[str, Any]:
         raise CampaignError(f"{name} must be TOML in UTF-8 ({error})") from None
 
 
-def _settings(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    found = content.get("settings", {})
+def _table(name: str, content: Mapping[str, Any], part: str) -> dict[str, Any]:
+    found = content.get(part, {})
     if not isinstance(found, dict):
-        raise CampaignError(f"{name}: settings must be a table (got {found!r})")
+        raise CampaignError(f"{name}: {part} must be a table (got {found!r})")
     return found
 
 
@@ -239,7 +274,10 @@ def _item(raw: object, task: TaskType) -> NewItem:
         payload = task.payload(rest)
     except CampaignError as error:
         raise CampaignError(f"{key}: {error}") from None
+    training = _training(key, raw, task)
     return NewItem(
+        training=training,
+        explanation=checked_text("explanation", raw["explanation"]) if "explanation" in raw else "",
         key=key,
         image=image,
         group=_short("group", raw["group"], _LONGEST_KEY) if "group" in raw else "",
@@ -247,6 +285,17 @@ def _item(raw: object, task: TaskType) -> NewItem:
         payload=payload,
         expected=_expected(key, raw["expected"], task, payload) if "expected" in raw else {},
     )
+
+
+def _training(key: str, raw: Mapping[str, Any], task: TaskType) -> bool:
+    found = raw.get("training", False)
+    if not isinstance(found, bool):
+        raise CampaignError(f"{key}: 'training' must be true or false (got {found!r})")
+    if found and ("expected" not in raw or not task.choices):
+        raise CampaignError(f"{key}: 'training' must stand beside 'expected', in a kind that chooses")
+    if "explanation" in raw and not found:
+        raise CampaignError(f"{key}: 'explanation' must stand beside 'training'")
+    return found
 
 
 def _expected(key: str, value: object, task: TaskType, payload: Mapping[str, Any]) -> dict[str, Any]:

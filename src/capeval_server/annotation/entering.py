@@ -27,6 +27,7 @@ __all__ = [
     "competes",
     "digest_of_token",
     "enter_as_user",
+    "first_stage",
     "has_agreed",
     "invite",
     "invited",
@@ -168,6 +169,12 @@ def has_agreed(participation: Participation) -> bool:
     return (before.instructions, before.consent) == (latest.instructions, latest.consent)
 
 
+def first_stage(campaign: Campaign) -> str:
+    """What comes after agreeing: the training, where there is one."""
+    trains = campaign.items.filter(is_training=True).exists()
+    return Participation.Stage.TRAINING if trains else Participation.Stage.WORKING
+
+
 def agree(participation: Participation, number: int) -> Participation:
     """Records that a worker agrees to the texts of a version, which must be the latest.
 
@@ -182,7 +189,7 @@ def agree(participation: Participation, number: int) -> Participation:
         if now.stage in EXCLUDED:
             raise AssignmentError("you get no more work in this campaign")
         if now.stage == Participation.Stage.INVITED:
-            now.stage = Participation.Stage.WORKING
+            now.stage = first_stage(now.campaign)
         now.consented_to, now.consented = texts, database_time()
         now.save(update_fields=["stage", "consented_to", "consented"])
     return now

@@ -27,6 +27,7 @@ def formed_files(
     options: Mapping[str, Any],
     *,
     items: bytes,
+    rules: Mapping[str, str] | None = None,
     pictures: Mapping[str, bytes] | None = None,
 ) -> dict[str, bytes]:
     """The files of a campaign, as an organiser could have written them, by their names.
@@ -36,6 +37,7 @@ def formed_files(
             `consent` (empty for none).
         options: The settings.
         items: The file of items, one JSON object a line.
+        rules: The levels of rules for sentences, where they differ from the defaults.
         pictures: The pictures by their names; none where items have none.
     """
     texts = {
@@ -48,7 +50,8 @@ def formed_files(
     campaign["items"] = "items.jsonl"
     if pictures is not None:
         campaign["images"] = "pictures"
-    definition = tomli_w.dumps({"campaign": campaign, "settings": dict(options)}).encode()
+    parts = {"campaign": campaign, "settings": dict(options), **({"rules": dict(rules)} if rules else {})}
+    definition = tomli_w.dumps(parts).encode()
     return {
         **(pictures or {}),
         "campaign.toml": definition,

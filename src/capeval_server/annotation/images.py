@@ -18,11 +18,11 @@ from capeval_server.errors import CampaignError
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-__all__ = ["LARGE", "SMALL", "add_images"]
+__all__ = ["LARGE", "MOST_BYTES", "SMALL", "add_images", "check_picture"]
 
 # The longest sides of the two sizes, and what a file may have at most.
 SMALL, LARGE = 480, 1600
-_BYTES, _PIXELS = 20_000_000, 50_000_000
+MOST_BYTES, _PIXELS = 20_000_000, 50_000_000
 # SVG is no picture but a program; others are rare, and their decoders little tried.
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
 _FOLDER = "annotation"
@@ -67,13 +67,28 @@ def add_images(
     Image.objects.bulk_create(rows)
 
 
+def check_picture(name: str, content: bytes) -> None:
+    """Refuses what is no picture that a campaign can have.
+
+    Args:
+        name: What errors call it.
+        content: The file.
+
+    Raises:
+        CampaignError: It is none.
+    """
+    _picture(name, content)
+
+
 def _picture(name: str, content: bytes) -> Picture:
     """The first frame of a picture, upright, without anything but its pixels."""
     from PIL import Image as Pillow
     from PIL import ImageOps, UnidentifiedImageError
 
-    if len(content) > _BYTES:
-        raise CampaignError(f"{name}: a picture must have at most {_BYTES:,} bytes (got {len(content):,})")
+    if len(content) > MOST_BYTES:
+        raise CampaignError(
+            f"{name}: a picture must have at most {MOST_BYTES:,} bytes (got {len(content):,})"
+        )
     try:
         with warnings.catch_warnings():
             # Pillow's own limit is a warning; ours is checked before a pixel is read.

@@ -198,7 +198,11 @@ def _made(wanted: Definition) -> Campaign:
     except IntegrityError:
         raise CampaignError(f"campaign.slug must be new on this server (got {wanted.slug!r})") from None
     TextVersion.objects.create(
-        campaign=made, number=1, instructions=wanted.instructions, consent=wanted.consent
+        campaign=made,
+        number=1,
+        instructions=wanted.instructions,
+        consent=wanted.consent,
+        rules=wanted.rules,
     )
     return made
 
@@ -207,7 +211,7 @@ def add_items(campaign: Campaign, items: Iterable[NewItem], answers: int) -> int
     """Adds items with their slots; says how many there are.
 
     Raises:
-        CampaignError: An item's image is not there.
+        CampaignError: An item's image is not there, or there are too few items for the training.
     """
     rng = python_random(campaign.settings["seed"])
     groups: dict[str, int] = {}
@@ -219,8 +223,15 @@ def add_items(campaign: Campaign, items: Iterable[NewItem], answers: int) -> int
             row.rank = rng.getrandbits(31)
         Item.objects.bulk_create(rows)
         number += len(rows)
+    _check_training(campaign)
     _add_slots(campaign, answers)
     return number
+
+
+def _check_training(campaign: Campaign) -> None:
+    wanted, found = campaign.settings["training_items"], campaign.items.filter(is_training=True).count()
+    if 0 < found < wanted:
+        raise CampaignError(f"there must be {wanted} items for each try of the training (got {found})")
 
 
 def _add_slots(campaign: Campaign, answers: int) -> None:
@@ -250,6 +261,8 @@ def _row(
         image_id=images.get(item.image),
         payload=item.payload,
         is_check=bool(item.expected),
+        is_training=item.training,
+        explanation=item.explanation,
         expected=item.expected,
         rank=0,
         mirrors_odd=place % 2 == 1,

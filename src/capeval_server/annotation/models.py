@@ -26,6 +26,7 @@ __all__ = [
     "Identity",
     "Image",
     "Item",
+    "KnownCaption",
     "Panel",
     "Participation",
     "Release",
@@ -99,7 +100,7 @@ class TextVersion(models.Model):
     # Markdown.
     instructions = models.TextField()
     consent = models.TextField(blank=True)
-    # The level of each rule for texts, where it differs from the default.
+    # The level of each rule for sentences, where it differs from the default; `known_words`, `blocked_words`.
     rules = models.JSONField(default=dict)
     created = models.DateTimeField(default=timezone.now)
 
@@ -146,6 +147,9 @@ class Item(models.Model):
     payload = models.JSONField()
     # Whether its answer is known: a check has no slots, and no answer to it counts.
     is_check = models.BooleanField(default=False)
+    # Whether it is a check of the training, before the work; and why its answer is the expected one.
+    is_training = models.BooleanField(default=False)
+    explanation = models.TextField(blank=True)
     # The answer that passes a check; empty for others.
     expected = models.JSONField(default=dict)
     # A seeded shuffle: items are given out in its order.
@@ -163,6 +167,20 @@ class Item(models.Model):
         indexes = [
             models.Index(fields=["campaign", "free", "rank"], name="item_choice"),
             models.Index(fields=["campaign", "free_trusted", "rank"], name="item_choice_trusted"),
+        ]
+
+
+class KnownCaption(models.Model):
+    """A caption that is known elsewhere, by the hash of its tokens: who sends the same may have copied it."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="known")
+    # The item that it is of; empty for a caption of any image.
+    key = models.CharField(max_length=100, blank=True)
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "digest", "key"], name="known_caption_once")
         ]
 
 
@@ -223,6 +241,8 @@ class Participation(models.Model):
         """How far a worker came."""
 
         INVITED = "invited"
+        TRAINING = "training"
+        SCREENED_OUT = "screened out", "did not pass the training"
         WORKING = "working"
         PAUSED = "paused", "by a check or an organiser, until a person has looked"
         BLOCKED = "blocked"
@@ -230,7 +250,7 @@ class Participation(models.Model):
 
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="participations")
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="participations")
-    stage = models.CharField(max_length=10, choices=Stage, default=Stage.INVITED)
+    stage = models.CharField(max_length=15, choices=Stage, default=Stage.INVITED)
     # The texts that the worker agreed to, and when.
     consented_to = models.ForeignKey(TextVersion, on_delete=models.PROTECT, null=True, related_name="+")
     consented = models.DateTimeField(null=True)
@@ -240,6 +260,8 @@ class Participation(models.Model):
     answered = models.PositiveIntegerField(default=0)
     judged = models.PositiveIntegerField(default=0)
     fine = models.PositiveIntegerField(default=0)
+    # How many of their checks, the first ones, somebody has looked at after the worker was paused.
+    checks_looked_at = models.PositiveIntegerField(default=0)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["worker", "campaign"], name="participation_once")]
@@ -372,7 +394,7 @@ class Response(models.Model):
     # Whether it may count: false for checks and in a pilot.
     may_count = models.BooleanField(default=True)
     texts = models.ForeignKey(TextVersion, on_delete=models.PROTECT, related_name="+")
-    # What the rules for texts said of it.
+    # What the rules said of its sentence, and their version; empty where none was written.
     rules = models.JSONField(default=dict)
     # What the worker's browser counted: seconds, keys, pastes.
     events = models.JSONField(default=dict)

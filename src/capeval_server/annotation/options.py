@@ -32,6 +32,13 @@ class Options(BaseModel):
     reports_to_hold: Annotated[int, Field(ge=1, le=100)] = 2
     # A check after so many answers; 0 for none.
     check_every: Annotated[int, Field(ge=0, le=1000)] = 15
+    # How many items a try of the training has, how many of them must be right, and how many tries there are.
+    training_items: Annotated[int, Field(ge=1, le=50)] = 10
+    training_right: Annotated[int, Field(ge=1, le=50)] = 8
+    training_tries: Annotated[int, Field(ge=1, le=10)] = 2
+    # A worker is paused who failed so many of so many latest checks; 0 for never.
+    pause_failed: Annotated[int, Field(ge=0, le=100)] = 3
+    pause_of: Annotated[int, Field(ge=1, le=100)] = 10
     # The first answers of each worker are reviewed, and then one in so many; 0 for none.
     review_first: Annotated[int, Field(ge=0, le=1000)] = 10
     review_every: Annotated[int, Field(ge=0, le=10_000)] = 20
@@ -46,7 +53,9 @@ class Options(BaseModel):
     currency: Annotated[str, Field(pattern=r"^([A-Z]{3})?$")] = ""
 
     @model_validator(mode="after")
-    def _paid_in_a_currency(self) -> Self:
+    def _consistent(self) -> Self:
+        if self.training_right > self.training_items:
+            raise ValueError("training_right must be at most training_items")
         if bool(self.pay_per_answer) != bool(self.currency):
             raise ValueError("pay_per_answer and currency must be given together")
         return self

@@ -295,8 +295,12 @@ def end(session: Session, outcome: str) -> None:
 
 def is_completed(participation: Participation, session: Session) -> bool:
     """Whether a worker has answered as much as the panel asks for."""
+    wanted = panel_settings(participation.campaign).answers
     done = participation.answered - session.answered_before
-    return done >= panel_settings(participation.campaign).answers
+    if done < wanted:
+        return False
+    trained = participation.responses.filter(item__is_training=True, revision=1)
+    return done - trained.filter(received__gte=session.entered).count() >= wanted
 
 
 def end_of(participation: Participation) -> End | None:

@@ -189,6 +189,9 @@ def _waiting(
         reported=Count("pk", filter=Q(held=True)),
     )
     reasons = []
+    paused = campaign.participations.filter(stage=Participation.Stage.PAUSED).count()
+    if paused:
+        reasons.append(f"{paused:,} workers are paused, as they failed checks, until somebody looks.")
     if found["reported"]:
         reasons.append(f"{found['reported']:,} items are out of work, as they were reported.")
     if found["for_trusted"] and not any(_can_fill(one, "free_trusted") for one in trusted):

@@ -207,7 +207,7 @@ def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
             raise CampaignError("this block is lifted already")
         # Who was blocked before they agreed has still to agree.
         agreed = now.consented_to_id is not None
-        now.stage = Participation.Stage.WORKING if agreed else Participation.Stage.INVITED
+        now.stage = _stage_before(now) if agreed else Participation.Stage.INVITED
         now.save(update_fields=["stage"])
         mine = countable().filter(participation=now, filled_slot=None, item__held=False)
         responses = list(mine.select_related("assignment__slot").order_by("item_id"))
@@ -217,6 +217,12 @@ def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
         what = f"lifted the block of the worker {now.worker} in the campaign {now.campaign.slug}: {reason}"
         record(user, now.campaign.challenge, f"{what} ({len(filled)} answers count again)")
     return len(filled)
+
+
+def _stage_before(participation: Participation) -> str:
+    """Where a worker goes on who was blocked: in the training, if they had no work yet."""
+    worked = participation.assignments.filter(item__is_training=False).exists()
+    return Participation.Stage.WORKING if worked else entering.first_stage(participation.campaign)
 
 
 def link_account(user: User | None, participation: Participation, account: User) -> Effect | None:

@@ -28,6 +28,7 @@ __all__ = [
     "Verdict",
     "check_captions",
     "count_words",
+    "prepare",
     "stored_verdict",
     "verdict",
 ]
@@ -37,6 +38,8 @@ VERSION = 1
 
 LEVELS = ("off", "hint", "confirm", "block")
 
+_LISTS = ("known_words", "blocked_words")
+_MOST_LISTED, _LONGEST_LISTED = 10_000, 100
 _LEAST_WORDS = 8
 _FEWEST_WORDS = 3
 
@@ -78,12 +81,45 @@ class RuleSettings:
         for rule, level in self.levels.items():
             if rule not in RULES:
                 raise OptionError(f"'rules' must be of {', '.join(RULES)} (got {rule!r})")
-            if level not in LEVELS:
+            if not isinstance(level, str) or level not in LEVELS:
                 raise OptionError(f"the level of {rule!r} must be one of {', '.join(LEVELS)} (got {level!r})")
+
+    @classmethod
+    def stored(cls, raw: Mapping[str, Any], keywords: Sequence[str] = ()) -> RuleSettings:
+        """The settings as a campaign's file and table have them: levels by rule, and the two lists.
+
+        Args:
+            raw: Levels by the names of rules; `known_words` and `blocked_words`, lists of texts.
+            keywords: More known words: an item's keywords.
+
+        Raises:
+            OptionError: A rule or a level is not known, or a list is none of texts.
+        """
+        levels = {name: level for name, level in raw.items() if name not in _LISTS}
+        known = [*_texts("known_words", raw), *keywords]
+        words = tokenize(known) if known else []
+        listed = _texts("blocked_words", raw)
+        phrases = tokenize(listed) if listed else []
+        return cls(
+            levels=levels,
+            known_words=frozenset(word for each in words for word in each),
+            blocklist=tuple(" ".join(each) for each in phrases if each),
+        )
 
     def level(self, rule: Rule) -> str:
         """The level of a rule here."""
         return self.levels.get(rule.name, rule.level)
+
+
+def _texts(name: str, raw: Mapping[str, Any]) -> list[str]:
+    """A list of texts among settings; empty if it is not there."""
+    found: Any = raw.get(name, [])
+    fine = isinstance(found, list) and len(found) <= _MOST_LISTED
+    if not fine or not all(isinstance(each, str) and 0 < len(each) <= _LONGEST_LISTED for each in found):
+        raise OptionError(
+            f"{name!r} must be a list of at most {_MOST_LISTED:,} texts of 1 to {_LONGEST_LISTED} characters"
+        )
+    return list(found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,6 +368,12 @@ RULES: Mapping[str, Rule] = MappingProxyType({rule.name: rule for rule in _ALL})
 """The rules by name, in the order in which they are shown."""
 
 _ALONE = ("empty", "too-few-words")
+
+
+def prepare() -> None:
+    """Loads what rules read, which takes most of a second once in a process: then each verdict is quick."""
+    _classify()("a dog")
+    _dictionary()
 
 
 def count_words(text: str) -> int:

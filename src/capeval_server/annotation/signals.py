@@ -1,165 +1,140 @@
-"""What the answers of a campaign say of each other: agreement, and captions that a person should look at.
+"""Signals: what has a person look at a caption. None is a verdict, and no worker is told which there was.
 
-Nothing here rejects an answer.
+A caption can be like one that its worker wrote of another image, the same as one that is known elsewhere, or
+unlike the others of its image. The same caption by two people of one image is no signal: people agree, the
+more so on simple images.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-from django.contrib.auth.models import User
-from django.db import transaction
-
-from capeval.studies.coefficients import if_defined
-from capeval.studies.protocol import krippendorff_alpha
-from capeval_server.annotation.agreement import LIMIT, agreement
-from capeval_server.annotation.models import Campaign, Response, ReviewRequest
-from capeval_server.annotation.tasks import TaskType, task_named
+from capeval.formats import load_candidates
+from capeval.tokenization import tokenize
+from capeval_server.annotation.agreement import unlike_the_others
+from capeval_server.annotation.models import (
+    Campaign,
+    Item,
+    KnownCaption,
+    Participation,
+    Response,
+    ReviewRequest,
+)
+from capeval_server.annotation.tasks import task_named
+from capeval_server.errors import CampaignError
 from capeval_server.jobs.leases import database_time
-from capeval_server.organising.models import record
+from capeval_server.submissions.models import SubmissionFile
 
-__all__ = ["UNLIKE", "Agreement", "Captions", "agreements_of", "ask_for_reviews", "captions_of"]
+__all__ = ["KNOWN", "REPEATED", "UNLIKE", "add_known", "add_submissions", "compare", "signals_of"]
 
-UNLIKE = "unlike the others of its image"
-"""Why a caption is reviewed that agrees too little with the others of its image."""
+REPEATED = "like another caption of the same worker"
+KNOWN = "the same as a caption known elsewhere"
+UNLIKE = "unlike the other captions of its image"
 
-
-@dataclass(frozen=True, kw_only=True)
-class Captions:
-    """How far each caption that counts agrees with the others of its image.
-
-    Attributes:
-        scores: CIDEr-D against the other captions of its image, by the answer's key. Captions of images with
-            fewer than `LEAST_OTHERS` others have none.
-        workers: Of each of these answers, the participation of its worker.
-        compared: How many images have enough captions.
-        waiting: How many have too few.
-    """
-
-    scores: Mapping[int, float]
-    workers: Mapping[int, int]
-    compared: int
-    waiting: int
-
-    @property
-    def unlike(self) -> list[int]:
-        """The answers that agree too little with the others, to be looked at."""
-        return [key for key, score in self.scores.items() if score < LIMIT]
-
-    def means(self) -> dict[int, tuple[float, int]]:
-        """The mean of each worker, by participation, and of how many captions it is."""
-        found: dict[int, list[float]] = {}
-        for key, score in self.scores.items():
-            found.setdefault(self.workers[key], []).append(score)
-        return {worker: (sum(scores) / len(scores), len(scores)) for worker, scores in found.items()}
+# Of random captions of different images in COCO, hardly any two share so much of their words.
+_ALIKE = 0.8
+# With how many of the worker's latest captions one is compared: an answer must not take longer and longer.
+_MOST_EARLIER = 500
+_AT_ONCE = 5000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Agreement:
-    """How far people agree on a question, of the items of a class.
-
-    Attributes:
-        category: The class; empty for items without one.
-        question: The question's name; empty where there is one only.
-        items: How many items have two answers that count, or more.
-        answers: How many answers these have.
-        alpha: Krippendorff's alpha; None where it is not defined: all are the same, or no item has two.
-        shares: How many of the answers each choice has.
-    """
-
-    category: str
-    question: str
-    items: int
-    answers: int
-    alpha: float | None
-    shares: Mapping[str, int]
+def signals_of(participation: Participation, item: Item, response: Response) -> set[str]:
+    """The signals of a caption that was just stored; of other kinds there are none."""
+    part = task_named(participation.campaign.kind).written
+    if not part:
+        return set()
+    (words,) = tokenize([response.answer[part]])
+    found = {REPEATED} if _repeated(participation, item, part, words) else set()
+    known = KnownCaption.objects.filter(campaign=participation.campaign, digest=_digest(words))
+    return found | ({KNOWN} if known.filter(key__in=("", item.key)).exists() else set())
 
 
-def captions_of(campaign: Campaign) -> Captions:
-    """How far each caption that counts agrees with the others of its image."""
-    rows = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False).order_by("pk")
-    keys: dict[int | str, list[int]] = {}
-    texts: dict[int | str, list[str]] = {}
-    workers = {}
-    for key, item, worker, answer in rows.values_list("pk", "item_id", "participation_id", "answer"):
-        keys.setdefault(item, []).append(key)
-        texts.setdefault(item, []).append(answer["caption"])
-        workers[key] = worker
-    found = agreement(texts)
-    scores = {
-        key: score
-        for item, all_of_it in found.items()
-        for key, score in zip(keys[item], all_of_it, strict=True)
-    }
-    return Captions(scores=scores, workers=workers, compared=len(found), waiting=len(keys) - len(found))
-
-
-def ask_for_reviews(user: User | None, campaign: Campaign) -> int:
-    """Asks for a review of each caption that agrees too little with the others of its image.
-
-    Returns:
-        How many are asked for that were not before.
-    """
-    unlike = captions_of(campaign).unlike
-    with transaction.atomic():
-        asked = ReviewRequest.objects.filter(response__item__campaign=campaign, reason=UNLIKE)
-        known = set(asked.values_list("response_id", flat=True))
-        now = database_time()
-        new = [ReviewRequest(response_id=key, reason=UNLIKE, time=now) for key in unlike if key not in known]
-        # Who asks at the same moment asks for the same.
-        ReviewRequest.objects.bulk_create(new, ignore_conflicts=True, batch_size=1000)
-        if new:
-            what = (
-                f"asked for reviews of {len(new)} captions that are {UNLIKE}, in the campaign {campaign.slug}"
-            )
-            record(user, campaign.challenge, what)
-    return len(new)
-
-
-def agreements_of(campaign: Campaign) -> list[Agreement]:
-    """How far people agree on each question, by class, and of all items where there are several classes."""
-    task = task_named(campaign.kind)
-    rows = Response.objects.filter(
-        item__campaign=campaign, item__is_check=False, filled_slot__isnull=False
-    ).order_by("item_id", "pk")
-    answers: dict[str, dict[int, list[dict[str, Any]]]] = {}
-    for item, category, answer in rows.values_list("item_id", "item__category", "answer"):
-        answers.setdefault(category, {}).setdefault(item, []).append(answer)
-    found = [
-        _agreement(task, category, question, list(items.values()))
-        for category, items in sorted(answers.items())
-        for question in task.choices
+def _repeated(participation: Participation, item: Item, part: str, words: Sequence[str]) -> bool:
+    rows = Response.objects.filter(participation=participation, redacted="").exclude(item=item)
+    earlier = [
+        answer[part] for answer in rows.order_by("-pk").values_list("answer", flat=True)[:_MOST_EARLIER]
     ]
-    if len(answers) > 1:
-        every = [item for items in answers.values() for item in items.values()]
-        found += [_agreement(task, "all", question, every) for question in task.choices]
-    return found
-
-
-def _agreement(
-    task: TaskType, category: str, question: str, items: Sequence[Sequence[Mapping[str, Any]]]
-) -> Agreement:
-    chosen = [[answer[question] for answer in answers] for answers in items if len(answers) > 1]
-    names = sorted({choice for choices in chosen for choice in choices})
-    # Points of a scale differ by how far they are apart; other choices only differ or don't.
-    scale = all(_is_number(name) for name in names)
-    number = {name: float(name) if scale else float(place) for place, name in enumerate(names)}
-    table = np.full((len(chosen), max(map(len, chosen), default=2)), np.nan)
-    for row, choices in enumerate(chosen):
-        table[row, : len(choices)] = [number[choice] for choice in choices]
-    difference = "interval" if scale else "nominal"
-    return Agreement(
-        category=category,
-        question="" if len(task.choices) == 1 else question,
-        items=len(chosen),
-        answers=sum(map(len, chosen)),
-        alpha=if_defined(krippendorff_alpha, table, difference=difference) if chosen else None,
-        shares={name: sum(choices.count(name) for choices in chosen) for name in names},
+    mine = set(words)
+    # Where nothing but punctuation was written, nothing is alike.
+    return bool(mine) and any(
+        len(mine & other) >= _ALIKE * len(mine | other) for other in map(set, tokenize(earlier))
     )
 
 
-def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isdecimal()
+def _digest(words: Sequence[str]) -> str:
+    return hashlib.sha256(" ".join(words).encode()).hexdigest()
+
+
+def add_known(campaign: Campaign, captions: Iterable[tuple[str, str]]) -> int:
+    """Adds captions that are known elsewhere, by the hashes of their tokens alone; says how many are new.
+
+    Args:
+        campaign: The campaign.
+        captions: The key of the item that each is of, empty for a caption of any image; and its text.
+
+    Raises:
+        CampaignError: No sentences are written in the campaign.
+    """
+    if not task_named(campaign.kind).written:
+        raise CampaignError("known captions are for campaigns in which sentences are written")
+    before = campaign.known.count()
+    pairs = list(captions)
+    for start in range(0, len(pairs), _AT_ONCE):
+        some = pairs[start : start + _AT_ONCE]
+        tokens = tokenize([text for _, text in some])
+        rows = {(key, _digest(words)) for (key, _), words in zip(some, tokens, strict=True) if words}
+        made = (KnownCaption(campaign=campaign, key=key, digest=digest) for key, digest in sorted(rows))
+        KnownCaption.objects.bulk_create(made, ignore_conflicts=True)
+    return campaign.known.count() - before
+
+
+def add_submissions(campaign: Campaign) -> int:
+    """Adds the captions of the systems that were submitted to the campaign's challenge, by the images' ids.
+
+    An item is of the image whose id is its key.
+
+    Returns:
+        How many are new.
+
+    Raises:
+        CampaignError: The campaign is of no challenge, or no sentences are written in it.
+    """
+    if campaign.challenge is None:
+        raise CampaignError("'submissions' need a campaign of a challenge")
+    files = SubmissionFile.objects.filter(submission__phase__challenge=campaign.challenge)
+    number = 0
+    for row in files.order_by("pk"):
+        with row.file.open("rb") as file:
+            found = load_candidates(file.read(), name=str(row.file.name))
+        number += add_known(
+            campaign, ((str(image), text) for image, texts in found.items() for text in texts)
+        )
+    return number
+
+
+def compare(campaign: Campaign) -> int:
+    """Asks for a review of captions that agree too little with the others of their image.
+
+    Raises:
+        CampaignError: No sentences are written in the campaign.
+    """
+    part = task_named(campaign.kind).written
+    if not part:
+        raise CampaignError("captions are compared in campaigns in which sentences are written")
+    rows = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False).order_by("pk")
+    of_items: dict[int, list[Response]] = {}
+    for response in rows.only("pk", "item_id", "answer"):
+        of_items.setdefault(response.item_id, []).append(response)
+    texts: Mapping[int | str, list[str]] = {
+        item: [response.answer[part] for response in found] for item, found in of_items.items()
+    }
+    unlike = [of_items[int(item)][place] for item, place in unlike_the_others(texts)]
+    asked = ReviewRequest.objects.filter(reason=UNLIKE, response__item__campaign=campaign)
+    before = asked.count()
+    now = database_time()
+    ReviewRequest.objects.bulk_create(
+        (ReviewRequest(response=response, reason=UNLIKE, time=now) for response in unlike),
+        ignore_conflicts=True,
+    )
+    return asked.count() - before

@@ -23,7 +23,9 @@ def judged(participation: Participation) -> tuple[int, int]:
     verdicts = Review.objects.filter(response=OuterRef("pk")).order_by("-pk").values("verdict")[:1]
     reviewed = Response.objects.filter(participation=participation).annotate(verdict=Subquery(verdicts))
     found = reviewed.exclude(verdict=None)
-    checks = CheckResult.objects.filter(response__participation=participation)
+    checks = CheckResult.objects.filter(
+        response__participation=participation, response__item__is_training=False
+    )
     fine = found.filter(verdict=Review.Verdict.FINE).count() + checks.filter(passed=True).count()
     return found.count() + checks.count(), fine
 

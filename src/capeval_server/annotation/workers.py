@@ -12,9 +12,9 @@ from django.db.models import Count, Q
 from capeval.studies.accuracy import wilson
 from capeval.studies.worker_models import gathered
 from capeval.studies.workers import agreement_with_others, binomial_p
+from capeval_server.annotation.agreements import captions_of
 from capeval_server.annotation.models import Campaign, CheckResult, Participation, Response
 from capeval_server.annotation.options import options_of
-from capeval_server.annotation.signals import captions_of
 from capeval_server.annotation.tasks import TaskType, task_named
 from capeval_server.annotation.trust import is_trusted
 
@@ -191,8 +191,10 @@ def _agreement(answers: Sequence[_Answer]) -> dict[int, Part]:
 
 
 def _checks(campaign: Campaign) -> dict[int, Part]:
-    """The checks that each worker had, and passed."""
-    results = CheckResult.objects.filter(response__item__campaign=campaign).order_by()
+    """The checks that each worker had, and passed; those of the training are none."""
+    results = CheckResult.objects.filter(
+        response__item__campaign=campaign, response__item__is_training=False
+    ).order_by()
     rows = results.values_list("response__participation").annotate(
         passed=Count("pk", filter=Q(passed=True)), of=Count("pk")
     )

@@ -11,13 +11,15 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
-from capeval_server.annotation import campaigns, entering, leaving, panels, payments, quality
+from capeval_server.annotation import campaigns, entering, leaving, panels, payments, quality, training
 from capeval_server.annotation.consent import change_texts
 from capeval_server.annotation.definition import LONGEST_MARKDOWN
 from capeval_server.annotation.making import make_from_texts
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Participation, Response
 from capeval_server.annotation.options import MOST_ANSWERS, options_of
 from capeval_server.annotation.progress import progress_of
+from capeval_server.annotation.rules import RULES
+from capeval_server.annotation.sentences import settings_of
 from capeval_server.annotation.tasks import task_named
 from capeval_server.annotation.trust import is_trusted
 from capeval_server.api.addresses import Number, Slug
@@ -75,6 +77,20 @@ class Answers(Schema):
     """How many answers each item needs."""
 
     answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS)]
+
+
+class RulesOf(Schema):
+    """The rules for sentences: levels by rule, where they differ from the defaults, and the two lists."""
+
+    rules: dict[str, Literal["off", "hint", "confirm", "block"] | list[str]]
+
+
+class RulesAnswer(Schema):
+    """The rules for sentences, their version, and the level of each."""
+
+    version: int
+    rules: dict[str, Any]
+    levels: dict[str, str]
 
 
 class Invites(Schema):
@@ -210,6 +226,14 @@ def _worker(campaign: Campaign, pseudonym: str) -> Participation:
     return get_object_or_404(rows, worker__pseudonym=pseudonym)
 
 
+def _shown(worker: Participation) -> dict[str, Any]:
+    return {
+        "pseudonym": worker.worker.pseudonym,
+        "trusted": is_trusted(worker, options_of(worker.campaign)),
+        **{name: getattr(worker, name) for name in ("stage", "answered", "judged", "fine")},
+    }
+
+
 @router.post("", response={201: Made, (403, 404, 422): Problem})
 def create(request: HttpRequest, given: Files) -> Any:
     """Makes a campaign, as a draft."""
@@ -233,6 +257,27 @@ def change_state(request: HttpRequest, slug: Slug, wanted: StateOf) -> Any:
 def set_answers(request: HttpRequest, slug: Slug, wanted: Answers) -> Any:
     """Sets how many answers each item needs."""
     return campaigns.set_answers(token_of(request).user, _managed(request, slug), wanted.answers)
+
+
+def _rules(campaign: Campaign) -> dict[str, Any]:
+    texts = entering.latest_texts(campaign)
+    settings = settings_of(texts)
+    levels = {rule.name: settings.level(rule) for rule in RULES.values()}
+    return {"version": texts.number, "rules": texts.rules, "levels": levels}
+
+
+@router.get("/{slug}/rules", response={200: RulesAnswer, (403, 404): Problem})
+def rules(request: HttpRequest, slug: Slug) -> Any:
+    """The rules for sentences."""
+    return _rules(_managed(request, slug))
+
+
+@router.put("/{slug}/rules", response={200: RulesAnswer, (403, 404, 422): Problem})
+def set_rules(request: HttpRequest, slug: Slug, wanted: RulesOf) -> Any:
+    """Sets the rules for sentences, as a new version of the texts; what was answered keeps its own."""
+    campaign = _managed(request, slug)
+    campaigns.set_rules(token_of(request).user, campaign, wanted.rules)
+    return _rules(campaign)
 
 
 @router.get("/{slug}/texts", response={200: Texts, (403, 404): Problem})
@@ -288,16 +333,8 @@ def invite(request: HttpRequest, slug: Slug, wanted: Invites) -> Any:
 def workers(request: HttpRequest, slug: Slug, start: Start = 0) -> Any:
     """Workers, 200 of them from a start."""
     campaign = _managed(request, slug)
-    options = options_of(campaign)
-    found = campaign.participations.select_related("worker").order_by("pk")
-    rows = [
-        {
-            "pseudonym": one.worker.pseudonym,
-            "trusted": is_trusted(one, options),
-            **{name: getattr(one, name) for name in ("stage", "answered", "judged", "fine")},
-        }
-        for one in found[start : start + _MOST]
-    ]
+    found = campaign.participations.select_related("worker", "campaign").order_by("pk")
+    rows = [_shown(one) for one in found[start : start + _MOST]]
     return {"count": found.count(), "workers": rows}
 
 
@@ -321,6 +358,13 @@ def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
     worker = _worker(_managed(request, slug), pseudonym)
     exclusion = get_object_or_404(Exclusion, participation=worker, lifted=None)
     return {"answers": quality.lift(token_of(request).user, exclusion, why.reason)}
+
+
+@router.post("/{slug}/workers/{pseudonym}/resume", response={200: WorkerOf, (403, 404, 422): Problem})
+def resume(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
+    """Lets a worker go on who was paused, as they had failed checks."""
+    worker = _worker(_managed(request, slug), pseudonym)
+    return _shown(training.resume(token_of(request).user, worker, why.reason))
 
 
 @router.put("/{slug}/workers/{pseudonym}/account", response={200: Linked, (403, 404, 422): Problem})

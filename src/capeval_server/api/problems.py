@@ -30,6 +30,8 @@ def _tell(api: NinjaAPI, status: int, request: HttpRequest, error: Exception) ->
     content: dict[str, Any] = {"detail": str(error)}
     if isinstance(error, errors.UploadError):
         content["entry"] = error.entry
+    if isinstance(error, errors.SentenceError):
+        content["findings"] = error.findings
     if isinstance(error, errors.QuotaError):
         content["allowed_from"] = error.allowed_from
     answer = api.create_response(request, content, status=status)

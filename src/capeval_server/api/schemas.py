@@ -53,6 +53,7 @@ class Problem(Schema):
     detail: str
     entry: str | None = None
     allowed_from: datetime | None = None
+    findings: list[dict[str, str]] | None = None
 
 
 class ReferenceSetAnswer(Schema):

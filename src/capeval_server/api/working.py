@@ -12,7 +12,16 @@ from ninja import Router, Schema, Status
 from ninja.security import HttpBearer
 from pydantic import Field
 
-from capeval_server.annotation import answering, assignment, ending, entering, leaving, panels
+from capeval_server.annotation import (
+    answering,
+    assignment,
+    ending,
+    entering,
+    leaving,
+    panels,
+    sentences,
+    training,
+)
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Campaign, Draft, Participation, Worker
 from capeval_server.annotation.tasks import task_named
 from capeval_server.api.addresses import Slug
@@ -24,6 +33,7 @@ __all__ = ["router"]
 
 Note = Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")]
 Name = Annotated[str, Field(pattern="^[a-z_]{1,30}$")]
+RuleName = Annotated[str, Field(pattern="^[a-z-]{1,30}$")]
 Count = Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)]
 Typed = Annotated[str, Field(max_length=5000, pattern=r"^[^\x00]*$")]
 Key = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[\x21-\x7e]+$")]
@@ -94,6 +104,7 @@ class Batch(Schema):
     """The items to answer now; where there are none, why. At the end of a session, its end code."""
 
     items: list[GivenItem]
+    training: bool
     why: str
     end: End | None
 
@@ -105,6 +116,8 @@ class Answer(Schema):
     revision: Annotated[int, Field(ge=1, le=1000)] = 1
     key: Key
     events: Annotated[dict[Name, Count], Field(max_length=50)] = Field(default_factory=dict)
+    # Why a sentence is kept, by the rule that asks.
+    reasons: Annotated[dict[RuleName, Note], Field(max_length=50)] = Field(default_factory=dict)
 
 
 class Stored(Schema):
@@ -113,6 +126,27 @@ class Stored(Schema):
     outcome: str
     text: str
     revision: int
+
+
+class Sentence(Schema):
+    """A sentence that is being written."""
+
+    caption: Typed
+
+
+class FindingOf(Schema):
+    """A rule that a sentence breaks, with its level here."""
+
+    rule: str
+    level: str
+    message: str
+
+
+class Looked(Schema):
+    """What the rules say of a sentence, and how many words it has."""
+
+    words: int
+    findings: list[FindingOf]
 
 
 class DraftOf(Schema):
@@ -163,6 +197,25 @@ class Finish(Schema):
     """How a worker ends their session."""
 
     outcome: Literal["no_consent", "unsuitable", "returned", "nothing_left"]
+
+
+class Explained(Schema):
+    """An item of the training, with its answer."""
+
+    shown: dict[str, Any]
+    right: bool
+    expected: dict[str, str]
+    explanation: str
+
+
+class Try(Schema):
+    """A try of the training that is finished: whether enough was right, or there is another try."""
+
+    right: int
+    needed: int
+    passed: bool
+    again: bool
+    items: list[Explained]
 
 
 class Aside(Schema):
@@ -246,7 +299,28 @@ def take(request: HttpRequest, slug: Slug) -> Any:
     work = assignment.work(found)
     number = found.assignments.filter(batch=work.assignments[0].batch).count() if work.assignments else 0
     items = [_shown(found, held, number) for held in work.assignments]
-    return {"items": items, "why": work.why, "end": None if items else panels.end_of(found)}
+    trains = bool(items) and work.assignments[0].item.is_training
+    return {
+        "items": items,
+        "training": trains,
+        "why": work.why,
+        "end": None if items else panels.end_of(found),
+    }
+
+
+@router.get("/training", response={200: Try, (403, 404, 409): Problem})
+def finished_try(request: HttpRequest, slug: Slug) -> Any:
+    """The latest try of the training, with its answers; 404 where none is to be looked at."""
+    found = training.finished_try(_participation(request, slug))
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+@router.post("/training", response={200: Entered, (403, 404, 409): Problem})
+def go_on(request: HttpRequest, slug: Slug) -> Any:
+    """Goes on after a try: to the work, to the next try, or out."""
+    return _entered(training.go_on(_participation(request, slug)))
 
 
 @router.post("/renew", response={204: None, (403, 404, 409): Problem})
@@ -260,9 +334,25 @@ def renew(request: HttpRequest, slug: Slug) -> Any:
 def answer(request: HttpRequest, slug: Slug, lease: UUID, given: Answer) -> Any:
     """Answers an item, however late; or revises the answer while the batch is the latest."""
     held = assignment.find(_participation(request, slug), lease)
-    sent = answering.Given(answer=given.answer, revision=given.revision, key=given.key, events=given.events)
+    sent = answering.Given(
+        answer=given.answer,
+        revision=given.revision,
+        key=given.key,
+        events=given.events,
+        reasons=given.reasons,
+    )
     done = answering.submit(held, sent)
     return {"outcome": done.outcome, "text": done.text, "revision": done.response.revision}
+
+
+@router.post("/items/{lease}/check", response={200: Looked, (403, 404, 409, 422): Problem})
+def check(request: HttpRequest, slug: Slug, lease: UUID, written: Sentence) -> Any:
+    """What the rules say of a sentence that is not sent yet; nothing is stored."""
+    participation = _participation(request, slug)
+    held = assignment.find(participation, lease)
+    if not task_named(participation.campaign.kind).written:
+        raise NotFoundError
+    return asdict(sentences.look(entering.latest_texts(participation.campaign), held.item, written.caption))
 
 
 @router.put("/items/{lease}/draft", response={204: None, (403, 404, 409): Problem})

@@ -51,6 +51,31 @@ def create(
     print(f"{made.slug}: made, a draft; items: {made.items.count()}")
 
 
+def fetch(
+    path: Annotated[
+        Path, Argument(metavar="FILE", help="CSV with the columns image and address.", show_default=False)
+    ],
+    folder: Annotated[
+        Path,
+        Argument(metavar="FOLDER", help="Where the pictures are stored; made if needed.", show_default=False),
+    ],
+) -> None:
+    """Fetches pictures from hosts that the settings allow into a folder; exits with 1 if some failed.
+
+    What is there already is not fetched again.
+    """
+    set_up()
+    from capeval_server.annotation import fetching
+
+    found = []
+    for one in fetching.fetch_images(fetching.read_addresses(path.name, path.read_bytes()), folder):
+        found.append(one)
+        if one.outcome == "failed":
+            print(f"{one.name}: failed: {one.reason}", flush=True)
+    print(fetching.summary(found))
+    sys.exit(1 if any(one.outcome == "failed" for one in found) else 0)
+
+
 def state(
     slug: Slug,
     to: Annotated[
@@ -64,6 +89,74 @@ def state(
     from capeval_server.annotation.campaigns import change_state
 
     print(f"{slug}: {change_state(None, _campaign_named(slug), to, reason=reason).state}")
+
+
+def rules(
+    slug: Slug,
+    path: Annotated[
+        Path | None,
+        Argument(
+            metavar="FILE", help="TOML with the part rules; without it, shows them.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Shows the rules for sentences, or sets them, as a new version of the campaign's texts."""
+    set_up()
+    from capeval_server.annotation.campaigns import set_rules
+    from capeval_server.annotation.definition import read_rules
+    from capeval_server.annotation.entering import latest_texts
+    from capeval_server.annotation.rules import RULES
+    from capeval_server.annotation.sentences import settings_of
+
+    campaign = _campaign_named(slug)
+    if path is not None:
+        set_rules(None, campaign, read_rules(path.name, path.read_bytes()))
+    texts = latest_texts(campaign)
+    print(f"{slug}: version {texts.number}")
+    settings = settings_of(texts)
+    for rule in RULES.values():
+        print(f"{rule.name}: {settings.level(rule)}")
+
+
+def known(
+    slug: Slug,
+    path: Annotated[
+        Path | None,
+        Argument(metavar="FILE", help="Captions, as references are written.", show_default=False),
+    ] = None,
+    any_image: Annotated[
+        bool, Option("--any-image", help="The file's captions are known whatever the image.")
+    ] = False,
+    submissions: Annotated[
+        bool, Option("--submissions", help="The captions of the systems submitted to the challenge.")
+    ] = False,
+) -> None:
+    """Adds captions that are known elsewhere, by hashes alone: who sends the same is reviewed."""
+    set_up()
+    from capeval.formats import load_references
+    from capeval_server.annotation import signals
+
+    campaign = _campaign_named(slug)
+    if (path is None) != submissions:
+        raise OptionError("either 'FILE' or '--submissions' must be given")
+    if path is None:
+        number = signals.add_submissions(campaign)
+    else:
+        captions = (
+            ("" if any_image else str(image), text)
+            for image, texts in load_references(path).items()
+            for text in texts
+        )
+        number = signals.add_known(campaign, captions)
+    print(f"{slug}: {number:,} captions added")
+
+
+def compare(slug: Slug) -> None:
+    """Has captions that are unlike the others of their image reviewed."""
+    set_up()
+    from capeval_server.annotation import signals
+
+    print(f"{slug}: {signals.compare(_campaign_named(slug))} captions to review")
 
 
 def invite(
@@ -132,6 +225,18 @@ def link(
 
     effect = quality.link_account(None, _worker_named(slug, worker), user_named(user))
     print(f"{worker}: " + ("linked" if effect is None else f"blocked; answers not counted: {effect.answers}"))
+
+
+def resume(
+    slug: Slug,
+    worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
+    reason: Annotated[str, Option(help="What was found.", show_default=False)],
+) -> None:
+    """Lets a worker go on who was paused, as they had failed checks."""
+    set_up()
+    from capeval_server.annotation import training
+
+    print(f"{worker}: {training.resume(None, _worker_named(slug, worker), reason).stage}")
 
 
 def rate(
@@ -331,29 +436,20 @@ def publish(
     print(f"{to}: version {version}")
 
 
-def agreement(
-    slug: Slug,
-    review: Annotated[
-        bool, Option("--review", help="Have captions reviewed that agree too little with the others.")
-    ] = False,
-) -> None:
+def agreement(slug: Slug) -> None:
     """Says how far people agree: by class where they choose, by caption where they write."""
     set_up()
-    from capeval_server.annotation import signals
+    from capeval_server.annotation import agreements
     from capeval_server.annotation.tasks import task_named
 
     campaign = _campaign_named(slug)
     if task_named(campaign.kind).choices:
-        if review:
-            raise OptionError("'--review' must be given for a campaign of captions")
-        for one in signals.agreements_of(campaign):
+        for one in agreements.agreements_of(campaign):
             name = " ".join(filter(None, (one.category or "none", one.question)))
             alpha = "undefined" if one.alpha is None else f"{one.alpha:.3f}"
             print(f"{name}: alpha {alpha}; items: {one.items:,}; answers: {one.answers:,}")
         return
-    if review:
-        print(f"more to review: {signals.ask_for_reviews(None, campaign):,}")
-    captions = signals.captions_of(campaign)
+    captions = agreements.captions_of(campaign)
     number, unlike = len(captions.scores), len(captions.unlike)
     print(f"images compared: {captions.compared:,}; with too few captions: {captions.waiting:,}")
     print(f"captions unlike the others of their image: {unlike:,} of {number:,}")
@@ -362,8 +458,8 @@ def agreement(
 def group() -> Group:
     """`capeval server annotate`."""
     commands = (
-        *(create, items, state, texts, invite, panel, link, status, withdraw, rate, payments),
-        *(agreement, results, audit, freeze, verify, challenge, publish),
+        *(fetch, create, items, state, texts, rules, invite, panel, link, status, resume, withdraw),
+        *(rate, payments, known, compare, agreement, results, audit, freeze, verify, challenge, publish),
     )
     return Group(
         name="annotate",

@@ -20,11 +20,14 @@ class Handler(AbstractContextManager["Handler"], ABC):
         kind: The kind.
         every: How long after one job is done it is done again; none if it is done once.
         priority: The priority of a job that is done again and again: by default, it comes after all others.
+        beside: Whether workers do its jobs beside all others, since they wait for other hosts, which may not
+            answer.
     """
 
     kind: ClassVar[str]
     every: ClassVar[timedelta | None] = None
     priority: ClassVar[int] = 9
+    beside: ClassVar[bool] = False
 
     def __exit__(self, *_: object) -> None:
         """Releases what the handler keeps between jobs; by default, nothing."""

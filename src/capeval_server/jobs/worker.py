@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -27,6 +28,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 _BEAT_SECONDS = 5
 # What recurs more often is not in the log each time.
 _OFTEN = timedelta(minutes=1)
+# How long a worker that is stopped waits for an answer of another host, in seconds.
+_LAST_ANSWER = 30
 
 
 class StoppedError(Exception):
@@ -55,7 +58,7 @@ class Heartbeat:
         Raises:
             StoppedError: The worker was asked to stop.
         """
-        self._check()
+        self.check()
         if time.monotonic() >= self._next:
             Worker.objects.update_or_create(name=self.name, defaults={"seen": leases.database_time()})
             self._next = time.monotonic() + _BEAT_SECONDS
@@ -68,10 +71,15 @@ class Heartbeat:
         """
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
-            self._check()
+            self.check()
             time.sleep(min(left, _POLL_SECONDS))
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Writes nothing.
+
+        Raises:
+            StoppedError: The worker was asked to stop.
+        """
         if self._stopped:
             raise StoppedError
 
@@ -90,7 +98,11 @@ def run(heartbeat: Heartbeat | None = None, *, until_empty: bool = False) -> Non
     heartbeat = heartbeat or Heartbeat()
     try:
         with handlers() as opened:
-            _work(opened, heartbeat, until_empty=until_empty)
+            if until_empty:
+                # One after the other: what a job leads to is then done too.
+                _work(opened, heartbeat, heartbeat.beat, until_empty=True)
+            else:
+                _work_in_two(opened, heartbeat)
     except StoppedError:
         _log.info("stopped")
     finally:
@@ -101,16 +113,44 @@ def run(heartbeat: Heartbeat | None = None, *, until_empty: bool = False) -> Non
             _log.warning("the row of this worker is not deleted: the database did not answer")
 
 
-def _work(opened: Mapping[str, Handler], heartbeat: Heartbeat, *, until_empty: bool) -> None:
+def _work_in_two(opened: Mapping[str, Handler], heartbeat: Heartbeat) -> None:
+    """Does jobs that wait for other hosts in a second thread: no host holds up the other jobs."""
+    beside = {kind: handler for kind, handler in opened.items() if handler.beside}
+    others = {kind: handler for kind, handler in opened.items() if not handler.beside}
+    second = threading.Thread(target=_work_beside, args=(beside, heartbeat), daemon=True)
+    second.start()
+    try:
+        _work(others, heartbeat, heartbeat.beat, until_empty=False)
+    finally:
+        heartbeat.stop()
+        # A job that is not given back by then is done again when its lease ends.
+        second.join(_LAST_ANSWER)
+
+
+def _work_beside(opened: Mapping[str, Handler], heartbeat: Heartbeat) -> None:
+    try:
+        # Only the first thread writes that the worker runs: if it does not go on, that must show.
+        _work(opened, heartbeat, heartbeat.check, until_empty=False)
+    except StoppedError:
+        pass
+    finally:
+        # Whatever ended it, a worker without it must not go on.
+        heartbeat.stop()
+        connection.close()
+
+
+def _work(
+    opened: Mapping[str, Handler], heartbeat: Heartbeat, beat: Callable[[], None], *, until_empty: bool
+) -> None:
     planned = False
     pause = _FIRST_PAUSE
     while True:
         try:
-            heartbeat.beat()
+            beat()
             if not planned:
                 _plan(opened)
                 planned = True
-            worked = work_once(opened, heartbeat.beat)
+            worked = work_once(opened, beat)
             if until_empty and not worked and not _unfinished(opened):
                 return
         except (DatabaseError, InterfaceError):

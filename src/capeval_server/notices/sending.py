@@ -30,6 +30,7 @@ class NoticesHandler(Handler):
     kind = "notices"
     every = timedelta(seconds=15)
     priority = 0
+    beside = True
 
     def run(self, job: Job, renew: Callable[[], None]) -> None:
         """Tells of phases, sends mail, and has the job wait for the next time."""

@@ -69,6 +69,8 @@ class TaskType(ABC):
         needs_image: Whether an item has an image.
         has_sides: Whether two things are shown side by side, which can be mirrored.
         reviewed: Whether people review the answers. Answers of other kinds are judged by checks.
+        written: The part of an answer that is a sentence of the worker's, which rules look at; empty where
+            there is none.
         choices: The questions that are answered by choosing, by the name that a browser sends; the page of a
             kind without any has a form of its own.
         texts: The names of the texts that ship for it, without `.md`; the first is the default.
@@ -82,6 +84,7 @@ class TaskType(ABC):
     needs_image: ClassVar[bool]
     has_sides: ClassVar[bool] = False
     reviewed: ClassVar[bool] = False
+    written: ClassVar[str] = ""
     choices: ClassVar[Mapping[str, Choices]] = {}
     texts: ClassVar[tuple[str, ...]]
 
@@ -158,6 +161,25 @@ class TaskType(ABC):
             expected: What the campaign's file expects, in the same terms.
         """
         return all(answer.get(name) == value for name, value in expected.items())
+
+    def in_words(
+        self, payload: Mapping[str, Any], expected: Mapping[str, Any], *, mirrored: bool
+    ) -> dict[str, str]:
+        """An expected answer by the labels of its questions, as the worker could have chosen it.
+
+        Args:
+            payload: The item's payload.
+            expected: What the campaign's file expects.
+            mirrored: Whether the sides were shown mirrored.
+        """
+        found = {}
+        for name, choices in self.choices.items():
+            for value, label in choices.labels.items():
+                raw = {other: next(iter(each.labels)) for other, each in self.choices.items()} | {name: value}
+                stored = self.answer(payload, raw, mirrored=mirrored)
+                if name in expected and stored[name] == expected[name]:
+                    found[choices.label] = label
+        return found
 
 
 class OneQuestion(TaskType):

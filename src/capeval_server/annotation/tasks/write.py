@@ -27,6 +27,7 @@ class Write(TaskType):
     lease_seconds = 600
     needs_image = True
     reviewed = True
+    written = "caption"
     texts = ("write-nocaps", "write-coco", "write-pascal")
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
@@ -13,18 +14,28 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from capeval.errors import CapevalError
-from capeval_server.annotation import answering, assignment, entering, panels
+from capeval_server.annotation import (
+    answering,
+    assignment,
+    entering,
+    panels,
+    rules,
+    sentences,
+    training,
+)
 from capeval_server.annotation.digests import digest_of
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Draft, Participation, Report
+from capeval_server.annotation.options import options_of
 from capeval_server.annotation.tasks import task_named
-from capeval_server.errors import AnswerError, NotFoundError
+from capeval_server.errors import AnswerError, NotFoundError, SentenceError
 from capeval_server.pages.annotator.choosing import asked, keys_of
 from capeval_server.pages.annotator.entering import for_workers, show_texts
+from capeval_server.pages.annotator.training import show_try
 from capeval_server.pages.markdown import to_html
 from capeval_server.pages.texts import title_and_rest
 from capeval_server.statuses import STATUSES
 
-__all__ = ["answer", "image", "save_draft", "set_aside", "show_work"]
+__all__ = ["answer", "check", "image", "save_draft", "set_aside", "show_rules", "show_work"]
 
 _LONGEST_DRAFT = 5000
 _MOST_REVISIONS = 1000
@@ -39,6 +50,9 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
         return _show_end(request, participation, end)
     if participation.stage == Participation.Stage.INVITED or _must_agree_again(participation):
         return show_texts(request, participation)
+    done = training.finished_try(participation)
+    if done is not None:
+        return show_try(request, participation, done)
     work = assignment.work(participation)
     if not work.assignments:
         # Asking for work may have ended the session.
@@ -56,6 +70,9 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
     task = task_named(participation.campaign.kind)
     texts = entering.latest_texts(participation.campaign)
     title, rest = title_and_rest(texts.instructions)
+    if task.written:
+        # So that no check of a sentence has to wait for it.
+        rules.prepare()
     drafts = Draft.objects.filter(assignment__in=work.assignments)
     typed = {draft.assignment_id: draft.content.get("caption", "") for draft in drafts}
     shown = {
@@ -64,10 +81,13 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
         "instructions": to_html(rest),
         "items": [_shown(participation, held, typed.get(held.pk, "")) for held in work.assignments],
         "number": number,
+        "options": options_of(participation.campaign),
+        "training": work.assignments[0].item.is_training,
         "from_panel": panels.open_session(participation) is not None,
         "reasons": list(Report.Reason.values),
         "kind": f"pages/annotator/_{'judge' if task.choices else 'write'}.html",
         "judged": bool(task.choices),
+        "written": bool(task.written),
         "keys": keys_of(task),
     }
     return render(request, "pages/annotator/work.html", shown)
@@ -79,7 +99,8 @@ def _show_end(request: HttpRequest, participation: Participation, end: panels.En
 
 
 def _must_agree_again(participation: Participation) -> bool:
-    return participation.stage == Participation.Stage.WORKING and not entering.has_agreed(participation)
+    begun = participation.stage in (Participation.Stage.TRAINING, Participation.Stage.WORKING)
+    return begun and not entering.has_agreed(participation)
 
 
 def _shown(participation: Participation, held: Assignment, typed: str) -> dict[str, Any]:
@@ -108,7 +129,8 @@ def _told(request: HttpRequest, participation: Participation, text: str, error: 
 def _refused(request: HttpRequest, participation: Participation, error: CapevalError) -> HttpResponse:
     if _wants_json(request):
         status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 422)
-        return JsonResponse({"detail": str(error)}, status=status)
+        found = {"findings": error.findings} if isinstance(error, SentenceError) else {}
+        return JsonResponse({"detail": str(error), **found}, status=status)
     return _told(request, participation, f"Not stored: {error}.", error=True)
 
 
@@ -124,15 +146,49 @@ def answer(request: HttpRequest, participation: Participation, lease: UUID) -> H
         if number not in map(str, range(1, _MOST_REVISIONS + 1)):
             raise AnswerError(f"'revision' must be from 1 to {_MOST_REVISIONS}")
         given = answering.Given(
-            answer=raw, revision=int(number), key=_key(held, raw, int(number)), events=_events(request)
+            answer=raw,
+            revision=int(number),
+            key=_key(held, raw, int(number)),
+            events=_events(request),
+            reasons=dict.fromkeys(rules.RULES, request.POST.get("keep", "")),
         )
         done = answering.submit(held, given)
     except CapevalError as error:
+        if isinstance(error, SentenceError) and not _wants_json(request):
+            # Without a script, the page is loaded again, and shows what was typed.
+            assignment.save_draft(held, {"caption": raw["caption"]})
         return _refused(request, participation, error)
     if _wants_json(request):
         found = {"outcome": done.outcome, "text": done.text, "revision": done.response.revision}
         return JsonResponse(found)
     return _told(request, participation, done.text, error=False)
+
+
+@require_POST
+@for_workers
+def check(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
+    """What the rules say of a sentence while it is written."""
+    held = assignment.find(participation, lease)
+    if not task_named(participation.campaign.kind).written:
+        raise NotFoundError
+    texts = entering.latest_texts(participation.campaign)
+    try:
+        found = sentences.look(texts, held.item, request.POST.get("caption", ""))
+    except CapevalError as error:
+        return _refused(request, participation, error)
+    return JsonResponse({"words": found.words, "findings": [asdict(each) for each in found.findings]})
+
+
+@require_GET
+@for_workers
+def show_rules(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """The rules for sentences, with their levels here, and why each is there."""
+    if not task_named(participation.campaign.kind).written:
+        raise NotFoundError
+    settings = sentences.settings_of(entering.latest_texts(participation.campaign))
+    rows = [{"rule": rule, "level": settings.level(rule)} for rule in rules.RULES.values()]
+    shown = {"campaign": participation.campaign, "rows": [row for row in rows if row["level"] != "off"]}
+    return render(request, "pages/annotator/rules.html", shown)
 
 
 def _key(held: Assignment, answer: dict[str, str], revision: int) -> str:

@@ -36,6 +36,7 @@ urlpatterns = [
     _at("workers/<slug:pseudonym>/", people.worker, "worker"),
     _at("workers/<slug:pseudonym>/block/", people.block, "block"),
     _at("workers/<slug:pseudonym>/lift/", people.lift, "lift"),
+    _at("workers/<slug:pseudonym>/resume/", people.resume, "resume"),
     _at("workers/<slug:pseudonym>/revoke/", people.revoke, "revoke"),
     _at("reviews/", reviews.reviews, "reviews"),
     _at("reviews/<int:pk>/", reviews.review, "review"),

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from capeval_server.annotation.entering import MOST_INVITES
 from capeval_server.annotation.models import LONGEST_NOTE, Review
 from capeval_server.annotation.options import MOST_ANSWERS, Options
+from capeval_server.annotation.rules import LEVELS, RULES
 from capeval_server.annotation.tasks import TaskType
 from capeval_server.challenges.access import makes_challenges, organised_by
 from capeval_server.challenges.models import ReferenceSet
@@ -71,6 +72,13 @@ class NewForm(forms.Form):
     check_every = forms.IntegerField(
         label="One check in so many answers", help_text="An item with “expected” is a check. 0 for none."
     )
+    training_items = forms.IntegerField(label="Items of a training", help_text="If there are such items.")
+    training_right = forms.IntegerField(label="Items of a training that must be right")
+    training_tries = forms.IntegerField(label="Times that a training can be tried")
+    pause_failed = forms.IntegerField(
+        label="Failed checks that pause a worker", help_text="Until a person has looked. 0 for never."
+    )
+    pause_of = forms.IntegerField(label="Of so many of the latest checks")
     review_first = forms.IntegerField(label="First answers of each worker that are reviewed")
     review_every = forms.IntegerField(
         label="After those, one review in so many answers", help_text="0 for none."
@@ -102,6 +110,13 @@ class NewForm(forms.Form):
             del self.fields["pictures"]
         if not task.reviewed:
             del self.fields["review_first"], self.fields["review_every"]
+        for rule in RULES.values() if task.written else ():
+            self.fields[f"rule-{rule.name}"] = forms.ChoiceField(
+                label=f"Rule {rule.name}",
+                choices=[(level, level) for level in LEVELS],
+                initial=rule.level,
+                help_text=rule.why,
+            )
 
     @property
     def main(self) -> list[forms.BoundField]:
@@ -121,6 +136,13 @@ class NewForm(forms.Form):
     def options(self) -> dict[str, Any]:
         """The settings that were filled in."""
         return {name: self.cleaned_data[name] for name in Options.model_fields if name in self.cleaned_data}
+
+    def rules(self) -> dict[str, str]:
+        """The levels of rules for sentences, where they differ from the defaults."""
+        levels = {
+            rule.name: self.cleaned_data.get(f"rule-{rule.name}", rule.level) for rule in RULES.values()
+        }
+        return {name: level for name, level in levels.items() if level != RULES[name].level}
 
 
 def show_new_problem(form: NewForm, text: str) -> None:

@@ -139,7 +139,9 @@ def _files(form: NewForm, task: TaskType) -> dict[str, bytes]:
         pictures = unzipped(given["pictures"].read(), limit=settings.UNPACKED_BYTES)
     about = {name: given[name] for name in ("slug", "title", "challenge", "instructions", "consent")}
     about["kind"] = task.name
-    return formed_files(about, form.options(), items=given["items"].read(), pictures=pictures)
+    return formed_files(
+        about, form.options(), items=given["items"].read(), rules=form.rules(), pictures=pictures
+    )
 
 
 def _in_words(preview: Preview) -> dict[str, Any]:
@@ -150,6 +152,7 @@ def _in_words(preview: Preview) -> dict[str, Any]:
         "wanted": wanted,
         "answers": preview.items * wanted.options.answers,
         "options": options_in_words(wanted.kind, wanted.options),
+        "rules": [f"{name}: {level}" for name, level in wanted.rules.items()],
         "heading": title,
         "instructions": to_html(rest),
         "consent": to_html(wanted.consent),

@@ -10,13 +10,13 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.studies.effort import Agreement, Prices
-from capeval_server.accounts.users import user_of
 from capeval_server.annotation.agreement import LEAST_OTHERS, LIMIT
+from capeval_server.annotation.agreements import agreements_of, captions_of
 from capeval_server.annotation.effort import SHARES, effort_of, measured_agreement
 from capeval_server.annotation.models import Campaign, ReviewRequest
 from capeval_server.annotation.options import options_of
 from capeval_server.annotation.progress import pace_of
-from capeval_server.annotation.signals import UNLIKE, agreements_of, ask_for_reviews, captions_of
+from capeval_server.annotation.signals import UNLIKE, compare
 from capeval_server.annotation.tasks import task_named
 from capeval_server.errors import NotFoundError
 from capeval_server.pages.campaigns.common import for_managers, show
@@ -57,7 +57,7 @@ def review_unlike(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Asks for reviews of the captions that agree too little with the others of their image."""
     if task_named(campaign.kind).choices:
         raise NotFoundError
-    number = ask_for_reviews(user_of(request), campaign)
+    number = compare(campaign)
     tell(request, f"{counted(number, 'more caption')} will be reviewed.")
     return redirect("campaign_agreement", campaign.slug)
 

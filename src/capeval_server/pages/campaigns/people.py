@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
 from capeval_server.accounts.users import user_of
-from capeval_server.annotation import entering, quality
+from capeval_server.annotation import entering, quality, training
 from capeval_server.annotation.models import Campaign, Exclusion, Participation
 from capeval_server.annotation.workers import summaries_of
 from capeval_server.pages.campaigns.common import for_managers, show, worker_of
@@ -18,7 +18,7 @@ from capeval_server.pages.campaigns.forms import InviteForm, ReasonForm
 from capeval_server.pages.campaigns.wording import counted
 from capeval_server.pages.organiser.common import form_status, tell
 
-__all__ = ["block", "invite", "lift", "revoke", "worker", "workers"]
+__all__ = ["block", "invite", "lift", "resume", "revoke", "worker", "workers"]
 
 
 @for_managers
@@ -82,6 +82,8 @@ def _worker(
         effect=quality.effect_of_blocking(participation),
         exclusions=participation.exclusions.order_by("-time", "-pk"),
         blocked=participation.stage == Participation.Stage.BLOCKED,
+        paused=participation.stage == Participation.Stage.PAUSED,
+        again=ReasonForm(auto_id="again_%s"),
         form=form,
         status=form_status(form),
     )
@@ -122,6 +124,23 @@ def lift(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpRespon
             form.add_error("reason", str(error))
         else:
             tell(request, f"The block is lifted. {counted(number, 'answer')} count again.")
+            return redirect("campaign_worker", campaign.slug, pseudonym)
+    return _worker(request, campaign, participation, form)
+
+
+@for_managers
+@require_POST
+def resume(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
+    """Gives a worker items again who failed checks, after a look at them."""
+    participation = worker_of(campaign, pseudonym)
+    form = ReasonForm(request.POST)
+    if form.is_valid():
+        try:
+            training.resume(user_of(request), participation, form.cleaned_data["reason"])
+        except CapevalError as error:
+            form.add_error("reason", str(error))
+        else:
+            tell(request, "The worker gets items again.")
             return redirect("campaign_worker", campaign.slug, pseudonym)
     return _worker(request, campaign, participation, form)
 

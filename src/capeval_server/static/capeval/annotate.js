@@ -6,6 +6,7 @@
   if (!work) return;
   const items = [...work.querySelectorAll(".item")];
   const DRAFT_AFTER = 1000;
+  const CHECK_AFTER = 300;
   const LONGEST_PAUSE = 15000;
   const LONGEST_WAIT = 60000;
   let at = 0;
@@ -71,19 +72,45 @@
     const counts = { seconds: 0, keys: 0, pastes: 0, pasted: 0 };
     const began = Date.now();
     let draft = 0;
+    let check = 0;
     let sending = false;
 
     const say = (text, bad) => { outcome.textContent = text; outcome.classList.toggle("bad", Boolean(bad)); };
 
+    // What the rules say; where one asks, a field for the reason why the sentence is kept.
+    const keep = form.querySelector(".keep");
+    const tell = (findings) => {
+      const list = form.querySelector(".findings");
+      list.replaceChildren(...findings.map((finding) => {
+        const line = document.createElement("li");
+        line.className = finding.level;
+        line.textContent = finding.message;
+        return line;
+      }));
+      const levels = findings.map((finding) => finding.level);
+      // What is blocked can't be kept: it is to be changed first.
+      keep.hidden = levels.includes("block") || !levels.includes("confirm");
+    };
+
     if (field) {
       const count = form.querySelector(".count");
-      const words = () => {
-        const number = (field.value.match(/[\p{L}\p{N}]+(?:[-'’.][\p{L}\p{N}]+)*/gu) || []).length;
-        count.textContent = `${number} ${number === 1 ? "word" : "words"}`;
+      const words = (number) => { count.textContent = `${number} ${number === 1 ? "word" : "words"}`; };
+      keep.hidden = true;
+      const ask = async () => {
+        const text = field.value;
+        try {
+          const answer = await post(item.dataset.check, new URLSearchParams({ caption: text, csrfmiddlewaretoken: token }));
+          const found = answer.ok ? await answer.json() : null;
+          // What came meanwhile is asked about by itself.
+          if (!found || field.value !== text) return;
+          if (text.length <= field.maxLength) words(found.words);
+          tell(found.findings);
+        } catch { /* The server decides when the sentence is sent. */ }
       };
       const earlier = kept.get(name);
       if (earlier !== null) field.value = earlier;
-      words();
+      words(countWords(field.value));
+      if (field.value) ask();
       field.addEventListener("keydown", (event) => {
         counts.keys += 1;
         if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
@@ -96,9 +123,12 @@
         counts.pasted += (event.clipboardData?.getData("text") || "").length;
       });
       field.addEventListener("input", () => {
-        words();
+        words(countWords(field.value));
         kept.set(name, field.value);
         clearTimeout(draft);
+        clearTimeout(check);
+        if (field.value.trim()) check = setTimeout(ask, CHECK_AFTER);
+        else tell([]);
         draft = setTimeout(() => {
           const body = new URLSearchParams({ caption: field.value, csrfmiddlewaretoken: token });
           // Where this fails, the browser has the text, and the next draft is sent.
@@ -109,6 +139,7 @@
 
     const done = (found) => {
       kept.remove(name);
+      clearTimeout(check);
       item.classList.add("done");
       say(found.text);
       form.querySelector("[name=revision]").value = String(found.revision + 1);
@@ -129,7 +160,13 @@
           sending = false;
           button.disabled = false;
           if (answer.ok && found) done(found);
-          else if (found) say(`Not stored: ${found.detail}.`, true);
+          else if (found) {
+            say(`Not stored: ${found.detail}.`, true);
+            if (found.findings) {
+              tell(found.findings);
+              (keep.hidden ? field : keep.querySelector("input")).focus();
+            }
+          }
           else say("Not stored: this page is out of date. Your text is kept: please load the page again.", true);
           return;
         }

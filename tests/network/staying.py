@@ -1,0 +1,40 @@
+"""No test, and no process of one, connects to another machine."""
+
+import ipaddress
+import os
+import socket
+import sys
+
+
+def leads_outward(family: int, address: object) -> bool:
+    """Whether a connection would leave this machine."""
+    if family not in (socket.AF_INET, socket.AF_INET6) or not isinstance(address, tuple):
+        return False
+    host = str(address[0]).partition("%")[0]
+    try:
+        return not (ipaddress.ip_address(host).is_loopback or ipaddress.ip_address(host).is_unspecified)
+    except ValueError:
+        return host not in ("localhost", "")
+
+
+def _outward(event: str, arguments: tuple[object, ...]) -> str:
+    """What to say of an event by which this machine would be left; empty for others."""
+    if event not in ("socket.connect", "socket.sendto"):
+        return ""
+    connection, address = arguments[0], arguments[1]
+    if isinstance(connection, socket.socket) and leads_outward(connection.family, address):
+        return f"a test would connect to {address}"
+    return ""
+
+
+def refuse(event: str, arguments: tuple[object, ...]) -> None:
+    """Fails a test that is about to leave this machine."""
+    if text := _outward(event, arguments):
+        raise AssertionError(text)
+
+
+def end(event: str, arguments: tuple[object, ...]) -> None:
+    """Ends a process that is about to leave this machine: an error could be overlooked there."""
+    if text := _outward(event, arguments):
+        print(text, file=sys.stderr, flush=True)
+        os._exit(97)
