@@ -97,6 +97,14 @@ def answer(visitor: Visitor, slug: str, sentence: str) -> None:
     expect(page.get_by_text(f"You have answered {NUMBER} items.")).to_be_visible()
 
 
+def frozen(visitor: Visitor, address: str) -> dict[int, str]:
+    """The caption of each image in a release that is downloaded."""
+    sent = visitor.page.request.get(visitor.site.root + address)
+    with zipfile.ZipFile(io.BytesIO(sent.body())) as archive:
+        captions = json.loads(archive.read("1.0/public/captions_val.json"))
+    return {one["image_id"]: one["caption"] for one in captions["annotations"]}
+
+
 def test_the_whole_loop(browser: Browser, server: Server, slug: str) -> None:
     manager = Visitor(server, browser.new_context(viewport=DESKTOP, color_scheme="light"))
     name = f"manager{time.monotonic_ns()}"
@@ -139,6 +147,9 @@ def test_the_whole_loop(browser: Browser, server: Server, slug: str) -> None:
     manager.press("Freeze")
     manager.press("Verify")
     expect(manager.page.get_by_text("are as they were frozen")).to_be_visible()
+    captions = frozen(manager, f"{place}releases/1.0/files.zip")
+    written = {f"a cart with two red wheels stands in street {number}" for number in range(1, NUMBER + 1)}
+    assert set(captions.values()) == written
     manager.press("Use in a new challenge")
     manager.press("Create challenge")
 
@@ -149,16 +160,13 @@ def test_the_whole_loop(browser: Browser, server: Server, slug: str) -> None:
     participant.press("Take part", "link")
     participant.press("Join")
     participant.go(f"/{slug}/val/submit/")
-    results = [
-        {"image_id": number, "caption": f"a cart with two red wheels stands in street {number}"}
-        for number in range(1, NUMBER + 1)
-    ]
+    results = [{"image_id": image, "caption": caption} for image, caption in captions.items()]
     participant.choose_file("File", "captions_val_mine_results.json", json.dumps(results).encode())
     participant.press("Submit as")
     expect(participant.page.get_by_text("scored", exact=True).first).to_be_visible()
     # The captions are the references, word for word.
     row = participant.page.get_by_role("row").filter(has_text="BLEU-4")
-    expect(row.first).to_contain_text("1.00")
+    expect(row.first).to_contain_text("1.000")
 
 
 @pytest.mark.parametrize(("scheme", "size"), [("light", PHONE), ("dark", DESKTOP), ("light", DESKTOP)])
