@@ -39,6 +39,7 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
         "__init__",
         "cache",
         "conditional",
+        "drawing",
         "environment",
         "errors",
         "examples",

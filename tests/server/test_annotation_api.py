@@ -177,11 +177,15 @@ def test_reviewing_and_blocking(staff: Program) -> None:
     (row,) = staff.ask("GET", f"{place}/workers")["workers"]
     expected = {"stage": "working", "answered": 3, "judged": 2, "fine": 1, "trusted": False}
     assert row == {"pseudonym": pseudonym, **expected}
-    assert staff.ask("GET", f"{place}/workers/{pseudonym}/block") == {"answers": 2, "items": 2}
+    assert staff.ask("GET", f"{place}/workers/{pseudonym}/block") == {
+        "answers": 2,
+        "items": 2,
+        "releases": [],
+    }
     assert counted(campaign) == 2
     staff.ask("POST", f"{place}/workers/{pseudonym}/block", {"reason": ""}, 422)
     done = staff.ask("POST", f"{place}/workers/{pseudonym}/block", {"reason": "spam"})
-    assert done == {"answers": 2, "items": 2}
+    assert done == {"answers": 2, "items": 2, "releases": []}
     assert "trusted worker" in staff.ask("GET", place)["waiting"][0]
     lifted = staff.ask("POST", f"{place}/workers/{pseudonym}/lift", {"reason": "a mistake"})
     assert lifted == {"answers": 2}

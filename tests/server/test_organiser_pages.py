@@ -53,6 +53,7 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "reported": (f"{ROOT}references/val/c2/reported/", None),
     "reported_file": (f"{ROOT}references/val/c2/reported/old.csv", None),
     "remove_reported": (f"{ROOT}references/val/c2/reported/old/remove/", {}),
+    "campaigns": (f"{ROOT}campaigns/", None),
     "files": (f"{ROOT}files/", None),
     "apply": (f"{ROOT}files/apply/", {}),
     "definition": (f"{ROOT}files/challenge.toml", None),

@@ -197,8 +197,9 @@ def _free_slot(
 def _judge(participation: Participation, item: Item, response: Response) -> None:
     """Checks an answer to a check, and asks for a review of others where one is due."""
     if item.is_check:
-        # The first answer counts: a second one may come from having seen that something was wrong.
-        if response.revision == 1:
+        # The first answer counts: a second one may come from having seen that something was wrong. A trial
+        # says nothing of a worker.
+        if response.revision == 1 and participation.campaign.state != Campaign.State.PILOT:
             passed = task_named(participation.campaign.kind).agrees(response.answer, item.expected)
             CheckResult.objects.create(response=response, passed=passed, expected=item.expected)
             judge_again(participation)
@@ -218,7 +219,9 @@ def _reasons_for_review(participation: Participation, options: Options, response
     if response.revision > 1:
         earlier = ReviewRequest.objects.filter(response__assignment=response.assignment_id)
         return found | set(earlier.values_list("reason", flat=True))
-    if participation.answered < options.review_first:
+    # Trials don't use up the first ones.
+    before = participation.responses.filter(may_count=True, revision=1).exclude(pk=response.pk)
+    if before[: options.review_first].count() < options.review_first:
         return found | {FIRST}
     number = drawn(options.seed, participation.pk, participation.answered, "review")
     return found | {SAMPLED} if options.review_every and number % options.review_every == 0 else found

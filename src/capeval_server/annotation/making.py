@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NoReturn
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
@@ -19,10 +23,38 @@ from capeval_server.errors import CampaignError, NotFoundError
 from capeval_server.organising.importing import taking_back
 from capeval_server.organising.models import record
 
-__all__ = ["add_items", "make_campaign", "make_from_texts"]
+__all__ = ["Preview", "add_items", "make_campaign", "make_from_files", "make_from_texts", "preview_files"]
 
 # How many items are written at once.
 _AT_ONCE = 2000
+_DEFINITION = "campaign.toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """What campaign files would make.
+
+    Attributes:
+        definition: What `campaign.toml` says.
+        items: How many items there would be, without checks.
+        checks: How many checks.
+        images: How many pictures.
+        classes: How many items of each class, without checks; empty if no item has one.
+    """
+
+    definition: Definition
+    items: int
+    checks: int
+    images: int
+    classes: dict[str, int]
+
+
+class _UndoneError(Exception):
+    """Ends a preview, so that its transaction is undone."""
+
+
+def _undo() -> NoReturn:
+    raise _UndoneError
 
 
 def make_campaign(user: User | None, path: Path) -> Campaign:
@@ -38,10 +70,15 @@ def make_campaign(user: User | None, path: Path) -> Campaign:
     """
     wanted = read_definition(path.name, lambda name: (path.parent / name).read_bytes())
     content = (path.parent / wanted.items).read_bytes().splitlines()
-    if wanted.images is None:
-        return _make(user, wanted, content)
-    folder = path.parent / wanted.images
-    return _make(user, wanted, content, lambda name: _inside(folder, name).read_bytes())
+    read_image = None
+    if wanted.images is not None:
+        folder = path.parent / wanted.images
+
+        def read_image(name: str) -> bytes:
+            return _inside(folder, name).read_bytes()
+
+    with _making(user, wanted, content, read_image) as made:
+        return made
 
 
 def _inside(folder: Path, name: str) -> Path:
@@ -59,29 +96,78 @@ def make_from_texts(user: User, texts: Mapping[str, str]) -> Campaign:
         CampaignError: A file is missing or wrong, or there is a campaign of that name.
         NotFoundError: It is of a challenge that the user does not organise.
     """
-
-    def read(name: str) -> bytes:
-        if name not in texts:
-            raise CampaignError(f"there must be the file {name!r}")
-        return texts[name].encode()
-
-    wanted = read_definition("campaign.toml", read)
-    if wanted.images is not None:
+    files = {name: text.encode() for name, text in texts.items()}
+    if read_definition(_DEFINITION, _reader(files)).images is not None:
         raise CampaignError("campaign.images: images are added by the command line")
+    return make_from_files(user, files)
+
+
+def make_from_files(user: User, files: Mapping[str, bytes]) -> Campaign:
+    """Makes a campaign, as a draft, from its files, by their names; its pictures are in no folder.
+
+    Raises:
+        CampaignError: A file is missing or wrong, or there is a campaign of that name.
+        NotFoundError: It is of a challenge that the user does not organise.
+        OSError: A picture can't be stored.
+    """
+    with _from_files(user, files) as (made, _):
+        return made
+
+
+def preview_files(user: User, files: Mapping[str, bytes]) -> Preview:
+    """What the files of a campaign would make: it is made, looked at, and undone.
+
+    Raises:
+        CampaignError: A file is missing or wrong, or there is a campaign of that name.
+        NotFoundError: It is of a challenge that the user does not organise.
+        OSError: A picture can't be stored.
+    """
+    try:
+        with _from_files(user, files) as (made, wanted):
+            classes = Counter(made.items.filter(is_check=False).values_list("category", flat=True))
+            found = Preview(
+                definition=wanted,
+                items=classes.total(),
+                checks=made.items.filter(is_check=True).count(),
+                images=made.images.count(),
+                classes=dict(sorted(classes.items())) if any(classes) else {},
+            )
+            _undo()
+    except _UndoneError:
+        return found
+
+
+@contextmanager
+def _from_files(user: User, files: Mapping[str, bytes]) -> Iterator[tuple[Campaign, Definition]]:
+    read = _reader(files)
+    wanted = read_definition(_DEFINITION, read)
     if wanted.challenge is None:
         if not makes_challenges(user):
             raise NotFoundError
     else:
         organised(user, wanted.challenge)
-    return _make(user, wanted, read(wanted.items).splitlines())
+    lines = read(wanted.items).splitlines()
+    with _making(user, wanted, lines, None if wanted.images is None else read) as made:
+        yield made, wanted
 
 
-def _make(
+def _reader(files: Mapping[str, bytes]) -> Callable[[str], bytes]:
+    def read(name: str) -> bytes:
+        if name not in files:
+            raise CampaignError(f"there must be the file {name!r}")
+        return files[name]
+
+    return read
+
+
+@contextmanager
+def _making(
     user: User | None,
     wanted: Definition,
     lines: Sequence[bytes],
     read_image: Callable[[str], bytes] | None = None,
-) -> Campaign:
+) -> Iterator[Campaign]:
+    """Makes a campaign; an error in the context undoes it."""
     with taking_back() as stored, transaction.atomic():
         made = _made(wanted)
         if user is not None:
@@ -91,7 +177,7 @@ def _make(
             add_images(made, names, read_image, stored)
         number = add_items(made, read_items(wanted.items, lines, wanted.kind), wanted.options.answers)
         record(user, made.challenge, f"made the campaign {made.slug} with {number} items")
-    return made
+        yield made
 
 
 def _made(wanted: Definition) -> Campaign:

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, timedelta
+from statistics import median
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models.functions import TruncDate
 
 from capeval_server.annotation.campaigns import items_of
-from capeval_server.annotation.models import Assignment, Campaign, Participation, Slot
+from capeval_server.annotation.models import Assignment, Campaign, Item, Participation, Response, Slot
 from capeval_server.annotation.options import Options, options_of
 from capeval_server.annotation.quality import queue
 from capeval_server.annotation.trust import is_trusted
+from capeval_server.jobs.leases import database_time
 
-__all__ = ["Progress", "progress_of"]
+__all__ = [
+    "ClassProgress",
+    "Pace",
+    "Progress",
+    "classes_of",
+    "items_with_counts",
+    "pace_of",
+    "progress_of",
+    "with_counts",
+]
+
+# How long ago an answer may be to say how fast a campaign goes, and of how many answers the time is measured.
+_PACE_DAYS = 7
+_TIMED = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +61,93 @@ class Progress:
     to_review: int
     reported: int
     waiting: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassProgress:
+    """How far the items of a class are; `name` is empty for those without one."""
+
+    name: str
+    items: int
+    wanted: int
+    counted: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How fast a campaign goes.
+
+    Attributes:
+        days: How many of the answers that count came on each day, the earliest first; days without any are
+            left out.
+        to_go: How many answers are still wanted.
+        daily: How many answers that count came in a day, lately; None if none came in the last days.
+        days_left: How long the rest takes at that pace; None where there is no pace.
+        seconds: The median time of an answer, trials and checks among them; None if none was measured.
+        timed: Of how many answers, the latest, that is the median.
+    """
+
+    days: tuple[tuple[date, int], ...]
+    to_go: int
+    daily: float | None
+    days_left: float | None
+    seconds: float | None
+    timed: int
+
+
+def with_counts(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
+    """Campaigns with how many answers count and are wanted, the newest first."""
+    slots = Count("items__slots", filter=Q(items__slots__closed=False))
+    counted = campaigns.annotate(wanted=slots, counted=Count("items__slots__filled_by"))
+    return counted.select_related("challenge").order_by("-created", "-pk")
+
+
+def classes_of(campaign: Campaign) -> list[ClassProgress]:
+    """How far each class of a campaign's items is."""
+    slots = Slot.objects.filter(item__campaign=campaign, closed=False).order_by("item__category")
+    counts = (Count("item", distinct=True), Count("pk"), Count("filled_by"))
+    return [
+        ClassProgress(name=name, items=items, wanted=wanted, counted=counted)
+        for name, items, wanted, counted in slots.values("item__category").values_list(
+            "item__category", *counts
+        )
+    ]
+
+
+def items_with_counts(campaign: Campaign) -> QuerySet[Item]:
+    """The items of a campaign, checks too, with how many of their answers count and are wanted."""
+    of_open = Count("slots", filter=Q(slots__closed=False))
+    return campaign.items.annotate(counted=Count("slots__filled_by"), wanted=of_open).order_by("pk")
+
+
+def pace_of(campaign: Campaign) -> Pace:
+    """How fast a campaign goes, and when it ends if that goes on."""
+    slots = Slot.objects.filter(item__campaign=campaign, closed=False)
+    to_go = slots.filter(filled_by=None).count()
+    counted = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False)
+    by_day = counted.annotate(day=TruncDate("received")).values_list("day").order_by("day")
+    daily = _daily(counted)
+    timed = Response.objects.filter(item__campaign=campaign, events__has_key="seconds").order_by("-pk")
+    seconds = [events["seconds"] for events in timed.values_list("events", flat=True)[:_TIMED]]
+    return Pace(
+        days=tuple(by_day.annotate(number=Count("pk"))),
+        to_go=to_go,
+        daily=daily,
+        days_left=to_go / daily if daily else None,
+        seconds=float(median(seconds)) if seconds else None,
+        timed=len(seconds),
+    )
+
+
+def _daily(counted: QuerySet[Response]) -> float | None:
+    """How many answers come in a day, since the first of the last days."""
+    now = database_time()
+    late = counted.filter(received__gt=now - timedelta(days=_PACE_DAYS))
+    first = late.order_by("received").values_list("received", flat=True).first()
+    if first is None:
+        return None
+    # Of the first hour nothing can be said of a day.
+    return late.count() / max((now - first) / timedelta(days=1), 1 / 24)
 
 
 def progress_of(campaign: Campaign) -> Progress:

@@ -16,7 +16,9 @@ from capeval_server.annotation.models import (
     Assignment,
     Campaign,
     Exclusion,
+    Item,
     Participation,
+    Release,
     Response,
     Review,
     Slot,
@@ -32,6 +34,7 @@ __all__ = [
     "Effect",
     "block",
     "effect_of_blocking",
+    "hold",
     "lift",
     "link_account",
     "queue",
@@ -39,6 +42,8 @@ __all__ = [
     "review",
     "take_out",
 ]
+
+_HELD = Assignment.State.HELD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,10 +53,12 @@ class Effect:
     Attributes:
         answers: How many of their answers no longer count.
         items: How many items need another answer then.
+        releases: The names of the releases that have answers of theirs, which stay as they are.
     """
 
     answers: int
     items: int
+    releases: tuple[str, ...]
 
 
 def _who(user: User | None) -> str:
@@ -123,7 +130,13 @@ def _settle(participation: Participation, response: Response) -> None:
 def effect_of_blocking(participation: Participation) -> Effect:
     """What blocking a worker would do."""
     slots = Slot.objects.filter(filled_by__participation=participation)
-    return Effect(answers=slots.count(), items=slots.values("item").distinct().count())
+    items = slots.values("item").distinct().count()
+    return Effect(answers=slots.count(), items=items, releases=_releases_of(participation))
+
+
+def _releases_of(participation: Participation) -> tuple[str, ...]:
+    found = Release.objects.filter(responses__response__participation=participation)
+    return tuple(found.distinct().order_by("time", "pk").values_list("name", flat=True))
 
 
 def block(user: User | None, participation: Participation, reason: str) -> tuple[Exclusion, Effect]:
@@ -168,7 +181,7 @@ def take_out(participation: Participation) -> Effect:
     items = empty(Response.objects.filter(participation=participation), trusted_only=only)
     recount(items)
     pull(participation.assignments.all())
-    return Effect(answers=answers, items=len(items))
+    return Effect(answers=answers, items=len(items), releases=_releases_of(participation))
 
 
 def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
@@ -255,3 +268,22 @@ def redact(user: User | None, response: Response, reason: str) -> None:
         campaign = participation.campaign
         what = f"removed the text of an answer ({response.digest[:12]}) in the campaign {campaign.slug}"
         record(user, campaign.challenge, f"{what}: {reason}")
+
+
+def hold(user: User | None, item: Item, *, held: bool) -> None:
+    """Takes an item out of work, or gives it out again; answers that it has stay as they are."""
+    with transaction.atomic():
+        campaign = Campaign.objects.get(pk=item.campaign_id)
+        holders = Participation.objects.filter(assignments__item=item, assignments__state=_HELD)
+        for participation in holders.order_by("pk").distinct():
+            lock_participation(participation)
+        (now,) = lock_items([item.pk])
+        if now.held == held:
+            return
+        now.held = held
+        now.save(update_fields=["held"])
+        if held:
+            pull(Assignment.objects.filter(item=now))
+        recount([now.pk])
+        what = "took an item out of work" if held else "gave an item out again"
+        record(user, campaign.challenge, f"{what} ({now.key}) in the campaign {campaign.slug}")

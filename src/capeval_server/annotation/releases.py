@@ -36,7 +36,16 @@ from capeval_server.jobs.leases import database_time
 from capeval_server.organising.models import COMMAND_LINE, record
 from capeval_server.organising.settings import publish_references
 
-__all__ = ["changed_since", "folder_of", "freeze", "publish", "verify", "write_challenge"]
+__all__ = [
+    "changed_since",
+    "folder_of",
+    "freeze",
+    "publish",
+    "split_file",
+    "splits_of",
+    "verify",
+    "write_challenge",
+]
 
 _PROVENANCE = "provenance.csv"
 _COLUMNS = ("response", "image", "worker", "texts", "received")
@@ -222,6 +231,29 @@ def changed_since(release: Release) -> int:
     return release.responses.exclude(response__in=countable().values("pk")).count()
 
 
+def splits_of(release: Release) -> list[str]:
+    """The splits of a release of captions; that of the larger set of a split ends in `_many`."""
+    return sorted(
+        path.stem.removeprefix("captions_") for path in folder_of(release).glob("*/captions_*.json")
+    )
+
+
+def split_file(release: Release, split: str) -> tuple[str, bytes]:
+    """The name and the content of the file of a split's captions; the release is verified first.
+
+    Args:
+        release: The release.
+        split: One of `splits_of`.
+
+    Raises:
+        CampaignError: The release has no such split, or changed.
+        FormatError: A file of it changed.
+    """
+    verify(release)
+    path = _file(release, split)
+    return path.name, path.read_bytes()
+
+
 def _file(release: Release, split: str, *, many: bool = False, human: bool = False) -> Path:
     """The file of a split.
 
@@ -245,9 +277,8 @@ def publish(user: User, release: Release, split: str, entry: ReferenceSet, *, ma
         CampaignError: The release has no such split.
         ChallengeError: It is of other images than the references.
     """
-    verify(release)
-    path = _file(release, split, many=many)
-    return publish_references(user, entry, path.name, path.read_bytes(), seen=entry.version)
+    name, data = split_file(release, f"{split}_many" if many else split)
+    return publish_references(user, entry, name, data, seen=entry.version)
 
 
 def write_challenge(release: Release, folder: Path) -> Path:
@@ -258,11 +289,7 @@ def write_challenge(release: Release, folder: Path) -> Path:
     """
     verify(release)
     folder.mkdir(parents=True, exist_ok=True)
-    names = sorted(
-        path.stem.removeprefix("captions_")
-        for path in folder_of(release).glob("*/captions_*.json")
-        if not path.stem.endswith("_many")
-    )
+    names = [name for name in splits_of(release) if not name.endswith("_many")]
     opens = release.time.replace(microsecond=0)
     definition = {
         "challenge": {"slug": release.campaign.slug, "title": release.campaign.title},

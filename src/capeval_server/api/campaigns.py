@@ -135,6 +135,7 @@ class Effect(Schema):
 
     answers: int
     items: int
+    releases: list[str]
 
 
 class Texts(Schema):

@@ -448,11 +448,31 @@ def publish(
     print(f"{to}: version {version}")
 
 
+def agreement(slug: Slug) -> None:
+    """Says how far people agree: by class where they choose, by caption where they write."""
+    set_up()
+    from capeval_server.annotation import agreements
+    from capeval_server.annotation.tasks import task_named
+
+    campaign = _campaign_named(slug)
+    if task_named(campaign.kind).choices:
+        for one in agreements.agreements_of(campaign):
+            name = " ".join(filter(None, (one.category or "none", one.question)))
+            alpha = "undefined" if one.alpha is None else f"{one.alpha:.3f}"
+            print(f"{name}: alpha {alpha}; items: {one.items:,}; answers: {one.answers:,}")
+        return
+    captions = agreements.captions_of(campaign)
+    number, unlike = len(captions.scores), len(captions.unlike)
+    print(f"images compared: {captions.compared:,}; with too few captions: {captions.waiting:,}")
+    print(f"captions unlike the others of their image: {unlike:,} of {number:,}")
+
+
 def group() -> Group:
     """`capeval server annotate`."""
     commands = (
         *(fetch, create, items, state, texts, rules, invite, panel, link, status, resume, withdraw),
-        *(rate, payments, warn, known, compare, results, audit, freeze, verify, challenge, publish),
+        *(rate, payments, warn, known, compare, agreement, results, audit),
+        *(freeze, verify, challenge, publish),
     )
     return Group(
         name="annotate",

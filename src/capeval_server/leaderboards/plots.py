@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import threading
-import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
+from capeval_server.drawing import Theme, svg
 from capeval_server.leaderboards.ranking import Leaderboard
 
 __all__ = ["TOP", "Plot", "plot"]
 
 # The most rows of a plot.
 TOP = 30
-Theme = Literal["light", "dark"]
-_THEMES: dict[Theme, dict[str, str]] = {
-    "light": {"text": "#1f1e1b", "muted": "#625e56", "line": "#e4e0d9", "dot": "#0d666a", "human": "#b45f06"},
-    "dark": {"text": "#e8e6e1", "muted": "#a9a69f", "line": "#34383b", "dot": "#68c9c4", "human": "#e6bd6c"},
-}
 # The width in inches, and the most characters of a team's name; for pages, and for phones.
 _WIDE, _NARROW = (7.6, 34), (3.9, 18)
-# matplotlib's settings are those of the whole process.
-_drawing = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -84,36 +75,12 @@ def _label(rank: int | None, team: str, narrow: bool) -> str:
 
 @lru_cache(maxsize=64)
 def _drawn(plot: Plot) -> bytes:
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    from capeval.report.figures import STYLE
-
-    colours = _THEMES[plot.theme]
-    style: dict[Any, Any] = {
-        **STYLE,
-        # A dollar sign in a name does not start a formula.
-        "text.parse_math": False,
-        "text.color": colours["text"],
-        "axes.labelcolor": colours["muted"],
-        "axes.edgecolor": colours["line"],
-        "xtick.color": colours["muted"],
-        "ytick.color": colours["text"],
-        "grid.color": colours["line"],
-        "svg.hashsalt": "capeval",
-    }
-    data = io.BytesIO()
-    with _drawing, mpl.rc_context(style), warnings.catch_warnings():
-        # The reader's fonts are used, so missing letters on this machine do not matter.
-        warnings.filterwarnings("ignore", message="Glyph .* missing")
-        width, _ = _NARROW if plot.narrow else _WIDE
-        figure = Figure(figsize=(width, 1.0 + 0.25 * max(len(plot.dots), 1)), layout="constrained")
-        _draw(figure, plot, colours)
-        figure.savefig(data, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return data.getvalue()
+    width, _ = _NARROW if plot.narrow else _WIDE
+    height = 1.0 + 0.25 * max(len(plot.dots), 1)
+    return svg(plot.theme, width, height, lambda figure, colours: _draw(figure, plot, colours))
 
 
-def _draw(figure: Any, plot: Plot, colours: dict[str, str]) -> None:
+def _draw(figure: Any, plot: Plot, colours: Mapping[str, str]) -> None:
     panel = figure.subplots()
     for baseline, colour, marker in ((False, colours["dot"], "o"), (True, colours["human"], "D")):
         places = [place for place, dot in enumerate(plot.dots) if dot.baseline == baseline]

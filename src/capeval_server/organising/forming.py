@@ -15,7 +15,7 @@ import tomli_w
 from capeval_server.challenges.models import ALGORITHM
 from capeval_server.examples import write_example
 
-__all__ = ["formed_zip", "sample_zip"]
+__all__ = ["formed_zip", "sample_zip", "zipped"]
 
 # The files that a form takes, by the names of their fields.
 _FILES = ("references", "human", "subsets")
@@ -53,7 +53,7 @@ def formed_zip(given: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]])
     about = {name: given[name].replace("\r\n", "\n") for name in ("slug", "title", "description", "rules")}
     definition = tomli_w.dumps({"challenge": about, "splits": [split], "phases": [phase]})
     content = {"challenge.toml": definition.encode()}
-    return _zipped(content | {names[field]: data for field, (_, data) in files.items()})
+    return zipped(content | {names[field]: data for field, (_, data) in files.items()})
 
 
 def _ending(name: str) -> str:
@@ -66,10 +66,11 @@ def sample_zip() -> bytes:
     """The files of the small example, to start with."""
     with tempfile.TemporaryDirectory() as folder:
         path = write_example("small", Path(folder) / "small")
-        return _zipped({each.name: each.read_bytes() for each in sorted(path.parent.iterdir())})
+        return zipped({each.name: each.read_bytes() for each in sorted(path.parent.iterdir())})
 
 
-def _zipped(files: Mapping[str, bytes]) -> bytes:
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """A zip of files."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():

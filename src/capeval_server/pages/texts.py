@@ -6,7 +6,7 @@ import json
 
 from capeval_server.challenges.models import ALGORITHM, Split
 
-__all__ = ["elapsed", "example_name", "example_results", "label", "wait"]
+__all__ = ["elapsed", "example_name", "example_results", "label", "title_and_rest", "wait"]
 
 
 def wait(seconds: float | None) -> str:
@@ -43,3 +43,11 @@ def label(name: str) -> str:
     """A field's name as people read it: `training-data` is "Training data"."""
     words = name.replace("-", " ").replace("_", " ")
     return "URL" if words.lower() == "url" else words[:1].upper() + words[1:]
+
+
+def title_and_rest(markdown: str) -> tuple[str, str]:
+    """The heading that a text begins with, and what follows it."""
+    first, _, rest = markdown.strip().partition("\n")
+    if first.startswith("# "):
+        return first.removeprefix("# ").strip(), rest
+    return "", markdown

@@ -1,12 +1,13 @@
 """The addresses of the pages."""
 
-from capeval_server.pages import annotator, organiser, participant, payments, public
+from capeval_server.pages import annotator, campaigns, organiser, participant, payments, public
 
 __all__ = ["urlpatterns"]
 
 # The public pages come last: among theirs are `<slug>/` and `<slug>/<phase>/`, which match fixed words too.
 urlpatterns = [
     *annotator.urlpatterns,
+    *campaigns.urlpatterns,
     *payments.urlpatterns,
     *organiser.urlpatterns,
     *participant.urlpatterns,

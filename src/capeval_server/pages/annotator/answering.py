@@ -31,9 +31,10 @@ from capeval_server.annotation.options import options_of
 from capeval_server.annotation.tasks import task_named
 from capeval_server.errors import AnswerError, NotFoundError, SentenceError
 from capeval_server.pages.annotator.choosing import asked, keys_of
-from capeval_server.pages.annotator.entering import for_workers, show_texts, title_and_rest
+from capeval_server.pages.annotator.entering import for_workers, show_texts
 from capeval_server.pages.annotator.training import show_try
 from capeval_server.pages.markdown import to_html
+from capeval_server.pages.texts import title_and_rest
 from capeval_server.statuses import STATUSES
 
 __all__ = ["answer", "check", "image", "save_draft", "set_aside", "show_rules", "show_work"]

@@ -19,6 +19,7 @@ from capeval_server.annotation import entering, panels
 from capeval_server.annotation.models import Campaign, Participation
 from capeval_server.errors import AssignmentError, EntryError, NotFoundError
 from capeval_server.pages.markdown import to_html
+from capeval_server.pages.texts import title_and_rest
 from capeval_server.statuses import STATUSES
 
 __all__ = [
@@ -30,7 +31,6 @@ __all__ = [
     "for_workers",
     "refused",
     "show_texts",
-    "title_and_rest",
 ]
 
 View = Callable[..., HttpResponseBase]
@@ -139,14 +139,6 @@ def _remembered(campaign: Campaign, token: str) -> HttpResponse:
         secure=settings.SESSION_COOKIE_SECURE,
     )
     return answer
-
-
-def title_and_rest(markdown: str) -> tuple[str, str]:
-    """The heading that a text begins with, and what follows it."""
-    first, _, rest = markdown.strip().partition("\n")
-    if first.startswith("# "):
-        return first.removeprefix("# ").strip(), rest
-    return "", markdown
 
 
 def show_texts(request: HttpRequest, participation: Participation) -> HttpResponse:

@@ -7,6 +7,7 @@ from typing import Any
 from django.urls import path
 
 from capeval_server.pages.organiser import (
+    campaigns,
     challenge,
     notices,
     overview,
@@ -59,6 +60,7 @@ urlpatterns = [
         references.remove_reported,
         "remove_reported",
     ),
+    _at("campaigns/", campaigns.campaigns, "campaigns"),
     _at("files/", challenge.files, "files"),
     _at("files/apply/", challenge.apply_to, "apply"),
     _at("files/challenge.toml", challenge.definition, "definition"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
 from django.contrib.messages import get_messages
 from django.http import HttpRequest, HttpResponse
@@ -17,6 +17,7 @@ from django.utils.translation import get_language
 from capeval_server.challenges.access import organises, phase_named
 from capeval_server.challenges.models import Phase
 from capeval_server.conditional import answered, etag_of
+from capeval_server.drawing import theme_named
 from capeval_server.errors import NotFoundError, QuestionError
 from capeval_server.leaderboards.citing import bibtex, fingerprint
 from capeval_server.leaderboards.plots import plot
@@ -150,9 +151,6 @@ def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     question = replace(_question(request, phase), best_first=True)
     full = organises(request.user, phase.challenge)
     board = leaderboard(question, page=1, compared=False, full=full)
-    drawn = plot(board, _theme(request), narrow=request.GET.get("width") == "narrow")
+    theme = theme_named(request.GET.get("theme", ""))
+    drawn = plot(board, theme, narrow=request.GET.get("width") == "narrow")
     return answered(request, drawn.etag, lambda: HttpResponse(drawn.svg(), content_type="image/svg+xml"))
-
-
-def _theme(request: HttpRequest) -> Literal["light", "dark"]:
-    return "dark" if request.GET.get("theme") == "dark" else "light"

@@ -1,0 +1,214 @@
+"""What a campaign's answers say of each of its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from django.db.models import Count, Q
+
+from capeval.studies.accuracy import wilson
+from capeval.studies.worker_models import gathered
+from capeval.studies.workers import agreement_with_others, binomial_p
+from capeval_server.annotation.agreements import captions_of
+from capeval_server.annotation.models import Campaign, CheckResult, Participation, Response
+from capeval_server.annotation.options import options_of
+from capeval_server.annotation.tasks import TaskType, task_named
+from capeval_server.annotation.trust import is_trusted
+
+__all__ = ["Part", "WorkerSummary", "summaries_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """How many of some answers are of a kind; with Wilson's interval, at 95 %, where there are any."""
+
+    number: int
+    of: int
+
+    @property
+    def value(self) -> float | None:
+        """The part."""
+        return self.number / self.of if self.of else None
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the interval."""
+        return wilson(self.number / self.of, self.of)[0] if self.of else None
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of the interval."""
+        return wilson(self.number / self.of, self.of)[1] if self.of else None
+
+
+_NONE = Part(number=0, of=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerSummary:
+    """What the answers say of a worker.
+
+    Attributes:
+        participation: The worker in the campaign.
+        trusted: Whether they may fill slots that were emptied by an exclusion or a rejection.
+        counted: How many of their answers count.
+        checks: The checks that they passed.
+        reviews: The reviewed answers that were fine.
+        agreement: The answers that are those of most others, where the others are not tied.
+        left: The answers for what they saw on the left; of kinds with sides.
+        left_p: The p-value of the exact binomial test that they choose both sides as often.
+        likeness: Mean CIDEr-D of their captions against the others of the image, and of how many.
+        seconds: The median time of their answers, and of how many it is.
+        speed: That time as a part of the median of all answers.
+    """
+
+    participation: Participation
+    trusted: bool
+    counted: int
+    checks: Part
+    reviews: Part
+    agreement: Part
+    left: Part
+    left_p: float | None
+    likeness: tuple[float, int] | None
+    seconds: tuple[float, int] | None
+    speed: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Answer:
+    """What is read of an answer."""
+
+    worker: int
+    item: int
+    answer: Mapping[str, Any]
+    mirrored: bool
+    seconds: float | None
+    counts: bool
+
+
+def summaries_of(campaign: Campaign) -> list[WorkerSummary]:
+    """What the answers say of each worker who agreed to take part, in the order in which they came.
+
+    Answers of blocked workers are among them, so that a block can be judged; trials are in nothing.
+    """
+    task, options = task_named(campaign.kind), options_of(campaign)
+    answers = list(_answers(campaign))
+    of_workers: dict[int, list[_Answer]] = {}
+    for one in answers:
+        of_workers.setdefault(one.worker, []).append(one)
+    agreed = _agreement(answers) if task.choices else {}
+    likeness = {} if task.choices else captions_of(campaign).means()
+    checks = _checks(campaign)
+    usual = _median(answers)
+    workers = campaign.participations.select_related("worker").exclude(stage=Participation.Stage.INVITED)
+    return [
+        _summary(
+            one,
+            task,
+            of_workers.get(one.pk, []),
+            trusted=is_trusted(one, options),
+            checks=checks.get(one.pk, _NONE),
+            agreement=agreed.get(one.pk, _NONE),
+            likeness=likeness.get(one.pk),
+            usual=usual,
+        )
+        for one in workers.order_by("pk")
+    ]
+
+
+def _summary(
+    participation: Participation,
+    task: TaskType,
+    given: Sequence[_Answer],
+    *,
+    usual: tuple[float, int] | None,
+    checks: Part,
+    **known: Any,
+) -> WorkerSummary:
+    left = _left(task, given) if task.has_sides else _NONE
+    seconds = _median(given)
+    return WorkerSummary(
+        participation=participation,
+        counted=sum(one.counts for one in given),
+        checks=checks,
+        reviews=Part(number=participation.fine - checks.number, of=participation.judged - checks.of),
+        left=left,
+        left_p=binomial_p(left.number, left.of) if left.of else None,
+        seconds=seconds,
+        speed=seconds[0] / usual[0] if seconds and usual and usual[0] else None,
+        **known,
+    )
+
+
+def _median(answers: Iterable[_Answer]) -> tuple[float, int] | None:
+    """The median time of answers, and of how many it is; None if none was measured."""
+    seconds = [one.seconds for one in answers if one.seconds is not None]
+    return (float(median(seconds)), len(seconds)) if seconds else None
+
+
+def _answers(campaign: Campaign) -> Iterable[_Answer]:
+    """The newest answer of each assignment, without trials and checks."""
+    given = Response.objects.filter(item__campaign=campaign, may_count=True, redacted="")
+    rows = given.order_by("assignment_id", "revision").values_list(
+        "assignment_id",
+        "participation_id",
+        "item_id",
+        "answer",
+        "assignment__mirrored",
+        "events",
+        "filled_slot",
+    )
+    newest = {row[0]: row[1:] for row in rows.iterator(chunk_size=5000)}
+    for worker, item, answer, mirrored, events, slot in newest.values():
+        yield _Answer(
+            worker=worker,
+            item=item,
+            answer=answer,
+            mirrored=mirrored,
+            seconds=events.get("seconds"),
+            counts=slot is not None,
+        )
+
+
+def _agreement(answers: Sequence[_Answer]) -> dict[int, Part]:
+    """How many answers of each worker are those of most others; each question of an item is one."""
+    if not answers:
+        return {}
+    rows = gathered(
+        ((one.item, question), str(one.worker), choice)
+        for one in answers
+        for question, choice in one.answer.items()
+    )
+    agreed, decided = agreement_with_others(rows)
+    return {
+        int(worker): Part(number=int(agreed[place]), of=int(decided[place]))
+        for place, worker in enumerate(rows.workers)
+    }
+
+
+def _checks(campaign: Campaign) -> dict[int, Part]:
+    """The checks that each worker had, and passed; those of the training are none."""
+    results = CheckResult.objects.filter(
+        response__item__campaign=campaign, response__item__is_training=False
+    ).order_by()
+    rows = results.values_list("response__participation").annotate(
+        passed=Count("pk", filter=Q(passed=True)), of=Count("pk")
+    )
+    return {worker: Part(number=passed, of=of) for worker, passed, of in rows}
+
+
+def _left(task: TaskType, answers: Iterable[_Answer]) -> Part:
+    """How many answers are for what the worker saw on the left, of those that are for a side."""
+    if not {"left", "right"} <= set(task.choices["choice"].labels):
+        return Part(number=0, of=0)
+    chosen = [
+        side
+        for one in answers
+        for side in ("left", "right")
+        if task.answer({}, {"choice": side}, mirrored=one.mirrored) == one.answer
+    ]
+    return Part(number=chosen.count("left"), of=len(chosen))

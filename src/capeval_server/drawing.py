@@ -1,0 +1,61 @@
+"""Plots as SVG, in the colours of the pages."""
+
+from __future__ import annotations
+
+import io
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+__all__ = ["COLOURS", "Theme", "svg", "theme_named"]
+
+Theme = Literal["light", "dark"]
+COLOURS: dict[Theme, dict[str, str]] = {
+    "light": {"text": "#1f1e1b", "muted": "#625e56", "line": "#e4e0d9", "dot": "#0d666a", "human": "#b45f06"},
+    "dark": {"text": "#e8e6e1", "muted": "#a9a69f", "line": "#34383b", "dot": "#68c9c4", "human": "#e6bd6c"},
+}
+# matplotlib's settings are those of the whole process.
+_drawing = threading.Lock()
+
+
+def theme_named(name: str) -> Theme:
+    """The theme that an address asks for: the light one unless it is the dark one."""
+    return "dark" if name == "dark" else "light"
+
+
+def svg(theme: Theme, width: float, height: float, draw: Callable[[Any, Mapping[str, str]], None]) -> bytes:
+    """A plot as SVG, the same bytes each time.
+
+    Args:
+        theme: The colours of the page.
+        width: Its width in inches.
+        height: Its height in inches.
+        draw: Draws on a figure of matplotlib's, in some colours.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from capeval.report.figures import STYLE
+
+    colours = COLOURS[theme]
+    style: dict[Any, Any] = {
+        **STYLE,
+        # A dollar sign in a name does not start a formula.
+        "text.parse_math": False,
+        "text.color": colours["text"],
+        "axes.labelcolor": colours["muted"],
+        "axes.edgecolor": colours["line"],
+        "xtick.color": colours["muted"],
+        "ytick.color": colours["text"],
+        "grid.color": colours["line"],
+        "svg.hashsalt": "capeval",
+    }
+    data = io.BytesIO()
+    with _drawing, mpl.rc_context(style), warnings.catch_warnings():
+        # The reader's fonts are used, so missing letters on this machine do not matter.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        figure = Figure(figsize=(width, height), layout="constrained")
+        draw(figure, colours)
+        figure.savefig(data, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return data.getvalue()

@@ -1,0 +1,154 @@
+"""A campaign's page: its state, how far it is, and its items."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from capeval.errors import CapevalError
+from capeval_server.accounts.users import user_of
+from capeval_server.annotation import campaigns, quality
+from capeval_server.annotation.entering import latest_texts
+from capeval_server.annotation.models import Campaign, Response, Slot
+from capeval_server.annotation.options import options_of
+from capeval_server.annotation.plots import progress_plot
+from capeval_server.annotation.progress import classes_of, items_with_counts, pace_of, progress_of
+from capeval_server.annotation.tasks import task_named
+from capeval_server.drawing import theme_named
+from capeval_server.errors import NotFoundError
+from capeval_server.jobs.leases import database_time
+from capeval_server.pages.campaigns.common import for_managers, show
+from capeval_server.pages.campaigns.forms import AnswersForm, ReasonForm
+from capeval_server.pages.campaigns.wording import ACTIONS, options_in_words
+from capeval_server.pages.markdown import to_html
+from capeval_server.pages.organiser.common import form_status, paged, tell
+from capeval_server.pages.texts import title_and_rest
+
+__all__ = ["answers", "hold", "items", "overview", "plot", "state"]
+
+
+@for_managers
+@require_safe
+def overview(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """How the campaign goes."""
+    return _overview(request, campaign)
+
+
+def _overview(request: HttpRequest, campaign: Campaign, **forms: Any) -> HttpResponse:
+    task, options = task_named(campaign.kind), options_of(campaign)
+    texts = latest_texts(campaign)
+    title, rest = title_and_rest(texts.instructions)
+    trial = Response.objects.filter(item__campaign=campaign, item__is_check=False, may_count=False)
+    context = {
+        "progress": progress_of(campaign),
+        "pace": pace_of(campaign),
+        "classes": classes_of(campaign),
+        "actions": [
+            {"to": after, "label": label, "does": does}
+            for (before, after), (label, does) in ACTIONS.items()
+            if before == campaign.state
+        ],
+        "trial": trial.count(),
+        "options": options_in_words(task, options),
+        "number": texts.number,
+        "heading": title,
+        "instructions": to_html(rest),
+        "consent": to_html(texts.consent),
+        "reason": ReasonForm(),
+        "form": AnswersForm(initial={"answers": options.answers}),
+        **forms,
+    }
+    status = max(form_status(context["form"]), form_status(context["reason"]))
+    return show(request, campaign, "overview", tab="overview", **context, status=status)
+
+
+@for_managers
+@require_POST
+def state(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Opens, pauses or closes the campaign, or tries it."""
+    form = ReasonForm(request.POST)
+    wanted = request.POST.get("state", "")
+    if not form.is_valid() and campaign.state == Campaign.State.CLOSED:
+        return _overview(request, campaign, reason=form)
+    try:
+        reason = form.cleaned_data.get("reason", "")
+        now = campaigns.change_state(user_of(request), campaign, wanted, reason=reason)
+    except CapevalError as error:
+        messages.error(request, f"Nothing changed: {error}.")
+    else:
+        tell(request, f"The campaign is now: {now.get_state_display()}.")
+    return redirect("campaign", campaign.slug)
+
+
+@for_managers
+@require_POST
+def answers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Sets how many answers each item needs."""
+    form = AnswersForm(request.POST)
+    if form.is_valid():
+        try:
+            campaigns.set_answers(user_of(request), campaign, form.cleaned_data["answers"])
+        except CapevalError as error:
+            form.add_error("answers", str(error))
+        else:
+            tell(request, "Saved.")
+            return redirect("campaign", campaign.slug)
+    return _overview(request, campaign, form=form)
+
+
+@for_managers
+@require_safe
+def plot(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """The answers by day, as SVG."""
+    pace = pace_of(campaign)
+    if not pace.days:
+        raise NotFoundError
+    ends = None
+    if pace.days_left is not None and campaign.state == Campaign.State.OPEN:
+        # Nobody plans further ahead, and a date has an end.
+        ends = (database_time() + timedelta(days=min(pace.days_left, 3650))).date()
+    wanted = sum(number for _, number in pace.days) + pace.to_go
+    narrow = request.GET.get("width") == "narrow"
+    theme = theme_named(request.GET.get("theme", ""))
+    drawn = progress_plot(pace.days, wanted, ends=ends, theme=theme, narrow=narrow)
+    return HttpResponse(drawn, content_type="image/svg+xml")
+
+
+_WHICH = {
+    "unfinished": "that lack answers",
+    "reported": "out of work",
+    "checks": "that are checks",
+}
+
+
+@for_managers
+@require_safe
+def items(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """The items, with how far each is."""
+    which = request.GET.get("which", "")
+    rows = items_with_counts(campaign).select_related("image").prefetch_related("reports")
+    if which == "unfinished":
+        empty = Slot.objects.filter(item__campaign=campaign, filled_by=None, closed=False)
+        rows = rows.filter(pk__in=empty.values("item"))
+    elif which == "reported":
+        rows = rows.filter(held=True)
+    elif which == "checks":
+        rows = rows.filter(is_check=True)
+    context = {"which": which, "choices": _WHICH, **paged(request, rows)}
+    return show(request, campaign, "items", tab="items", **context)
+
+
+@for_managers
+@require_POST
+def hold(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
+    """Takes an item out of work, or puts it back."""
+    found = get_object_or_404(campaign.items, pk=pk)
+    out = request.POST.get("held") == "on"
+    quality.hold(user_of(request), found, held=out)
+    tell(request, f"The item {found.key} is {'out of work' if out else 'given out again'}.")
+    return redirect("campaign_items", campaign.slug)

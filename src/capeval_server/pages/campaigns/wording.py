@@ -1,0 +1,103 @@
+"""A campaign's definition in the words of its pages."""
+
+from __future__ import annotations
+
+from capeval_server.annotation.models import Campaign
+from capeval_server.annotation.options import Options
+from capeval_server.annotation.tasks import TaskType
+
+__all__ = ["ACTIONS", "EXAMPLES", "counted", "options_in_words"]
+
+_State = Campaign.State
+
+_CAPTION = '{"key": "1", "image": "street.jpg", "caption": "A cart stands in a street.", "system": "ours"}'
+_BESIDE = '"candidate": "A cart.", "human": "A cart stands in a street.", "system": "ours"}'
+# A line of a campaign's file of items, by the kind of task.
+EXAMPLES = {
+    "write": '{"key": "1", "image": "street.jpg", "keywords": ["cart", "person"]}',
+    "triplet": '{"key": "1", "group": "1", "reference": "A dog runs.", "first": "A hound is running.",'
+    ' "second": "A cat."}',
+    "pairwise": '{"key": "1", "image": "street.jpg", "first": "A cart.", "second": "Two cats."}',
+    "m1": f'{{"key": "1", "image": "street.jpg", {_BESIDE}',
+    "m2": _CAPTION,
+    "m3": _CAPTION,
+    "m4": _CAPTION,
+    "m5": f'{{"key": "1", {_BESIDE}',
+    "rating": _CAPTION,
+}
+_CLOSE = (
+    "Close now",
+    "What workers hold is taken back. Answers that come later are stored, and don't count.",
+)
+_LET_END = ("Let it end", "No new items are given out. What workers hold may be answered.")
+_GO_ON = ("Go on", "Workers get items again.")
+# What a change of state is called, and what it does, by the state before and after.
+ACTIONS: dict[tuple[str, str], tuple[str, str]] = {
+    (_State.DRAFT, _State.PILOT): (
+        "Try it as a worker would",
+        "Whoever has a link can work on it. No answer counts.",
+    ),
+    (_State.DRAFT, _State.OPEN): ("Open", "Workers get items, and their answers count."),
+    (_State.PILOT, _State.OPEN): (
+        "Open",
+        "The trial ends: what is held is taken back. From then on, answers count.",
+    ),
+    (_State.PILOT, _State.DRAFT): ("End the trial", "What is held is taken back. Nobody gets items."),
+    (_State.OPEN, _State.PAUSED): ("Pause", "No new items are given out. What workers hold may be answered."),
+    (_State.OPEN, _State.CLOSING): _LET_END,
+    (_State.OPEN, _State.CLOSED): _CLOSE,
+    (_State.PAUSED, _State.OPEN): _GO_ON,
+    (_State.PAUSED, _State.CLOSING): _LET_END,
+    (_State.PAUSED, _State.CLOSED): _CLOSE,
+    (_State.CLOSING, _State.OPEN): _GO_ON,
+    (_State.CLOSING, _State.CLOSED): _CLOSE,
+    (_State.CLOSED, _State.OPEN): ("Open again", "Workers get items again. Say why: it is in the history."),
+}
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with what it is of: 1 answer, 2 answers."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _time(seconds: int) -> str:
+    if seconds % 3600 == 0:
+        return counted(seconds // 3600, "hour")
+    return counted(seconds // 60, "minute") if seconds % 60 == 0 else counted(seconds, "second")
+
+
+def options_in_words(task: TaskType, options: Options) -> list[str]:
+    """How a campaign gives out work and looks at it, in sentences."""
+    found = [
+        f"Each item gets {counted(options.answers, 'answer')}, each of another person.",
+        f"A worker gets {counted(options.batch, 'item')} at once.",
+        f"An item is kept for a worker for {_time(options.lease_seconds)} without activity, and for"
+        f" {_time(options.longest_lease_seconds)} at most.",
+        f"{counted(options.reports_to_hold, 'report')} of workers take an item out of work.",
+        f"One answer in {options.check_every:,} is to a check, never two in a row, if there are checks."
+        if options.check_every
+        else "No checks are given out.",
+    ]
+    if options.pay_per_answer:
+        found.append(f"An answer is paid {options.pay_per_answer} {options.currency}.")
+    if task.reviewed:
+        found.append(_reviews(options))
+    if options.reopened_for == "everybody":
+        found.append("Everybody gets the places of answers that were rejected, or whose worker was blocked.")
+    else:
+        least = counted(options.trust_answers, "answer")
+        found.append(
+            "Only trusted workers get the places of answers that were rejected, or whose worker was blocked:"
+            f" at least {least} of theirs were reviewed or were checks, and {options.trust_share:.0%} of"
+            " those were fine."
+        )
+    return found
+
+
+def _reviews(options: Options) -> str:
+    parts = []
+    if options.review_first:
+        parts.append(f"the first {counted(options.review_first, 'answer')} of each worker")
+    if options.review_every:
+        parts.append(f"one answer in {options.review_every:,}, drawn at random")
+    return f"A person reviews {' and '.join(parts)}." if parts else "No answers are drawn for review."
