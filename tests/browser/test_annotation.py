@@ -49,7 +49,7 @@ Assignment.objects.filter(item__campaign=campaign).update(lease_until=timezone.n
 for worker in join(campaign, 2):
     while found := assignment.work(worker).assignments:
         for held in found:
-            answer(held, "somebody else")
+            answer(held, "a cart that somebody else saw stands there")
 """
 
 

@@ -52,7 +52,7 @@ from django.contrib.auth.models import User
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge
 from capeval_server.teams.joining import make_team
-for number in range(10):
+for number in range(15):
     user = User.objects.create(username=f"user{number}")
     make_team(user, Challenge.objects.get())
     print(Token.issue(user.pk, "token", "submit"))

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import LiteralString
 
@@ -101,16 +102,16 @@ def site(
     network: Network,
     database: Postgres,
 ) -> Iterator[Site]:
-    store = None
-    if request.param == "S3":
-        reserved, port = reserved_port(network.address)
-        store = ObjectStore(tmp_path_factory.mktemp("store"), network.address, port)
-    made = Site(tmp_path_factory.mktemp("hosts"), network, database, store)
-    yield made
-    made.server.stop()
-    if store is not None:
-        store.end()
-        reserved.close()
+    with ExitStack() as stack:
+        store = None
+        if request.param == "S3":
+            reserved, port = reserved_port(network.address)
+            stack.enter_context(reserved)
+            store = ObjectStore(tmp_path_factory.mktemp("store"), network.address, port)
+            stack.callback(store.end)
+        made = Site(tmp_path_factory.mktemp("hosts"), network, database, store)
+        stack.callback(made.server.stop)
+        yield made
 
 
 @pytest.fixture
