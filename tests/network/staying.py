@@ -5,7 +5,7 @@ import os
 import socket
 import sys
 
-# For trials between machines (RFC 2544), which no router of the world carries; the tests of several hosts have
+# For trials between machines (RFC 2544): no router of the world carries them. The tests of several hosts have
 # networks of these addresses on this machine.
 _TRIALS = ipaddress.ip_network("198.18.0.0/15")
 
@@ -17,9 +17,9 @@ def leads_outward(family: int, address: object) -> bool:
     host = str(address[0]).partition("%")[0]
     try:
         found = ipaddress.ip_address(host)
-        return not (found.is_loopback or found.is_unspecified or found in _TRIALS)
     except ValueError:
         return host not in ("localhost", "")
+    return not (found.is_loopback or found.is_unspecified or found in _TRIALS)
 
 
 def _outward(event: str, arguments: tuple[object, ...]) -> str:

@@ -74,6 +74,7 @@ def test_no_model_writes_suggests_or_rates() -> None:
         (("127.0.0.1", 80), False),
         (("localhost", 80), False),
         (("::1", 80, 0, 0), False),
+        (("198.18.0.1", 80), False),
         (("10.0.0.1", 80), True),
         (("192.0.2.1", 80), True),
         (("www.example.org", 80), True),
