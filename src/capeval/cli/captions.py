@@ -17,7 +17,15 @@ from capeval.formats.sources import File, read_bounded
 from capeval.messages import RESULTS_AS_REFERENCES, SWAPPED
 from capeval.types import Candidates, References
 
-__all__ = ["Reading", "candidates_from", "is_standard_input", "opened", "place", "references_from"]
+__all__ = [
+    "Reading",
+    "are_folders",
+    "candidates_from",
+    "is_standard_input",
+    "opened",
+    "place",
+    "references_from",
+]
 
 _STANDARD_INPUT = "standard input"
 
@@ -25,6 +33,21 @@ _STANDARD_INPUT = "standard input"
 def place(path: Path) -> str:
     """What to call a file in messages."""
     return _STANDARD_INPUT if is_standard_input(path) else str(path)
+
+
+def are_folders(references: Path, results: Sequence[Path]) -> bool:
+    """Whether folders were given, and not files.
+
+    Raises:
+        OptionError: Some are folders and some are files.
+    """
+    given = [path.is_dir() for path in (references, *results)]
+    if any(given) and not all(given):
+        folder = next(path for path in (references, *results) if path.is_dir())
+        raise OptionError(
+            f"references and results must all be files, or all be folders (got the folder {folder})"
+        )
+    return all(given)
 
 
 def references_from(path: Path) -> References:

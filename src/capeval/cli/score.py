@@ -102,11 +102,11 @@ def run(
     ] = False,
 ) -> None:
     """Scores results against references, for one system or several."""
-    from capeval.cli import scoring, shards
-    from capeval.cli.captions import Reading
+    from capeval.cli import scoring
+    from capeval.cli.captions import Reading, are_folders
     from capeval.report import System, per_image, scores, to_json
 
-    has_folders = shards.are_folders(references, results)
+    has_folders = are_folders(references, results)
     if has_folders and context is None and not tokenized and tokenizer_spec is None:
         # So that the scores don't depend on how captions are split into shards.
         context = Context.CAPTION
@@ -131,6 +131,9 @@ def run(
         split=split,
     )
     if has_folders:
+        # Not above: it brings the processes that score shards.
+        from capeval.cli import shards
+
         _refuse_for_folders(subset=subset, bootstrap=bootstrap, per_image=each, report=report)
         folders = shards.Folders(
             references=references,

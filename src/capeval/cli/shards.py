@@ -16,13 +16,12 @@ from capeval.cli.options import Format
 from capeval.cli.scoring import Counts
 from capeval.distributed.shards import Failure, Job, ShardScores, Timing, score_shards, shards_in
 from capeval.distributed.sums import Sums
-from capeval.errors import OptionError
 from capeval.evaluation import Report, report_from
 from capeval.report import System, scores, to_json
 from capeval.tokenization import Tokenizer
 from capeval.types import Scores
 
-__all__ = ["Folders", "are_folders", "score_folders"]
+__all__ = ["Folders", "score_folders"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,21 +41,6 @@ class Folders:
     reading: Reading
     processes: int | None = None
     skip: bool = False
-
-
-def are_folders(references: Path, results: Sequence[Path]) -> bool:
-    """Whether folders were given, and not files.
-
-    Raises:
-        OptionError: Some are folders and some are files.
-    """
-    given = [path.is_dir() for path in (references, *results)]
-    if any(given) and not all(given):
-        folder = next(path for path in (references, *results) if path.is_dir())
-        raise OptionError(
-            f"references and results must all be files, or all be folders (got the folder {folder})"
-        )
-    return all(given)
 
 
 def score_folders(
