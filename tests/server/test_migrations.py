@@ -102,6 +102,6 @@ def test_names_that_look_alike_stay_and_the_first_has_its_look(made: Server) -> 
     made.python(AT + TWIN_TEAMS, "teams", "0001_initial")
     made.python(AT + TWIN_USERS, "accounts", "0001_initial")
     made.run("migrate")
-    ten = [f"user{number}" for number in range(10)]
+    all_users = [f"user{number}" for number in range(len(made.tokens))]
     teams, users = made.python(NAMES).splitlines()
-    assert (teams.split(), users.split()) == ([*ten, "Same", "other"], [*ten, "same"])
+    assert (teams.split(), users.split()) == ([*all_users, "Same", "other"], [*all_users, "same"])
