@@ -34,7 +34,7 @@ pub struct DocumentFrequencies {
 /// The n-grams of one length from two words on, numbered.
 #[derive(Default)]
 pub(crate) struct Level {
-    /// The numbers of the two parts of each n-gram, in the level below; [`NONE`] for a number of no n-gram.
+    /// The numbers of the two parts of each n-gram, in the level below.
     pub parts: Vec<(u32, u32)>,
     /// The number of images with each n-gram.
     pub counts: Vec<u32>,

@@ -154,7 +154,7 @@ impl PartialFrequencies {
         let mut below = words.len();
         let mut levels = Vec::new();
         for &(first, last, counts) in longer {
-            let known = |parts: &[u32]| parts.iter().all(|&part| part == NONE || (part as usize) < below);
+            let known = |parts: &[u32]| parts.iter().all(|&part| (part as usize) < below);
             if first.len() != counts.len() || last.len() != counts.len() || !known(first) || !known(last) {
                 return None;
             }
@@ -214,9 +214,6 @@ fn merged(parts: &[Option<&Level>], numbers: &[Vec<u32>]) -> (Level, Vec<Vec<u32
             for ((part, numbers), new) in parts.iter().zip(numbers).zip(&new) {
                 let Some(level) = part else { continue };
                 for ((&(first, last), &images), new) in level.parts.iter().zip(&level.counts).zip(new) {
-                    if first == NONE {
-                        continue;
-                    }
                     let key = key(numbers[first as usize], numbers[last as usize]);
                     let hash = hash(key);
                     if shard_of(hash, shards) == shard {
@@ -280,8 +277,7 @@ fn kept(level: &Level, wanted: &[bool], numbers: &[u32]) -> (Level, Vec<u32>) {
 /// Lets the n-grams of a level be found by their parts.
 fn make_findable(level: &mut Level) {
     let mut known = HashTable::with_capacity(level.parts.len());
-    let ngrams = level.parts.iter().zip(&level.counts).enumerate();
-    for (number, (&(first, last), &images)) in ngrams.filter(|(_, (parts, _))| parts.0 != NONE) {
+    for (number, (&(first, last), &images)) in level.parts.iter().zip(&level.counts).enumerate() {
         let ngram = Known { key: key(first, last), number: number as u32, images };
         known.insert_unique(ngram.hash(), ngram, Known::hash);
     }
