@@ -34,6 +34,7 @@ from capeval_server.annotation.tasks import TASKS
 from capeval_server.annotation.tasks.base import template_text
 from capeval_server.challenges.models import Challenge, ReferenceSet
 from capeval_server.commands import annotation as commands
+from capeval_server.organising.models import Action
 from capeval_server.pages.campaigns import urlpatterns
 from tests.server.annotation import LENIENT, answer, counted, given, hold, join, make
 from tests.server.kit import MARKUP, Participant, Someone, zipped
@@ -78,6 +79,7 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "campaign_use_in_new": (f"{ROOT}releases/1.0/challenge/", {}),
     "campaign_use_as_references": (f"{ROOT}releases/1.0/references/", None),
     "campaign_results": (f"{ROOT}results.zip", None),
+    "campaign_payments": (f"{ROOT}payments.csv", None),
 }
 
 
@@ -248,7 +250,7 @@ def test_names_are_text(campaign: Campaign, olga: Someone, challenge: Challenge)
     Campaign.objects.update(title=MARKUP)
     Challenge.objects.update(title=MARKUP)
     for place, form in addresses(campaign).values():
-        if form is None and not place.endswith((".svg", ".zip", "small/")) and not place.startswith("/new/"):
+        if form is None and not place.endswith((".csv", ".svg", ".zip", "small/")) and not place.startswith("/new/"):
             page = see(olga, place)
             assert "&lt;script&gt;" in page, place
             assert MARKUP not in page, place
@@ -614,6 +616,8 @@ def test_blocking_shows_what_it_would_do_and_is_undone(campaign: Campaign, olga:
     page = see(olga, place)
     assert "copies" in page
     assert "a mistake" in page
+    sent = olga.do(f"{place}lift/", 422, reason="again")
+    assert "this worker is not blocked" in sent.content.decode()
     assert list(audit(campaign)) == []
 
 
@@ -691,6 +695,7 @@ def test_freezing_verifying_and_downloading(campaign: Campaign, olga: Someone) -
     olga.do(f"{ROOT}releases/2.0/verify/")
     assert "files of the release 2.0 are as they were frozen" in see(olga, f"{ROOT}releases/")
     sent = olga.client.get(f"{ROOT}releases/2.0/files.zip")
+    assert Action.objects.filter(what=f"downloaded the release 2.0 of the campaign {campaign.slug}").exists()
     with zipfile.ZipFile(io.BytesIO(b"".join(sent))) as archive:
         names = set(archive.namelist())
         provenance = archive.read("provenance.csv")

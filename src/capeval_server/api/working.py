@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
 from ninja import Router, Schema, Status
 from ninja.security import HttpBearer
 from pydantic import Field
@@ -227,13 +228,6 @@ class Aside(Schema):
     state: str
 
 
-def _campaign(slug: str) -> Campaign:
-    found = Campaign.objects.filter(slug=slug).first()
-    if found is None:
-        raise NotFoundError
-    return found
-
-
 def _participation(request: HttpRequest, slug: str) -> Participation:
     """Who asks, in a campaign.
 
@@ -248,7 +242,7 @@ def _participation(request: HttpRequest, slug: str) -> Participation:
 
 def _known(request: HttpRequest, slug: str) -> Participation:
     """As `_participation`; who may no longer work is let in too."""
-    campaign = _campaign(slug)
+    campaign = get_object_or_404(Campaign, slug=slug)
     known: Any = request.auth  # type: ignore[attr-defined]
     if isinstance(known, str):
         return entering.invited(campaign, known)
@@ -407,7 +401,7 @@ def withdraw(request: HttpRequest, slug: Slug) -> Any:
 @router.post("/enter", auth=None, response={201: WorkerToken, (403, 404, 409): Problem})
 def enter_from_panel(request: HttpRequest, slug: Slug, given: FromPanel) -> Any:
     """Comes in from a panel: the parameters of its link are exchanged for a token."""
-    found = panels.enter(_campaign(slug), given.parameters)
+    found = panels.enter(get_object_or_404(Campaign, slug=slug), given.parameters)
     return Status(201, {"token": panels.token_of(found)})
 
 

@@ -1,6 +1,6 @@
 """The addresses of the pages."""
 
-from capeval_server.pages import annotator, campaigns, organiser, participant, payments, public
+from capeval_server.pages import annotator, campaigns, organiser, participant, public
 
 __all__ = ["urlpatterns"]
 
@@ -8,7 +8,6 @@ __all__ = ["urlpatterns"]
 urlpatterns = [
     *annotator.urlpatterns,
     *campaigns.urlpatterns,
-    *payments.urlpatterns,
     *organiser.urlpatterns,
     *participant.urlpatterns,
     *public.urlpatterns,

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -56,7 +56,7 @@ def _known(view: View, *, apart: bool) -> View:
     @never_cache
     @wraps(view)
     def answer(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
-        campaign = _campaign(slug)
+        campaign = get_object_or_404(Campaign, slug=slug)
         try:
             participation = _participation(request, campaign)
             if apart:
@@ -72,13 +72,6 @@ def refused(request: HttpRequest, campaign: Campaign, error: CapevalError) -> Ht
     """A page that says why somebody is not let in."""
     shown = {"campaign": campaign, "why": error}
     return render(request, "pages/annotator/refused.html", shown, status=STATUSES[type(error)])
-
-
-def _campaign(slug: str) -> Campaign:
-    found = Campaign.objects.filter(slug=slug).first()
-    if found is None:
-        raise NotFoundError
-    return found
 
 
 def _participation(request: HttpRequest, campaign: Campaign) -> Participation:
@@ -107,7 +100,7 @@ def _as_account(request: HttpRequest, participation: Participation) -> Participa
 @require_GET
 def enter(request: HttpRequest, slug: str, token: str) -> HttpResponse:
     """Follows an invite link: from then on, the browser is known by a cookie."""
-    campaign = _campaign(slug)
+    campaign = get_object_or_404(Campaign, slug=slug)
     try:
         entering.invited(campaign, token)
     except AssignmentError as error:
@@ -119,7 +112,7 @@ def enter(request: HttpRequest, slug: str, token: str) -> HttpResponse:
 @require_GET
 def enter_from_panel(request: HttpRequest, slug: str) -> HttpResponse:
     """Follows a panel's link: the ids are taken out of the address at once."""
-    campaign = _campaign(slug)
+    campaign = get_object_or_404(Campaign, slug=slug)
     try:
         participation = panels.enter(campaign, request.GET.dict())
     except (AssignmentError, EntryError) as error:

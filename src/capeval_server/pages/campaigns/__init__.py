@@ -38,6 +38,7 @@ urlpatterns = [
     _at("workers/<slug:pseudonym>/lift/", people.lift, "lift"),
     _at("workers/<slug:pseudonym>/resume/", people.resume, "resume"),
     _at("workers/<slug:pseudonym>/revoke/", people.revoke, "revoke"),
+    _at("payments.csv", people.payments, "payments"),
     _at("reviews/", reviews.reviews, "reviews"),
     _at("reviews/<int:pk>/", reviews.review, "review"),
     _at("images/<int:pk>/<slug:size>/", reviews.image, "image"),

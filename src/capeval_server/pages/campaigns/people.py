@@ -1,6 +1,8 @@
-"""The workers of a campaign: what their answers say of them, inviting, blocking and lifting a block."""
+"""The workers of a campaign: what their answers say of them, inviting, blocking, lifting a block, paying."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -11,14 +13,16 @@ from django.views.decorators.http import require_POST, require_safe
 from capeval.errors import CapevalError
 from capeval_server.accounts.users import user_of
 from capeval_server.annotation import entering, quality, training
-from capeval_server.annotation.models import Campaign, Exclusion, Participation
+from capeval_server.annotation.models import Campaign, Participation
+from capeval_server.annotation.payments import payments_csv
 from capeval_server.annotation.workers import summaries_of
+from capeval_server.errors import CampaignError
 from capeval_server.pages.campaigns.common import for_managers, show, worker_of
 from capeval_server.pages.campaigns.forms import InviteForm, ReasonForm
 from capeval_server.pages.campaigns.wording import counted
 from capeval_server.pages.organiser.common import form_status, tell
 
-__all__ = ["block", "invite", "lift", "resume", "revoke", "worker", "workers"]
+__all__ = ["block", "invite", "lift", "payments", "resume", "revoke", "worker", "workers"]
 
 
 @for_managers
@@ -93,54 +97,54 @@ def _worker(
 @require_POST
 def block(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """Blocks a worker: none of their answers counts from then on."""
-    participation = worker_of(campaign, pseudonym)
-    form = ReasonForm(request.POST)
-    if form.is_valid():
-        try:
-            _, effect = quality.block(user_of(request), participation, form.cleaned_data["reason"])
-        except CapevalError as error:
-            form.add_error("reason", str(error))
-        else:
-            tell(request, f"The worker is blocked. {counted(effect.answers, 'answer')} no longer count.")
-            return redirect("campaign_worker", campaign.slug, pseudonym)
-    return _worker(request, campaign, participation, form)
+
+    def done(participation: Participation, reason: str) -> str:
+        _, effect = quality.block(user_of(request), participation, reason)
+        return f"The worker is blocked. {counted(effect.answers, 'answer')} no longer count."
+
+    return _with_reason(request, campaign, pseudonym, done)
 
 
 @for_managers
 @require_POST
 def lift(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """Lifts a block: the worker's answers fill what is still free."""
-    participation = worker_of(campaign, pseudonym)
-    form = ReasonForm(request.POST)
-    exclusion = Exclusion.objects.filter(participation=participation, lifted=None).first()
-    if form.is_valid():
-        try:
-            number = (
-                0
-                if exclusion is None
-                else quality.lift(user_of(request), exclusion, form.cleaned_data["reason"])
-            )
-        except CapevalError as error:
-            form.add_error("reason", str(error))
-        else:
-            tell(request, f"The block is lifted. {counted(number, 'answer')} count again.")
-            return redirect("campaign_worker", campaign.slug, pseudonym)
-    return _worker(request, campaign, participation, form)
+
+    def done(participation: Participation, reason: str) -> str:
+        exclusion = participation.exclusions.filter(lifted=None).first()
+        if exclusion is None:
+            raise CampaignError("this worker is not blocked")
+        number = quality.lift(user_of(request), exclusion, reason)
+        return f"The block is lifted. {counted(number, 'answer')} count again."
+
+    return _with_reason(request, campaign, pseudonym, done)
 
 
 @for_managers
 @require_POST
 def resume(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """Gives a worker items again who failed checks, after a look at them."""
+
+    def done(participation: Participation, reason: str) -> str:
+        training.resume(user_of(request), participation, reason)
+        return "The worker gets items again."
+
+    return _with_reason(request, campaign, pseudonym, done)
+
+
+def _with_reason(
+    request: HttpRequest, campaign: Campaign, pseudonym: str, do: Callable[[Participation, str], str]
+) -> HttpResponse:
+    """Does something with a worker for the reason that is given, and says what `do` says of it."""
     participation = worker_of(campaign, pseudonym)
     form = ReasonForm(request.POST)
     if form.is_valid():
         try:
-            training.resume(user_of(request), participation, form.cleaned_data["reason"])
+            said = do(participation, form.cleaned_data["reason"])
         except CapevalError as error:
             form.add_error("reason", str(error))
         else:
-            tell(request, "The worker gets items again.")
+            tell(request, said)
             return redirect("campaign_worker", campaign.slug, pseudonym)
     return _worker(request, campaign, participation, form)
 
@@ -156,3 +160,13 @@ def revoke(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResp
         entering.revoke(user_of(request), participation)
         tell(request, "The worker's link is no longer valid. Their answers stay.")
     return redirect("campaign_worker", campaign.slug, pseudonym)
+
+
+@for_managers
+@require_safe
+def payments(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """What the workers are to be paid, as lines of CSV."""
+    text = payments_csv(user_of(request), campaign)
+    answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="payments-{campaign.slug}.csv"'
+    return answer

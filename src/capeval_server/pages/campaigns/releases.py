@@ -22,6 +22,7 @@ from capeval_server.errors import CampaignError, NotFoundError
 from capeval_server.organising import drafts, settings
 from capeval_server.organising.definition_files import preview_files
 from capeval_server.organising.forming import zipped
+from capeval_server.organising.models import record
 from capeval_server.pages.campaigns.common import for_managers, show
 from capeval_server.pages.campaigns.forms import FreezeForm, UseForm
 from capeval_server.pages.organiser import wording
@@ -107,9 +108,11 @@ def verify(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
 
 @for_managers
 @require_safe
-def download(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponseBase:  # noqa: ARG001
+def download(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponseBase:
     """The files of a release in a zip, with which worker, by a pseudonym, gave which answer."""
     place = stored.folder_of(_release(campaign, name)).parent
+    what = f"downloaded the release {name} of the campaign {campaign.slug}"
+    record(user_of(request), campaign.challenge, what)
     return _sent(place, f"{campaign.slug}-{name}.zip")
 
 
@@ -125,6 +128,9 @@ def results(request: HttpRequest, campaign: Campaign) -> HttpResponseBase:
         except CapevalError as error:
             messages.error(request, f"There is nothing to download: {error}.")
             return redirect("campaign_releases", campaign.slug)
+        record(
+            user_of(request), campaign.challenge, f"downloaded the results of the campaign {campaign.slug}"
+        )
         return _sent(Path(folder), f"{campaign.slug}-results.zip")
 
 
