@@ -27,8 +27,8 @@ _WHAT = "partial document frequencies"
 _MARK = " counted"
 # So many n-grams are made into texts at once, which stays far below the two gibibytes of a column of texts.
 _ROWS = 2**18
-# Parts are put together when they have as many n-grams as what was put together before, and this many: so
-# each n-gram is moved about twice, however many parts there are.
+# Parts are put together when they have half as many n-grams as what was put together before, and this many:
+# so each n-gram is moved about three times, however many parts there are, and what waits takes little memory.
 _PENDING = 2**21
 _MOST_IMAGES = 2**32 - 1
 
@@ -101,7 +101,7 @@ class PartialFrequencies:
             raise MismatchError(f"{_WHAT} must be of at most {_MOST_IMAGES:,} images (got {images:,})")
         parts = self._parts + other._parts
         sizes = [_size(part) for part in parts]
-        if sum(sizes) - max(sizes) >= max(*sizes, _PENDING):
+        if sum(sizes) - max(sizes) >= max(max(sizes) // 2, _PENDING):
             parts = (_native.PartialFrequencies.merged(list(parts)),)
         return type(self)(parts, images=images, stem=self.stem, tokenizer=self.tokenizer)
 
