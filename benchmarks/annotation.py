@@ -1,9 +1,9 @@
 """Large annotation campaigns: making one, giving out items of it, answers to them, and its audit.
 
 `python -m benchmarks.annotation` makes a campaign of 4,000 pairs x 48 triplets x 3 votes with
-`capeval server annotate create`, asks for items while all its slots are open, has 50 workers answer by HTTP,
-has all votes given, and audits it with `capeval server annotate audit`. CAPEVAL_SERVER_DATABASE chooses the
-database, which must be empty; SQLite by default.
+`capeval server annotate create`, asks for items while all its slots are open, asks the rules about sentences,
+has 50 workers answer by HTTP, has all votes given, and audits it with `capeval server annotate audit`.
+CAPEVAL_SERVER_DATABASE chooses the database, which must be empty; SQLite by default.
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ def main() -> None:
         logging.getLogger("httpx").setLevel(logging.WARNING)
         _say("giving out items")
         times = _ask()
+        verdicts = _judge_sentences()
         _say("having workers answer")
         answered = _work()
         _say("filling all slots")
@@ -98,6 +99,7 @@ def main() -> None:
         ["making the campaign", f"{made.seconds:.1f} s, {made.megabytes:.0f} MB"],
         ["giving out an item, all slots open: median", f"{_ms(times, 50)} ms"],
         ["giving out an item, all slots open: p95", f"{_ms(times, 95)} ms"],
+        ["what the rules say of a sentence while it is typed: p95", f"{_ms(verdicts, 95)} ms"],
         [f"an answer and the next item, {WORKERS} workers: median", f"{_ms(answered, 50)} ms"],
         [f"an answer and the next item, {WORKERS} workers: p95", f"{_ms(answered, 95)} ms"],
         [f"audit of {votes:,} answers", f"{audited.seconds:.1f} s, {audited.megabytes:.0f} MB"],
@@ -158,6 +160,18 @@ def _ask() -> list[float]:
         Assignment.objects.all().delete()
         recount(items)
     assert not Item.objects.exclude(free=VOTES).exists()
+    return times
+
+
+def _judge_sentences() -> list[float]:
+    """The seconds of asking the rules for sentences about one, some times."""
+    from capeval_server.annotation.rules import check_captions
+
+    times = []
+    for text in ("a brown dog runs over the green grass", "There is a dog", "a dog " * 80) * 100:
+        start = time.perf_counter()
+        check_captions([text])
+        times.append(time.perf_counter() - start)
     return times
 
 
