@@ -8,11 +8,11 @@ more so on simple images.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from capeval.formats import load_candidates
 from capeval.tokenization import tokenize
-from capeval_server.annotation.agreement import unlike_the_others
+from capeval_server.annotation.agreements import captions_of
 from capeval_server.annotation.models import (
     Campaign,
     Item,
@@ -119,22 +119,14 @@ def compare(campaign: Campaign) -> int:
     Raises:
         CampaignError: No sentences are written in the campaign.
     """
-    part = task_named(campaign.kind).written
-    if not part:
+    if not task_named(campaign.kind).written:
         raise CampaignError("captions are compared in campaigns in which sentences are written")
-    rows = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False).order_by("pk")
-    of_items: dict[int, list[Response]] = {}
-    for response in rows.only("pk", "item_id", "answer"):
-        of_items.setdefault(response.item_id, []).append(response)
-    texts: Mapping[int | str, list[str]] = {
-        item: [response.answer[part] for response in found] for item, found in of_items.items()
-    }
-    unlike = [of_items[int(item)][place] for item, place in unlike_the_others(texts)]
+    unlike = captions_of(campaign).unlike
     asked = ReviewRequest.objects.filter(reason=UNLIKE, response__item__campaign=campaign)
     before = asked.count()
     now = database_time()
     ReviewRequest.objects.bulk_create(
-        (ReviewRequest(response=response, reason=UNLIKE, time=now) for response in unlike),
+        (ReviewRequest(response_id=key, reason=UNLIKE, time=now) for key in unlike),
         ignore_conflicts=True,
     )
     return asked.count() - before

@@ -10,8 +10,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.studies.effort import Agreement, Prices
-from capeval_server.annotation.agreement import LEAST_OTHERS, LIMIT
-from capeval_server.annotation.agreements import agreements_of, captions_of
+from capeval_server.annotation.agreements import LEAST_OTHERS, LIMIT, agreements_of, captions_of
 from capeval_server.annotation.effort import SHARES, effort_of, measured_agreement
 from capeval_server.annotation.models import Campaign, ReviewRequest
 from capeval_server.annotation.options import options_of

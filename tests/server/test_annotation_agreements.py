@@ -9,7 +9,7 @@ import pytest
 
 from capeval.benchmarks import nocaps
 from capeval.types import ImageId
-from capeval_server.annotation.agreement import LEAST_OTHERS, agreement, unlike_the_others
+from capeval_server.annotation.agreements import LEAST_OTHERS, LIMIT, agreement
 from tests.shared_data import shared_data
 
 
@@ -26,11 +26,21 @@ def small() -> dict[ImageId, list[str]]:
     }
 
 
+def unlike(captions: Mapping[ImageId, list[str]]) -> list[tuple[ImageId, int]]:
+    """The image and the place of each caption that a person shall look at."""
+    return [
+        (image, place)
+        for image, scores in agreement(captions).items()
+        for place, score in enumerate(scores)
+        if score < LIMIT
+    ]
+
+
 def test_a_caption_of_another_image_is_found() -> None:
     captions = small()
-    assert unlike_the_others(captions) == []
+    assert unlike(captions) == []
     captions[2][1] = "two women play tennis"
-    assert unlike_the_others(captions) == [(2, 1)]
+    assert unlike(captions) == [(2, 1)]
     scores = agreement(captions)
     assert scores[2][1] < 0.01 < min(scores[0])
 
@@ -62,7 +72,7 @@ def test_wrong_images_reach_the_review_queue_of_nocaps(seed: int) -> None:
     captions: dict[ImageId, list[str]] = {image: list(texts) for image, texts in references.items()}
     assert sum(map(len, captions.values())) == 45_000
     wrong = planted(captions, 0.01, seed)
-    queue = set(unlike_the_others(captions))
+    queue = set(unlike(captions))
     assert len(wrong) == 450
     assert len(queue & wrong) / len(wrong) >= 0.9
     assert len(queue) / 45_000 <= 0.04
