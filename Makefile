@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check audit notebooks test-distributed test-baselines
+.PHONY: help demo serve test lint lint-rust lint-python test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check audit notebooks test-distributed test-baselines
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -36,14 +36,21 @@ demo: $(VENV)/.native ## Score the held-out human captions of COCO val2014 and w
 	@$(BIN)/capeval demo --output demo
 
 PORT := 8000
-serve: $(VENV)/.native ## Start a server with the COCO challenge loaded, to try in a browser (PORT=8001 for another port)
+serve: $(VENV)/.native ## Start a server with the COCO challenge and campaigns loaded, to try in a browser (PORT=8001 for another port)
 	@$(BIN)/capeval server demo --folder demo-server --port $(PORT)
 
-test: lint test-rust test-python ## Everything that must hold before a change lands
+# The native module is linked on one processor: on another one Rust is checked meanwhile.
+test: ## Everything that must hold before a change lands
+	@$(MAKE) --no-print-directory --jobs 2 lint-rust test-rust lint-python
+	@$(MAKE) --no-print-directory test-python
 
-lint: $(VENV)/.native ## Format, lints and types
+lint: lint-rust lint-python ## Format, lints and types
+
+lint-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+lint-python: $(VENV)/.native
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -54,7 +61,7 @@ test-rust: ## The tests of the Rust crates
 
 test-python: $(VENV)/.native $(VENV)/.spice $(VENV)/.object-store ## The tests of the Python package, the command line, the server and the documents
 	@sh scripts/install_packages.sh
-	$(BIN)/pytest -m "not conformance" -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/pytest -m "not conformance" -n auto --dist loadfile --no-loadscope-reorder
 
 # The tests with PyTorch have an environment of their own, with Debian's PyTorch; TORCH=pypi takes the newest one
 # (2.9 GB to fetch).

@@ -211,9 +211,11 @@ def _work() -> list[float]:
 
 def _judge(place: str, token: str, number: int, times: list[float]) -> None:
     headers = {"Authorization": f"Bearer {token}"}
-    # They do not all answer in the same moment.
+    # They neither come nor answer all in the same moment.
     due = time.perf_counter() + PAUSE * number / WORKERS
     with httpx.Client(headers=headers, timeout=60) as client:
+        time.sleep(PAUSE * number / WORKERS)
+        due += PAUSE
         held = _asked(client, f"{place}/next", {})["items"][0]["lease"]
         for _ in range(ANSWERS):
             time.sleep(max(due - time.perf_counter(), 0))

@@ -9,6 +9,7 @@ first of its state. CAPEVAL_SERVER_DATABASE chooses the database, which must be 
 from __future__ import annotations
 
 import argparse
+import logging
 import multiprocessing
 import os
 import signal
@@ -62,6 +63,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CAPEVAL_SERVER_DATA"] = folder
         member, organiser = _fill(Path(folder))
+        # It would tell of each request.
+        logging.getLogger("httpx").setLevel(logging.WARNING)
         address, server = start_server()
         asked: list[tuple[str, str, str | None]] = [(name, path, None) for name, path in PATHS.items()]
         asked += [(name, path, member) for name, path in OF_A_TEAM.items()]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.network.staying import refuse
+from tests.once import give_folder
 
 # Shared machines are slow at times, and a slow example is no failure.
 # The same examples in every run: a change is judged by what it changed. `thorough`, which is part of
@@ -33,6 +34,7 @@ FOREIGN = (
 
 def pytest_configure(config: pytest.Config) -> None:
     """Gives the tests, and the programs that they start, the same signals and environment everywhere."""
+    give_folder(config)
     # For good: a hook can't be taken away.
     sys.addaudithook(refuse)
     # A shell makes a job in the background ignore interrupts, and programs inherit that.
@@ -41,5 +43,12 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(name, None)
     os.environ["LC_ALL"] = "C.UTF-8"
     os.environ["TZ"] = "UTC"
+    # Tests start hundreds of programs, and each of them would compile the package anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # No test parses less since another one ran before it.
     os.environ["CAPEVAL_STORE"] = "off"
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """How many processes `-n auto` is: one more than processors, as many tests wait for other programs."""
+    return min((os.cpu_count() or 1) + 1, 4)

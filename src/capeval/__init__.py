@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from capeval._native import __version__ as __version__
     from capeval.evaluation import Evaluator as Evaluator
     from capeval.evaluation import Report as Report
-    from capeval.evaluation import evaluate as evaluate
     from capeval.formats import load_candidates as load_candidates
     from capeval.formats import load_references as load_references
     from capeval.metrics import Metric
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from capeval.metrics.spice import Spice as Spice
     from capeval.metrics.spider import Spider as Spider
     from capeval.resources import DocumentFrequencies as DocumentFrequencies
+    from capeval.scoring import evaluate as evaluate
     from capeval.threads import set_threads as set_threads
     from capeval.tokenization import Tokenizer as Tokenizer
     from capeval.tokenization import tokenize as tokenize
@@ -42,10 +42,11 @@ if TYPE_CHECKING:
 # import than `capeval --help` may take in all.
 _MODULES = {
     "_native": ("__version__",),
-    "evaluation": ("Evaluator", "Report", "evaluate"),
+    "evaluation": ("Evaluator", "Report"),
     "formats": ("load_candidates", "load_references"),
     "metrics.meteor": ("align",),
     "resources": ("DocumentFrequencies",),
+    "scoring": ("evaluate",),
     "threads": ("set_threads",),
     "tokenization": ("Tokenizer", "tokenize"),
     "types": ("Candidates", "References", "Scores", "Signature"),

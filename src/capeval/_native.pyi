@@ -46,6 +46,7 @@ __all__ = [
     "read_results",
     "read_results_strictly",
     "read_results_under",
+    "release_memory",
     "rouge_l_statistics",
     "rouge_n_statistics",
     "rouge_s_statistics",
@@ -246,6 +247,9 @@ class TokenizedReferences:
     def __len__(self) -> int:
         """The number of images."""
 
+    def words(self) -> int:
+        """The number of words of all references."""
+
     def of(self, image: int) -> list[str]:
         """The references of the image at a position, as tokens joined by single spaces."""
 
@@ -324,8 +328,8 @@ class PartialFrequencies:
     """The number of images of a part that have each n-gram of one to four words."""
 
     @staticmethod
-    def of_references(references: TokenizedReferences, stem: bool) -> PartialFrequencies:
-        """Counts the n-grams."""
+    def of_references(references: list[TokenizedReferences], stem: bool) -> PartialFrequencies:
+        """Counts the n-grams of several sets of references together."""
 
     @staticmethod
     def merged(parts: list[PartialFrequencies]) -> PartialFrequencies:
@@ -371,6 +375,9 @@ class PartialFrequencies:
         longer: list[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]],
     ) -> PartialFrequencies:
         """Takes what `to_arrays` gave."""
+
+def release_memory() -> None:
+    """Gives freed memory back to the system, which the allocator keeps otherwise, where it can do so."""
 
 def set_threads(count: int) -> None:
     """Sets how many threads do the work from now on; 0 for as many as rayon takes."""

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from capeval.defaults import DEFAULT
 from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError
 from capeval.files import written_whole
 from capeval.formats.json import without_nan
 from capeval.messages import SWAPPED, first_few, listed, one_candidate, shown_score
 from capeval.metrics.base import Metric, Prepared, make_scores
-from capeval.metrics.registry import DEFAULT, metric_keys, resolve
+from capeval.metrics.registry import metric_keys, resolve
 from capeval.notebooks import html_table
+from capeval.scoring import Subsets
 from capeval.tokenization import (
     TokenizedCandidates,
     TokenizedReferences,
@@ -43,9 +45,7 @@ if TYPE_CHECKING:
 
     from capeval.significance import Comparisons, Interval, Method
 
-__all__ = ["Evaluator", "Report", "evaluate", "problems"]
-
-Subsets = Mapping[str, Iterable[int]] | Mapping[str, Iterable[str]] | Mapping[str, Iterable[ImageId]]
+__all__ = ["Evaluator", "Report", "problems"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -340,38 +340,6 @@ def report_from(
         signatures={key: part.signature for key, (_, part) in zip(keys, scores, strict=True)},
         scores=scores,
     )
-
-
-def evaluate(
-    references: ReferencesLike,
-    candidates: CandidatesLike,
-    metrics: Iterable[str | Metric] = DEFAULT,
-    *,
-    subsets: Subsets | None = None,
-    tokenizer: Tokenizer | None = None,
-) -> Report:
-    """Scores one candidate for each image with several metrics.
-
-    Args:
-        references: The references of each image, in any form that `References` takes.
-        candidates: Image id to its candidate, or any other form that `Candidates` takes; the images are those
-            of the references.
-        metrics: Names or metric objects.
-        subsets: Names of subsets to the ids of their images, to score each on its own too.
-        tokenizer: How to tokenise; the reference's way by default.
-
-    Returns:
-        Corpus scores, scores per image in the order of the references, scores by subset, signatures.
-
-    Raises:
-        CaptionError: References or candidates are not captions by image, or a subset has something else
-            than image ids.
-        MismatchError: Their images differ, an image has several candidates, or a subset has an image
-            without references.
-        OptionError: A metric is not known, or given twice; `subsets` is not a mapping of names to image
-            ids, or a subset has no image.
-    """
-    return Evaluator(references, metrics, tokenizer=tokenizer).evaluate(candidates, subsets=subsets)
 
 
 def rows_of(image_ids: Sequence[ImageId], images: object, name: str) -> list[int]:

@@ -7,16 +7,19 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self, TypeGuard
-
-import numpy as np
-from numpy.typing import NDArray
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeGuard
 
 from capeval import _native
 from capeval.columns import Columns, Role
 from capeval.errors import CaptionError, FormatError
 from capeval.frames import arrow_stream, found_columns, is_table, values_of
 from capeval.messages import shortened
+
+if TYPE_CHECKING:
+    # Not imported to read a file: numpy is imported beside the reading of a large one (`capeval.ahead`).
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "Candidates",
@@ -33,12 +36,12 @@ __all__ = [
 ]
 
 ImageId = int | str
-FloatArray = NDArray[np.float64]
+FloatArray: TypeAlias = "NDArray[np.float64]"
 
 
 def is_image_id(value: object) -> TypeGuard[ImageId]:
     """Whether a value is an integer or a string: True == 1 and 1.0 == 1, but neither is an image id."""
-    return isinstance(value, int | np.integer | str) and not isinstance(value, bool)
+    return isinstance(value, int | str | Integral) and not isinstance(value, bool)
 
 
 # The key type of a mapping is invariant for type checkers, so all three are needed.
@@ -143,7 +146,7 @@ class _Captions(Mapping[ImageId, list[str]]):
                     f"{type(image).__name__})"
                 )
             # pandas has arrays of numpy where a file had lists.
-            texts = value.tolist() if isinstance(value, np.ndarray) else value
+            texts = value.tolist() if hasattr(value, "tolist") else value
             if isinstance(texts, str):
                 texts = [texts]
             if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
@@ -349,7 +352,7 @@ class Digest:
     @cached_property
     def total(self) -> int:
         """The sum of the fingerprints, in 64 bits."""
-        return int(self.fingerprints.sum(dtype=np.uint64))
+        return int(self.fingerprints.sum(dtype="uint64"))
 
     def __str__(self) -> str:
         return f"{self.total:016x}"[:8]

@@ -57,13 +57,19 @@ def in_processes(number: int, serve: Callable[[], None]) -> None:
 
 def _started(serve: Callable[[], None], reader: int, writer: int) -> int:
     """Starts a process that serves."""
-    started = os.fork()
+    # What a handler raises in the middle of a fork is lost: a signal that says to stop waits for its end.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        started = os.fork()
+        if not started:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if started:
         return started
     status = 1
     try:
         os.close(writer)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         threading.Thread(target=_end_with, args=(reader,), daemon=True).start()
         serve()
         status = 0

@@ -153,7 +153,10 @@ LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "home"
 ACCOUNT_ADAPTER = "capeval_server.accounts.adapter.Adapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_FORMS = {
+    "add_email": "capeval_server.accounts.forms.AddressForm",
     "login": "capeval_server.accounts.forms.SignInForm",
+    "reauthenticate": "capeval_server.accounts.forms.ConfirmForm",
+    "reset_password": "capeval_server.accounts.forms.ForgottenForm",
     "signup": "capeval_server.accounts.forms.SignUpForm",
     "change_password": "capeval_server.accounts.forms.ChangeForm",
     "set_password": "capeval_server.accounts.forms.SetForm",
@@ -169,6 +172,11 @@ ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if HTTPS else "http"
 # Limits count by the address of the connection, never of a header, which anybody can invent: behind a proxy,
 # waitress has put there what the proxy says.
 ALLAUTH_TRUSTED_PROXY_COUNT = 0
+MFA_FORMS = {
+    "activate_totp": "capeval_server.accounts.forms.AppForm",
+    "authenticate": "capeval_server.accounts.forms.CodeForm",
+    "reauthenticate": "capeval_server.accounts.forms.ConfirmByCodeForm",
+}
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "capeval"

@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import Callable
 
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.template.loader import render_to_string
 from django.views import defaults
 
@@ -71,14 +71,18 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 
 class ErrorPages:
-    """Middleware: answers with a page where a view lets one of these errors through."""
+    """Middleware: answers with a page where a view lets one of these errors through, or answers nothing."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """The answer of the view."""
-        return self._get_response(request)
+        """The answer of the view; a page where it only says that it takes other methods."""
+        answer = self._get_response(request)
+        if isinstance(answer, HttpResponseNotAllowed) and not answer.content:
+            # The answer stays, with the methods that it names.
+            answer.content = render_to_string("405.html", request=request).encode()
+        return answer
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """The answer to an error; none for unexpected errors.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 
@@ -25,6 +26,22 @@ from capeval_server.annotation.warning import set_warning
 campaign = Campaign.objects.get(slug=sys.argv[1])
 for image in campaign.images.all(): set_warning(None, campaign, image.name, "blood")
 """
+WRITING = """
+import json
+import tempfile
+from pathlib import Path
+from capeval_server.annotation import campaigns, entering
+from capeval_server.annotation.making import make_campaign
+from tests.server.test_annotation_writing import FILE, MODEL, files
+slug = sys.argv[1]
+lines = [{"key": key, "image": "a.jpg"} for key in "01"]
+practice = {"key": "2", "image": "a.jpg", "training": True, "expected": {"caption": MODEL}}
+definition = FILE.replace("streets", slug) + "[settings]\\ntraining_items = 2\\ntraining_right = 2\\n"
+path = files(Path(tempfile.mkdtemp()), *lines, practice, definition=definition)
+campaign = campaigns.change_state(None, make_campaign(None, path), "open")
+asked = campaign.items.filter(is_quiz=True).values_list("payload__caption", "expected__choice")
+print(json.dumps([*entering.invite(None, campaign, 1), dict(asked)]))
+"""
 SIZES = [("light", NARROW), ("dark", NARROW), ("light", DESKTOP), ("dark", DESKTOP)]
 
 
@@ -32,7 +49,7 @@ SIZES = [("light", NARROW), ("dark", NARROW), ("light", DESKTOP), ("dark", DESKT
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     made = Server(tmp_path_factory.mktemp("people"), None)
     made.env["PYTHONPATH"] += f"{os.pathsep}{PROJECT}"
-    made.run("migrate")
+    made.migrate()
     made.start()
     yield made
     made.stop()
@@ -75,6 +92,70 @@ def test_from_a_panel_through_training_to_the_end_and_out(
     expect(page.get_by_role("heading", name="You have left")).to_be_visible()
     page.goto(f"{server.root}/annotate/{slug}/")
     expect(page.get_by_text("you have left this campaign")).to_be_visible()
+
+
+@pytest.mark.parametrize(("scheme", "size"), SIZES)
+def test_the_training_of_who_writes_by_keyboard(
+    browser: Browser, server: Server, scheme: str, size: ViewportSize
+) -> None:
+    slug = f"writing-{scheme}-{size['width']}"
+    token, right = json.loads(server.python(WRITING, slug))
+    visitor = Visitor(server, context_of(browser, scheme, size))
+    page = visitor.page
+    visitor.go(f"/annotate/{slug}/enter/{token}/")
+    visitor.press("I agree, begin")
+    expect(page.get_by_text("This is the training: at least 2 of 2 must be right")).to_be_visible()
+    for place in (1, 2):
+        item = page.locator(".item:visible")
+        expect(item).to_have_attribute("aria-label", f"Item {place} of 2")
+        sentence = item.locator(".sentence").inner_text()
+        page.keyboard.press("f" if right[sentence] == "breaks" else "j")
+    expect(page.locator("#finished")).to_be_visible()
+    visitor.press("Go on", role="link")
+    expect(page.get_by_role("heading", level=1)).to_have_text("The training: 2 of 2 right")
+    visitor.press("Go on")
+    expect(page.get_by_text("This is practice: what you write is not used.")).to_be_visible()
+    field = page.get_by_label("Your sentence").locator("visible=true")
+    visitor.tab_to(field)
+    page.keyboard.type("A cart that was red stands in a street")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("The practice")
+    visitor.look()
+    said = page.locator(".explained").inner_text()
+    for text in ("A cart that was red", "only what the image shows", "a red cart stands in a narrow street"):
+        assert text in said
+    picture = page.locator(".explained .picture img")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
+    visitor.press("Go on")
+    expect(page.get_by_text("(1/2)")).to_be_visible()
+    assert page.get_by_text("This is practice").count() == 0
+
+
+@pytest.mark.parametrize(("scheme", "size"), SIZES[::3])
+def test_no_images_with_warnings_by_keyboard(
+    browser: Browser, server: Server, scheme: str, size: ViewportSize
+) -> None:
+    slug = f"unwarned-{scheme}-{size['width']}"
+    token = server.python(MAKE, slug).split()[0]
+    server.python(WARNED, slug)
+    visitor = Visitor(server, context_of(browser, scheme, size))
+    page = visitor.page
+    visitor.go(f"/annotate/{slug}/enter/{token}/")
+    visitor.tick("Give me no images that have a warning")
+    visitor.press("I agree, begin")
+    expect(page.get_by_text("There is no work for you now.")).to_be_visible()
+    visitor.press("Your data", role="link")
+    box = page.get_by_label("Give me no images that have a warning")
+    expect(box).to_be_checked()
+    visitor.tab_to(box)
+    page.keyboard.press("Space")
+    visitor.press("Save")
+    expect(page.locator(".item:visible .warned summary")).to_have_text("Warning: blood. Show the image")
+    visitor.press("Give me no images with a warning")
+    expect(page.get_by_text("You get no images with a warning.")).to_be_visible()
+    expect(page.get_by_text("There is no work for you now.")).to_be_visible()
 
 
 @pytest.mark.parametrize(("scheme", "size"), SIZES)

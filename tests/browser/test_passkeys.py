@@ -29,6 +29,13 @@ def by_name(site: Server) -> Iterator[None]:
     site.root = before
 
 
+def sign_in(visitor: Visitor, name: str, then: str) -> None:
+    visitor.go(f"/accounts/login/?next={then}")
+    visitor.page.get_by_label("Username or email").fill(name)
+    visitor.page.get_by_label("Password").fill(PASSWORD)
+    visitor.page.get_by_role("button", name="Sign in", exact=True).click()
+
+
 @pytest.mark.usefixtures("by_name")
 def test_a_passkey_stands_for_name_and_password(
     visitor: Visitor, site: Server, request: pytest.FixtureRequest
@@ -40,10 +47,7 @@ def test_a_passkey_stands_for_name_and_password(
     devices.send("WebAuthn.enable")
     devices.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
 
-    visitor.go("/accounts/login/?next=/accounts/2fa/webauthn/add/")
-    page.get_by_label("Username or email").fill(name)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in", exact=True).click()
+    sign_in(visitor, name, "/accounts/2fa/webauthn/add/")
     page.get_by_role("heading", name="Confirm that it is you").wait_for()
     visitor.look()
     page.get_by_label("Password").fill(PASSWORD)
@@ -59,3 +63,11 @@ def test_a_passkey_stands_for_name_and_password(
     page.get_by_role("button", name="Sign in with a passkey").click()
     page.wait_for_url(site.root + "/tokens/")
     visitor.look()
+
+    # After name and password, the same key stands for the code.
+    page.context.clear_cookies()
+    sign_in(visitor, name, "/tokens/")
+    page.get_by_role("heading", name="Two-factor authentication").wait_for()
+    visitor.look()
+    page.get_by_role("button", name="Use a security key").click()
+    page.wait_for_url(site.root + "/tokens/")

@@ -25,7 +25,7 @@ for version in ReferenceVersion.objects.all():
 """
 BOARD = "/small/open/"
 PLOTS = "**/plot.svg*"
-WORDS = "An earlier plot. The current one is being made."
+WORDS, FIRST = "An earlier plot. The current one is being made.", "The plot is being made."
 KEPT = "() => Object.values(sessionStorage).filter(text => text.includes('</svg>')).length"
 
 
@@ -84,8 +84,9 @@ def test_an_earlier_plot_is_grey_until_the_new_one_is_there(visitor: Visitor) ->
     visitor.look()
 
 
-def test_who_saw_no_plot_before_waits_without_one(visitor: Visitor) -> None:
+def test_who_saw_no_plot_before_is_told_that_it_is_being_made(visitor: Visitor) -> None:
     held = _held(visitor)
-    _let_go(visitor, held)
+    expect(visitor.page.get_by_text(FIRST)).to_be_visible()
     expect(_earlier(visitor.page)).to_have_count(0)
-    expect(visitor.page.get_by_text(WORDS)).to_be_hidden()
+    _let_go(visitor, held)
+    expect(visitor.page.get_by_text(FIRST)).to_be_hidden()

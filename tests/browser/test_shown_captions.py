@@ -83,7 +83,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         (files / f"{name}.json").write_text(json.dumps(content))
     (files / "challenge.toml").write_text(DEFINITION)
     made = Server(folder, None)
-    made.run("migrate")
+    made.migrate()
     made.run("import", str(files / "challenge.toml"))
     made.python(METHODS, json.dumps(_methods()))
     made.start()

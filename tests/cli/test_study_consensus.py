@@ -241,7 +241,7 @@ def test_incomplete_triplets_are_named_and_left_out(tmp_path: Path) -> None:
     write_own_plan(tmp_path)
     votes = tmp_path / "votes.csv"
     # Triplet 0 has all three answers, 1 and 2 have fewer, so that pair 1 has no complete one.
-    votes.write_text("triplet,choice\n0,left\n0,left\n0,right\n1,left\n2,left\n2,left\n")
+    votes.write_text("triplet,choice\n0,left\n0,left\n0,right\n1,left\n2,left\n2,right\n")
     shown = study("votes", tmp_path, votes)
     assert "Incomplete" in shown
     assert [line.split() for line in shown.splitlines() if line.split()[:2] in (["1", "1"], ["2", "0"])] == [
@@ -252,6 +252,10 @@ def test_incomplete_triplets_are_named_and_left_out(tmp_path: Path) -> None:
     study("votes", tmp_path, votes, "--complete-only", "-o", out)
     assert rows_of(out / "winners.csv") == [("0", "HC", "human", "human", "1", "0", "first")]
     assert [row[:1] for row in rows_of(out / "all-incomplete.csv")] == [("1",), ("2",)]
+    # A third answer could not change the majority of triplet 2.
+    votes.write_text("triplet,choice\n0,left\n0,left\n0,right\n1,left\n2,left\n2,left\n")
+    study("votes", tmp_path, votes, "--complete-only", "-o", tmp_path / "decided")
+    assert [row[:1] for row in rows_of(tmp_path / "decided" / "all-incomplete.csv")] == [("1",)]
     votes.write_text("triplet,choice\n0,left\n")
     with pytest.raises(MismatchError, match="at least one triplet must have all of its answers"):
         study("votes", tmp_path, votes, "--complete-only")

@@ -24,11 +24,11 @@ def test_the_demo_is_loaded_scored_and_can_be_entered(tmp_path: Path) -> None:
     first = _started(tmp_path, port, tmp_path / "first")
     second = _started(tmp_path, port, tmp_path / "second")
     reserved.close()
-    assert first == second, "the second start keeps the password of the first"
+    assert first == second, "the second start keeps the password and the link of the first"
 
 
-def _started(folder: Path, port: int, log: Path) -> tuple[str, str]:
-    """Starts the demo, uses it, and stops it; the account and the password that it said."""
+def _started(folder: Path, port: int, log: Path) -> tuple[str, str, str]:
+    """Starts the demo, uses it, and stops it; what it said of the account and for visitors."""
     folder = folder / "demo"
     command = [sys.executable, "-m", "capeval_server", "demo", "--folder", str(folder), "--port", str(port)]
     with log.open("wb") as output:
@@ -40,12 +40,15 @@ def _started(folder: Path, port: int, log: Path) -> tuple[str, str]:
         wait_until(lambda: "Listening on" in log.read_text() or demo.poll() is not None, log.read_text)
         assert demo.poll() is None, log.read_text()
         found = re.search(r"Sign in as (\w+) with the password (\S+)", log.read_text())
+        entry = re.search(r"without an account: (\S+)", log.read_text())
         assert found is not None
+        assert entry is not None
         _enter(f"http://127.0.0.1:{port}", found[1], found[2])
+        _work(entry[1])
     finally:
         demo.terminate()
         assert demo.wait(PATIENCE) == 0
-    return found[1], found[2]
+    return found[1], found[2], entry[1]
 
 
 def _enter(address: str, name: str, password: str) -> None:
@@ -58,6 +61,8 @@ def _enter(address: str, name: str, password: str) -> None:
         form = {"login": name, "password": password, "csrfmiddlewaretoken": token}
         client.post("/accounts/login/", data=form)
         assert client.get("/coco-captions/organise/").status_code == 200
+        _robots_work(client)
+        assert "by-robots" in client.get("/coco-captions/judgements/").text
         rows = client.get(
             "/api/challenges/coco-captions/phases/validation/leaderboard",
             params={"split": "val2014", "references": "c4"},
@@ -66,3 +71,21 @@ def _enter(address: str, name: str, password: str) -> None:
     # As the human rows of the papers, of which the references of c4 lack the caption that is scored.
     (human,) = (row for row in rows if not row["rank"])
     assert human["scores"]["CIDEr-D"] == pytest.approx(0.857, abs=0.01)
+
+
+def _robots_work(client: httpx.Client) -> None:
+    """Waits until robots have answered something more."""
+
+    def counted() -> int:
+        found = re.findall(r'<td class="number">([\d,]+) of [\d,]+</td>', client.get("/campaigns/").text)
+        assert len(found) == 13
+        return sum(int(number.replace(",", "")) for number in found)
+
+    before = counted()
+    wait_until(lambda: counted() > before, counted)
+
+
+def _work(entry: str) -> None:
+    """Follows the link for visitors."""
+    with httpx.Client(follow_redirects=True, timeout=PATIENCE) as client:
+        assert "robot-careless" in client.get(entry).text

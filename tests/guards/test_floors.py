@@ -15,11 +15,23 @@ BASELINES = PROJECT / "src" / "capeval_baselines"
 # The floor of each module or folder of the package, from the ground up. Modules of one floor may import
 # each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("checks", "columns", "errors", "files", "frames", "messages", "notebooks", "progress", "spreadsheets"),
+    (
+        "ahead",
+        "checks",
+        "columns",
+        "defaults",
+        "errors",
+        "files",
+        "frames",
+        "messages",
+        "notebooks",
+        "progress",
+        "spreadsheets",
+    ),
     ("_native", "scene_graphs", "threads", "types"),
     ("tokenization", "formats", "resources", "sampling"),
     ("metrics",),
-    ("evaluation", "significance", "distributed"),
+    ("evaluation", "scoring", "significance", "distributed"),
     ("studies", "benchmarks"),
     ("report", "compat", "integrations"),
     ("cli",),
@@ -49,6 +61,7 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
         "outages",
         "outgoing",
         "ranges",
+        "refusals",
         "serving",
         "staff",
         "stamps",

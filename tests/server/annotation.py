@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+import traceback
+from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import uuid4
+
+from django.db import connection
 
 from capeval_server.annotation import answering, assignment, campaigns, entering
 from capeval_server.annotation.definition import NewItem
@@ -13,7 +17,7 @@ from capeval_server.annotation.models import Assignment, Campaign, Item, Partici
 from capeval_server.annotation.options import Options
 from capeval_server.annotation.tasks import task_named
 
-__all__ = ["answer", "given", "hold", "join", "make", "raw_answer"]
+__all__ = ["answer", "at_once", "compare_systems", "given", "hold", "join", "make", "raw_answer"]
 
 
 # Sentences of tests may be short, and of any language.
@@ -41,8 +45,8 @@ def new_items(kind: str, number: int, checks: int = 0) -> Iterable[NewItem]:
 def make(
     kind: str = "triplet", *, items: int = 3, checks: int = 0, state: str = "open", **options: Any
 ) -> Campaign:
-    """A campaign without reviews and checks, unless options say otherwise."""
-    chosen = {"review_first": 0, "review_every": 0, "check_every": 0, **options}
+    """A campaign without reviews, checks and repeats, unless options say otherwise."""
+    chosen = {"review_first": 0, "review_every": 0, "check_every": 0, "repeat_every": 0, **options}
     if task_named(kind).choices:
         # One item at a time, so that tests say who holds what.
         chosen.setdefault("batch", 1)
@@ -55,6 +59,28 @@ def make(
     )
     add_items(made, new_items(kind, items, checks), settings.answers)
     return campaigns.change_state(None, made, state) if state != "draft" else made
+
+
+def compare_systems(campaign: Campaign, items: int) -> None:
+    """Adds pairs of captions of three systems to a campaign."""
+    names = [("a", "b"), ("b", "c"), ("c", "a")]
+    lines = (
+        NewItem(
+            key=str(index),
+            image="",
+            group=str(index),
+            category="MM",
+            payload={
+                "first": "a hound",
+                "second": "a cat",
+                "first_by": names[index % 3][0],
+                "second_by": names[index % 3][1],
+            },
+            expected={},
+        )
+        for index in range(items)
+    )
+    add_items(campaign, lines, campaign.settings["answers"])
 
 
 def join(campaign: Campaign, number: int = 1) -> list[Participation]:
@@ -96,3 +122,25 @@ def counted(campaign: Campaign) -> int:
 def free(campaign: Campaign) -> list[int]:
     """How many slots of each item can be given out to anybody."""
     return list(Item.objects.filter(campaign=campaign).order_by("pk").values_list("free", flat=True))
+
+
+def at_once(*works: Callable[[], object]) -> list[str]:
+    """Does all of these in threads that begin in the same moment; gives the tracebacks of what fails."""
+    begun = threading.Barrier(len(works))
+    wrong: list[str] = []
+
+    def run(work: Callable[[], object]) -> None:
+        begun.wait()
+        try:
+            work()
+        except Exception:
+            wrong.append(traceback.format_exc())
+        finally:
+            connection.close()
+
+    crowd = [threading.Thread(target=run, args=(work,)) for work in works]
+    for thread in crowd:
+        thread.start()
+    for thread in crowd:
+        thread.join()
+    return wrong

@@ -90,9 +90,9 @@ class Crowd:
         from capeval_server.annotation import answering
 
         key = key or f"{os.getpid()}-{self.random.getrandbits(64):x}"
-        outcome = answering.submit(
-            held, self._given(answer={"caption": text}, revision=revision, key=key, events={})
-        )
+        chosen = {"choice": self.random.choice(("left", "right"))}
+        answer = {"caption": text} if held.item.campaign.kind == "write" else chosen
+        outcome = answering.submit(held, self._given(answer=answer, revision=revision, key=key, events={}))
         if outcome.outcome != "answered":
             self.acknowledged.append(key)
         return key

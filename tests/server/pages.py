@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 __all__ = ["check_page", "check_policy"]
@@ -100,14 +101,16 @@ def check_policy(html: str, policy: str | None, *, images_from: tuple[str, ...] 
 def check_page(html: str, policy: str | None, *, images_from: tuple[str, ...] = ()) -> None:
     """Fails unless a page keeps to the policy, and is made as all of the site's are.
 
-    It is well formed, with one heading of the first level, labels for its fields, text for its images, and no
-    id twice. The arguments are those of `check_policy`.
+    It is well formed, with a title, one heading of the first level, labels for its fields, text for its
+    images, and no id twice. The arguments are those of `check_policy`.
     """
     check_policy(html, policy, images_from=images_from)
     page = _read(html)
     wrong = list(page.shape)
     if page.open:
         wrong.append(f"never closed: {page.open}")
+    if not re.search(r"<title>\s*\w", html):
+        wrong.append("no title")
     wrong += [f"{page.count.get(tag, 0)} of <{tag}>" for tag in ("h1", "main") if page.count.get(tag) != 1]
     wrong += [f"id {name!r} twice" for name in set(page.ids) if page.ids.count(name) > 1]
     wrong += [

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from typing import Any, BinaryIO, LiteralString
@@ -24,6 +24,7 @@ import psycopg
 import pytest
 
 from capeval_server.examples import write_example
+from tests.once import made_once
 from tests.server.clock import stopped_clock
 from tests.server.kit import METRICS, RESULTS, results
 from tests.waiting import PATIENCE, wait_until
@@ -62,10 +63,8 @@ from capeval_server.challenges.models import Phase
 Phase.objects.update(quota_total=int(sys.argv[1]))
 """
 
-# What was prepared, by where its database is: in the data folder, or a PostgreSQL server.
-_PREPARED: dict[str, Server] = {}
-_KEPT = tempfile.TemporaryDirectory(prefix="capeval-prepared-")
-_TEMPLATE = "prepared"
+# The databases of each PostgreSQL server here that are as `Server.migrate` and `Server.prepare` leave one.
+_MIGRATED, _PREPARED = "migrated", "prepared"
 
 
 def _execute(place: str, *statements: str) -> None:
@@ -158,34 +157,41 @@ class Server:
 
     # What is there
 
+    def migrate(self) -> None:
+        """Makes a database and nothing in it, as a copy of what the command made once for all."""
+        if self.database is None:
+            self._copy(made_once("sqlite-migrated", _migrate_sqlite))
+        else:
+            self._copy(made_once("postgresql", _make_cluster), _MIGRATED)
+
     def prepare(self) -> None:
-        """Makes the small challenge, and users with tokens: once, and from then on a copy of that."""
+        """Makes the small challenge, and users with tokens, as a copy of what was made once for all."""
         if "CAPEVAL_SERVER_FILES" in self.env:
             # A copy of the folder would be without its files.
-            self._make()
+            self.run("migrate")
+            self.fill()
             return
-        place, _, name = (self.database or "").rpartition("/")
-        known = _PREPARED.get(place)
-        if known is not None:
-            write_example("small", self.folder / "small")
-            shutil.copytree(known.folder / "data", self.folder / "data", dirs_exist_ok=True)
-            if self.database is not None:
-                _execute(place, f'DROP DATABASE "{name}"', f'CREATE DATABASE "{name}" TEMPLATE {_TEMPLATE}')
-            self.tokens += known.tokens
-            return
-        self._make()
-        kept = Server(Path(_KEPT.name) / f"{len(_PREPARED)}", None)
-        shutil.copytree(self.folder / "data", kept.folder / "data")
-        kept.tokens += self.tokens
-        if self.database is not None:
-            _execute(place, f'CREATE DATABASE {_TEMPLATE} TEMPLATE "{name}"')
-        _PREPARED[place] = kept
+        if self.database is None:
+            prepared = made_once("sqlite", _prepare_sqlite)
+            self._copy(prepared)
+        else:
+            prepared = made_once("postgresql", _make_cluster)
+            self._copy(prepared, _PREPARED)
+        write_example("small", self.folder / "small")
+        self.tokens += (prepared / "tokens").read_text().split()
 
-    def _make(self) -> None:
-        self.run("migrate")
+    def _copy(self, made: Path, template: str = "") -> None:
+        if self.database is not None:
+            place, _, name = self.database.rpartition("/")
+            _execute(place, f'DROP DATABASE "{name}"', f'CREATE DATABASE "{name}" TEMPLATE {template}')
+        shutil.copytree(made / "data", self.folder / "data", dirs_exist_ok=True)
+
+    def fill(self) -> None:
+        """Makes what `prepare` copies, in a new database, and writes the tokens into the folder."""
         self.run("example", "small", str(self.folder / "small"))
         self.run("import", str(self.folder / "small" / "challenge.toml"))
         self.tokens += self.python(USERS).split()
+        (self.folder / "tokens").write_text("\n".join(self.tokens))
 
     def limit_in_all(self, most: int) -> None:
         """Limits the submissions of each team in all: midnight does not change it."""
@@ -359,10 +365,42 @@ def postgres_programs() -> Path | None:
     return installed[-1].parent if installed else None
 
 
+def _migrate_sqlite(folder: Path) -> None:
+    """Makes what `Server.migrate` copies, with the database in the data folder."""
+    Server(folder, None).run("migrate")
+
+
+def _prepare_sqlite(folder: Path) -> None:
+    """Makes what `Server.prepare` copies, with the database in the data folder."""
+    made = Server(folder, None)
+    made.migrate()
+    made.fill()
+
+
+def _make_cluster(folder: Path) -> None:
+    """Makes what both copy, and the files of a PostgreSQL server that has the databases."""
+    with _postgres("127.0.0.1", None) as running:
+        database = running.new_database()
+        name = database.rpartition("/")[2]
+        made = Server(folder, database)
+        made.run("migrate")
+        _execute(running.address, f'CREATE DATABASE {_MIGRATED} TEMPLATE "{name}"')
+        made.fill()
+        _execute(running.address, f'ALTER DATABASE "{name}" RENAME TO {_PREPARED}')
+        # Its files are whole when it has stopped.
+        running.stop()
+        _copy(running.folder / "data", folder / "cluster")
+
+
+def _copy(folder: Path, to: Path) -> None:
+    """Copies a folder whose files may be another user's, and stay theirs."""
+    subprocess.run(["cp", "-a", folder, to], check=True)
+
+
 class Postgres:
     """A PostgreSQL server of the tests' own, which can be stopped and started again."""
 
-    def __init__(self, folder: Path, host: str) -> None:
+    def __init__(self, folder: Path, host: str, cluster: Path | None) -> None:
         programs = postgres_programs()
         if programs is None:
             pytest.skip("LEFT OUT: PostgreSQL is not installed here (Debian: apt-get install postgresql)")
@@ -371,15 +409,25 @@ class Postgres:
         self.user = "postgres" if os.geteuid() == 0 else None
         if self.user:
             shutil.chown(folder, self.user)
-        initialise = ["-D", str(folder / "data"), "-U", "capeval", "-A", "trust", "-N", "-E", "UTF8"]
-        subprocess.run(
-            [programs / "initdb", *initialise], user=self.user, cwd=folder, check=True, capture_output=True
-        )
-        with (folder / "data" / "pg_hba.conf").open("a") as access:
-            access.write("host all all 198.18.0.0/15 trust\n")
+        if cluster is None:
+            self._initialise()
+        else:
+            _copy(cluster, folder / "data")
         self.host = host
         self.reserved, self.port = reserved_port(host)
         self.address = f"postgresql://capeval@{host}:{self.port}"
+
+    def _initialise(self) -> None:
+        options = ["-D", str(self.folder / "data"), "-U", "capeval", "-A", "trust", "-N", "-E", "UTF8"]
+        subprocess.run(
+            [self.programs / "initdb", *options],
+            user=self.user,
+            cwd=self.folder,
+            check=True,
+            capture_output=True,
+        )
+        with (self.folder / "data" / "pg_hba.conf").open("a") as access:
+            access.write("host all all 198.18.0.0/15 trust\n")
 
     def start(self) -> None:
         """Starts it, and waits until it answers."""
@@ -414,11 +462,16 @@ class Postgres:
         return f"{self.address}/{name}"
 
 
+def running_postgres(host: str = "127.0.0.1") -> AbstractContextManager[Postgres]:
+    """A PostgreSQL server that runs, with the database that `Server.prepare` copies."""
+    return _postgres(host, made_once("postgresql", _make_cluster) / "cluster")
+
+
 @contextmanager
-def running_postgres(host: str = "127.0.0.1") -> Iterator[Postgres]:
+def _postgres(host: str, cluster: Path | None) -> Iterator[Postgres]:
     """A PostgreSQL server that runs, in a folder that its user can reach, as those of pytest are not."""
     with tempfile.TemporaryDirectory(prefix="capeval-postgres-") as folder:
-        made = Postgres(Path(folder), host)
+        made = Postgres(Path(folder), host, cluster)
         made.start()
         try:
             yield made

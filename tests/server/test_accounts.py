@@ -143,7 +143,7 @@ def test_resetting_a_password(client: Client, ann: User, mailoutbox: list[EmailM
     assert sign_in(Client(), password="another-horse-9") == "/"
     # The link is used up.
     again = Client().get(link(mailoutbox[0]), follow=True)
-    assert "already been used" in again.content.decode()
+    assert "This link is not valid" in again.content.decode()
 
 
 def test_mail_has_the_address_of_the_site_whatever_host_is_asked(
@@ -312,12 +312,12 @@ class _Browser:
 
 
 def _with_ann(server: Server) -> None:
-    server.run("migrate")
+    server.migrate()
     server.run("user", "ann", "--email", "ann@example.org", "--password-stdin", given=f"{PASSWORD}\n")
 
 
 def test_the_first_member_of_staff_is_made_by_a_command(fresh: Server) -> None:
-    fresh.run("migrate")
+    fresh.migrate()
 
     def make(name: str, email: str, password: str) -> subprocess.CompletedProcess[str]:
         return fresh.done("user", name, "--email", email, "--staff", "--password-stdin", given=password)
@@ -382,6 +382,23 @@ def test_behind_a_proxy_the_address_is_what_the_proxy_says(fresh: Server) -> Non
     assert answer.status_code == 302
 
 
+@pytest.mark.parametrize("path", ["login", "signup", "password/reset", "email", "password/change", "2fa"])
+def test_words_are_in_sentence_case_and_said_once(path: str, ann: User) -> None:
+    client = Client()
+    if path in ("email", "password/change", "2fa"):
+        sign_in(client)
+    answer = client.get(f"/accounts/{path}/")
+    assert answer.status_code == 200
+    html = answer.content.decode()
+    found = [
+        " ".join(words.split()) for words in re.findall(r"<(?:title|h[12]|label|button)[^>]*>([^<]*)", html)
+    ]
+    assert len(found) >= 3
+    assert [words for words in found if re.search(r"\w [A-Z][a-z]", words)] == []
+    # A field's name is over it, and not in it again.
+    assert "placeholder" not in html
+
+
 # Second factors
 
 
@@ -397,6 +414,7 @@ def _add_totp(client: Client) -> str:
     assert client.post(asked["Location"], {"password": PASSWORD})["Location"] == address
     page = client.get(address)
     check_page(page.content.decode(), page["Content-Security-Policy"])
+    assert "placeholder" not in page.content.decode()
     found = re.search(r'id="authenticator_secret"[^>]* value="(\w+)"', page.content.decode())
     assert found is not None
     assert client.post(address, {"code": "000000"}).status_code == 200
@@ -412,6 +430,9 @@ def test_a_second_factor(signed_in: Client, ann: User) -> None:
     assert not is_signed_in(client)
     page = client.get("/accounts/2fa/authenticate/")
     check_page(page.content.decode(), page["Content-Security-Policy"])
+    assert "placeholder" not in page.content.decode()
+    # There is none.
+    assert "security key" not in page.content.decode()
     assert "Incorrect code" in client.post("/accounts/2fa/authenticate/", {"code": "1"}).content.decode()
     code = _code(secret, ahead=1)
     assert client.post("/accounts/2fa/authenticate/", {"code": code})["Location"] == "/"
@@ -425,7 +446,12 @@ def test_a_second_factor(signed_in: Client, ann: User) -> None:
 def test_a_recovery_code_is_good_once(signed_in: Client) -> None:
     _add_totp(signed_in)
     text = signed_in.get("/accounts/2fa/recovery-codes/download/").content.decode()
-    code = re.findall(r"^\d{8}$", text, re.MULTILINE)[0]
+    codes = re.findall(r"^\d{8}$", text, re.MULTILINE)
+    page = signed_in.get("/accounts/2fa/recovery-codes/")
+    check_page(page.content.decode(), page["Content-Security-Policy"])
+    assert "\n".join(codes) in page.content.decode()
+    assert "(10 of 10)" in page.content.decode()
+    code = codes[0]
     for found in (True, False):
         client = Client()
         sign_in(client)

@@ -19,7 +19,7 @@ from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.errors import CampaignError
 from tests.server.annotation import join
 from tests.server.pages import check_page
-from tests.server.test_annotation_results import campaign_of, work_all
+from tests.server.test_annotation_results import campaign_of, votes_of_many, work_all
 
 pytestmark = pytest.mark.django_db
 
@@ -55,7 +55,12 @@ def test_a_release_of_judgements_never_changes(challenge: Challenge) -> None:
     campaign, people = judged(challenge, "m3", M3)
     made = releases.freeze(None, campaign, "1.0")
     folder = releases.folder_of(made)
-    assert {path.name for path in folder.iterdir()} == {"ratings-m3.csv", "human.csv", "manifest.json"}
+    assert {path.name for path in folder.iterdir()} == {
+        "ratings-m3.csv",
+        "human.csv",
+        "differences.csv",
+        "manifest.json",
+    }
     assert made.responses.count() == 36
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     block(None, people[0], "a robot")
@@ -119,7 +124,7 @@ def test_columns_have_intervals_n_alpha_and_a_release(challenge: Challenge, phas
         "Human",
         "Random",
         "4.000",
-        "[4.000, 4.000]",
+        "4.000 to 4.000",
         "4 images, 12 votes",
         "alpha",
     ):
@@ -128,6 +133,41 @@ def test_columns_have_intervals_n_alpha_and_a_release(challenge: Challenge, phas
     block(None, people[0], "a robot")
     assert "12 of its answers no longer count" in Client().get("/small/judgements/").content.decode()
     assert 'href="/small/judgements/"' in Client().get("/small/").content.decode()
+
+
+def test_neighbours_that_people_do_not_tell_apart_are_named(challenge: Challenge, phase: Phase) -> None:
+    campaign, _ = judged(challenge, "m3", {"Human": "5", "ours": "4", "theirs": "4", "Random": "1"})
+    releases.freeze(None, campaign, "1.0")
+    (column,) = columns_of(challenge)
+    assert column.tied == {"ours": "theirs"}
+    text = Client().get("/small/judgements/").content.decode()
+    assert text.count("≈ <bdi>") == 1
+    assert "≈ <bdi>theirs</bdi>" in text
+    # An older release says nothing of it.
+    (releases.folder_of(campaign.releases.get()) / "differences.csv").unlink()
+    assert columns_of(challenge)[0].tied == {}
+
+
+def test_wins_are_columns_too(challenge: Challenge, phase: Phase, tmp_path: Path) -> None:
+    campaign = votes_of_many("triplet", tmp_path)
+    campaign.challenge = challenge
+    campaign.save()
+    releases.freeze(None, campaign, "1.0")
+    found = columns_of(challenge)
+    assert [column.question for column in found] == ["wins", "Bradley-Terry"]
+    assert [row.system for row in rows_of(found)][:2] == ["Human", "good"]
+    text = Client().get("/small/judgements/").content.decode()
+    assert "Part of its pairs that the system wins" in text
+    # Pairs of one writer alone say nothing of systems.
+    other = campaign_of(
+        "pairwise", [{"key": "1", "first": "a", "second": "b", "first_by": "human", "second_by": "human"}], 1
+    )
+    other.challenge = challenge
+    other.save()
+    (worker,) = join(other)
+    work_all(worker, lambda held: {"choice": "left"})
+    releases.freeze(None, other, "1.0")
+    assert len(columns_of(challenge)) == 2
 
 
 def test_a_column_without_human_says_so(challenge: Challenge) -> None:

@@ -33,11 +33,11 @@ def test_the_documented_loop(tmp_path: Path, fresh: Server) -> None:
     path = tmp_path / "campaign.toml"
     path.write_text(definition)
     (tmp_path / "items.jsonl").write_text(items)
-    fresh.run("migrate")
+    fresh.migrate()
     fresh.run("user", "olga")
     fresh.start()
     commands = blocks("text")[0]
-    create, opened, invited, status, audit = (shlex.split(line)[2:] for line in commands.splitlines())
+    create, opened, invited, status, audit, replay = (shlex.split(line)[2:] for line in commands.splitlines())
     create[2] = str(path)
     assert fresh.run(*create) == "closer: made, a draft; items: 2\n"
     assert fresh.run(*opened) == "closer: open\n"
@@ -56,6 +56,7 @@ def test_the_documented_loop(tmp_path: Path, fresh: Server) -> None:
     assert "state: closing\n" in fresh.run(*status)
     assert fresh.run(*audit) == "closer: all holds\n"
     assert fresh.done("annotate", "audit", "other").returncode == 2
+    assert fresh.run(*replay) == "choices: 0\n"
     (tmp_path / "panel.toml").write_text(panel)
     (tmp_path / "jwks.json").write_text(json.dumps(key_set(a=KEY)))
     set_panel = fresh.run("annotate", "panel", "closer", str(tmp_path / "panel.toml"))

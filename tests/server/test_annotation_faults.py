@@ -104,7 +104,7 @@ def test_all_workers_are_blocked() -> None:
     assert waiting == (
         "1 answers wait for a trusted worker who has not had the item: one with at least 20 judged answers,"
         " 95% of them fine.",
-        "1 items need answers of more workers: all have had them.",
+        "1 items need answers, and no worker can be given any now.",
     )
     check(campaign)
 

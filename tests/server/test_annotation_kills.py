@@ -65,7 +65,7 @@ class Browser(threading.Thread):
 def server(tmp_path: Path, database: str | None) -> Iterator[Server]:
     made = Server(tmp_path, database)
     made.env["PYTHONPATH"] += f":{Path(__file__).parents[2]}"
-    made.run("migrate")
+    made.migrate()
     made.start()
     yield made
     made.stop()
@@ -77,10 +77,23 @@ def crowd_of(server: Server, items: int, answers: int, workers: int) -> tuple[st
     return slug, [Browser(server, slug, token, stop) for token in tokens]
 
 
+def is_working(crowd: list[Browser]) -> bool:
+    return any(browser.is_alive() for browser in crowd)
+
+
+def number_of(crowd: list[Browser]) -> int:
+    return sum(len(browser.acknowledged) for browser in crowd)
+
+
+def wait_for_answers(server: Server, crowd: list[Browser], number: int) -> None:
+    """Waits until so many answers are acknowledged, or no worker is left."""
+    wait_until(lambda: number_of(crowd) >= number or not is_working(crowd), lambda: server.log)
+
+
 def finish(server: Server, slug: str, crowd: list[Browser], wanted: int) -> None:
-    for browser in crowd:
-        browser.join(PATIENCE)
-        assert not browser.is_alive(), server.log
+    # Thousands of answers may be left: each is waited for.
+    while is_working(crowd):
+        wait_for_answers(server, crowd, number_of(crowd) + 1)
     assert [browser.wrong for browser in crowd] == [[] for _ in crowd]
     acknowledged = [key for browser in crowd for key in browser.acknowledged]
     assert len(acknowledged) == len(set(acknowledged)) == wanted
@@ -96,13 +109,7 @@ def kill_often(server: Server, kills: int) -> None:
     for _ in range(kills):
         # Once some more are acknowledged, at some point of some other request.
         done += rng.randrange(1, 6)
-        wait_until(
-            lambda: (
-                sum(len(browser.acknowledged) for browser in crowd) >= done  # noqa: B023
-                or not any(browser.is_alive() for browser in crowd)
-            ),
-            lambda: server.log,
-        )
+        wait_for_answers(server, crowd, done)
         server.kill_server()
         server.start()
     finish(server, slug, crowd, wanted=2 * 3 * kills)
@@ -121,12 +128,12 @@ def test_the_database_stops_while_they_answer(tmp_path: Path, postgres: Postgres
     server = Server(tmp_path, postgres.new_database())
     server.env["PYTHONPATH"] += f":{Path(__file__).parents[2]}"
     try:
-        server.run("migrate")
+        server.migrate()
         server.start()
         slug, crowd = crowd_of(server, items=10, answers=2, workers=3)
         for browser in crowd:
             browser.start()
-        wait_until(lambda: any(browser.acknowledged for browser in crowd), lambda: server.log)
+        wait_for_answers(server, crowd, 1)
         postgres.stop()
         place = f"{server.address}/annotate/{slug}/next"
         headers = {"Authorization": f"Bearer {crowd[0].token}"}

@@ -15,11 +15,13 @@ from tests.server.processes import DJANGO, Server
 MAKE = """
 import json
 from django.contrib.auth.models import User
-from tests.server.annotation import join, make
+from tests.server.annotation import compare_systems, join, make
 User.objects.get_or_create(username="rita")
 kind, options, workers, number = sys.argv[1], json.loads(sys.argv[2]), *map(int, sys.argv[3:])
 for _ in range(number):
-    campaign = make(kind, **options)
+    systems = options.get("next_pairs", 0) and options.pop("items")
+    campaign = make(kind, **options, **({"items": 0} if systems else {}))
+    if systems: compare_systems(campaign, systems)
     join(campaign, workers)
     print(campaign.slug)
 """
@@ -67,7 +69,7 @@ def made(tmp_path: Path, database: str | None) -> Server:
     """A server with an empty database, whose programs find the tests."""
     server = Server(tmp_path, database)
     server.env["PYTHONPATH"] += f":{Path(__file__).parents[2]}"
-    server.run("migrate")
+    server.migrate()
     return server
 
 
@@ -113,21 +115,127 @@ def test_forty_workers_ask_at_once_for_the_last_slot_a_hundred_times(made: Serve
     rush(made, rounds=100)
 
 
-def robots(server: Server, items: int, answers: int, workers: int, processes: int) -> None:
-    """Robots in several processes work on a campaign to its end."""
-    options = {"items": items, "answers": answers, "review_first": 5, "review_every": 20, "trust_answers": 3}
-    slug = server.python(MAKE, "write", json.dumps(options), str(workers), "1").strip()
+def robots(
+    server: Server,
+    items: int,
+    answers: int,
+    workers: int,
+    processes: int,
+    kind: str = "write",
+    part: float = 0.8,
+    **more: object,
+) -> None:
+    """Robots in several processes work on a campaign to its end, in which at least a part is answered."""
+    options = {"items": items, "answers": answers, **more}
+    options |= {"review_first": 5, "review_every": 20, "trust_answers": 3}
+    slug = server.python(MAKE, kind, json.dumps(options), str(workers), "1").strip()
     command = ("-m", "tests.server.annotation_robots", slug, "7")
     found = outputs([started(server, *command, str(number), str(processes)) for number in range(processes)])
     # The last to end may leave something that only robots of a process that has ended can do.
     found += outputs([started(server, *command, "0", "1")])
     acknowledged = " ".join(found).split()
-    assert len(set(acknowledged)) >= items * answers * 0.8
+    assert len(set(acknowledged)) >= items * answers * part
     server.python(END, json.dumps(acknowledged[:1000]), slug)
 
 
 def test_robots_in_several_processes(made: Server) -> None:
     robots(made, items=20, answers=2, workers=10, processes=2)
+
+
+# Threads that work to the end: what each answered before is shown again, and all fail one of the checks.
+AGAIN = """
+import threading
+from django.db import connection
+from capeval_server.annotation import assignment
+from capeval_server.annotation.models import Campaign
+from tests.server.test_annotation_held import choose
+campaign = Campaign.objects.get(slug=sys.argv[1])
+bad = campaign.items.filter(is_check=True, repeats=None).order_by("rank")[0]
+workers = list(campaign.participations.order_by("pk"))[int(sys.argv[2])::int(sys.argv[3])]
+start = threading.Barrier(len(workers))
+def work(worker):
+    start.wait()
+    try:
+        while held := assignment.work(worker).assignments:
+            for one in held: choose(one, right=one.item != bad)
+    finally:
+        connection.close()
+sys.stdin.readline()
+crowd = [threading.Thread(target=work, args=(worker,)) for worker in workers]
+for thread in crowd: thread.start()
+for thread in crowd: thread.join()
+"""
+SHOWN_AGAIN = """
+from capeval_server.annotation.models import Assignment, Campaign
+campaign = Campaign.objects.get(slug=sys.argv[1])
+given = Assignment.objects.filter(item__repeats__campaign=campaign)
+bad = campaign.items.filter(is_check=True, repeats=None).order_by("rank")[0]
+items = campaign.items.filter(repeats__isnull=False)
+print(given.count(), items.count(), given.values("participation", "item").distinct().count(), bad.held_reason)
+"""
+
+
+def test_items_are_shown_again_and_a_check_is_taken_out_by_several_processes(made: Server) -> None:
+    options = {"items": 30, "checks": 5, "answers": 12, "check_every": 2, "repeat_every": 2, "batch": 2}
+    options |= {"pause_failed": 0, "check_pass_answers": 2}
+    slug = made.python(MAKE, "triplet", json.dumps(options), "12", "1").strip()
+    outputs([started(made, "-c", DJANGO + AGAIN, slug, str(number), "3") for number in range(3)])
+    given, items, different, why = made.python(SHOWN_AGAIN, slug).strip().split(" ", 3)
+    assert int(given) == int(different) >= 24
+    assert 1 <= int(items) <= 30
+    assert why.endswith("good workers failed this check")
+    assert made.python(END, "[]", slug).split() == ["360"]
+
+
+def test_robots_in_several_processes_end_items_that_are_decided(made: Server) -> None:
+    # More than half of the answers are enough.
+    robots(made, items=10, answers=3, workers=10, processes=2, kind="pairwise", part=0.6)
+
+
+def test_robots_in_several_processes_end_pairs_whose_winner_is_likely(made: Server) -> None:
+    sure = {"confidence": 0.8, "confidence_votes": 2}
+    robots(made, items=16, answers=3, workers=10, processes=3, kind="triplet", part=0.3, **sure)
+
+
+def test_robots_in_several_processes_choose_by_systems(made: Server) -> None:
+    options: dict[str, object] = {"next_pairs": 4, "curtail": False}
+    robots(made, items=24, answers=2, workers=10, processes=3, kind="pairwise", part=0.8, **options)
+
+
+# All work on the items of one pair at once, whose winner changes with their answers; an organiser blocks one
+# of them, and lifts that.
+ONE_PAIR = """
+from functools import partial
+from capeval_server.annotation import assignment, quality
+from capeval_server.annotation.definition import NewItem
+from capeval_server.annotation.making import add_items
+from tests.server.annotation import answer, at_once, join, make
+from tests.server.annotation_robots import check_end
+campaign = make("triplet", items=0, answers=3, batch=4, confidence=0.7, confidence_votes=2)
+payload = {"reference": "a dog", "first": "a hound", "second": "a cat"}
+add_items(campaign, [
+    NewItem(key=str(key), image="", group="one", category="HC", payload=payload, expected={})
+    for key in range(24)
+], 3)
+workers = join(campaign, 8)
+given = []
+def work(worker):
+    while held := assignment.work(worker).assignments:
+        # In no order of their keys, and by the side: its winner changes.
+        for one in reversed(held):
+            given.append(answer(one).response.key)
+def manage():
+    for _ in range(6):
+        exclusion, _ = quality.block(None, workers[0], "spam")
+        quality.lift(None, exclusion, "a mistake")
+print(*at_once(manage, *(partial(work, worker) for worker in workers)))
+for worker in workers: work(worker)
+check_end(campaign, given)
+"""
+
+
+def test_answering_one_pair_at_once(made: Server) -> None:
+    assert made.python(ONE_PAIR).strip() == ""
 
 
 # Two workers hold the same slot: the lease of the first ran out. Both answer at once.
@@ -176,25 +284,13 @@ def test_several_answer_in_the_same_moment(made: Server) -> None:
 # An organiser blocks a worker, lifts that and blocks again, and lowers and raises the number of answers,
 # while all workers answer.
 BLOCKS = """
-import json, threading, traceback
-from django.db import connection
-from capeval.errors import CapevalError
+from functools import partial
 from capeval_server.annotation import assignment, campaigns, quality
-from tests.server.annotation import answer, counted, join, make
+from tests.server.annotation import answer, at_once, join, make
 from tests.server.annotation_robots import check_end
 campaign = make("write", items=30, answers=2, batch=3)
 workers = join(campaign, 4)
-start, wrong, given = threading.Barrier(len(workers) + 1), [], []
-def thread(do):
-    def run():
-        start.wait()
-        try:
-            do()
-        except Exception:
-            wrong.append(traceback.format_exc())
-        finally:
-            connection.close()
-    return threading.Thread(target=run)
+given = []
 def work(worker):
     while held := assignment.work(worker).assignments:
         for one in held:
@@ -205,10 +301,7 @@ def manage():
         campaigns.set_answers(None, campaign, 1 + number % 2)
         quality.lift(None, exclusion, "a mistake")
     quality.block(None, workers[0], "spam")
-crowd = [thread(manage), *(thread(lambda worker=worker: work(worker)) for worker in workers)]
-for one in crowd: one.start()
-for one in crowd: one.join()
-print(*wrong)
+print(*at_once(manage, *(partial(work, worker) for worker in workers)))
 # While fewer answers were wanted, there was nothing to do for a moment, and workers went.
 for worker in workers[1:]: work(worker)
 campaign.refresh_from_db()

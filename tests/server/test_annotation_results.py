@@ -15,18 +15,19 @@ from click.testing import CliRunner
 
 from capeval.cli.app import app
 from capeval.errors import OptionError
-from capeval.formats.human_scores import load_human_scores
+from capeval.formats.human_scores import load_human_differences, load_human_scores
 from capeval.formats.judgements import load_plan, load_votes, plan_files, write_plan
 from capeval.studies.protocol import plan_study
 from capeval.studies.votes import count_votes
 from capeval.types import ImageId
 from capeval_server.annotation import answering, assignment, campaigns
 from capeval_server.annotation.definition import read_items
+from capeval_server.annotation.judged import Judged
 from capeval_server.annotation.making import add_items
 from capeval_server.annotation.models import Assignment, Campaign, Participation, TextVersion
 from capeval_server.annotation.options import Options
 from capeval_server.annotation.quality import block
-from capeval_server.annotation.results import human_columns, plan_items, ratings_of, write_results
+from capeval_server.annotation.results import plan_items, write_results
 from capeval_server.annotation.tasks import task_named
 from capeval_server.errors import CampaignError
 from tests.server.annotation import given, join
@@ -166,6 +167,7 @@ def test_pairwise_votes_come_out(tmp_path: Path) -> None:
     for worker in join(campaign, 2):
         work_all(worker, by_preference)
     out = tmp_path / "out"
+    # Four images are too few for intervals of who wins.
     assert [path.name for path in write_results(campaign, out)] == ["pairs.csv", "pair_votes.csv"]
     shown = study("votes", out, out / "pair_votes.csv", "--pairwise", "--judgements", 2)
     assert "good" in shown
@@ -211,10 +213,6 @@ def test_answers_become_columns(
         *([f"M3={tmp_path / 'ratings-m4.csv'}"] if kind == "m4" else []),
     )
     assert "Random" in shown
-    if kind == "m4":
-        # It is shown beside M3 alone.
-        with pytest.raises(CampaignError, match="M4 must stand beside M3"):
-            human_columns([campaign])
     scores = {score.system: score for score in load_human_scores(tmp_path / "human.csv")}
     assert tuple(scores[system].value for system in SYSTEMS) == values
     for score in scores.values():
@@ -230,24 +228,63 @@ def test_better_is_the_candidate_s_wherever_it_stands() -> None:
         return {"choice": {"ours": candidate, "Human": "equal", "Random": other}[held.item.payload["system"]]}
 
     campaign = judged("m1", choose)
-    values = ratings_of(campaign)["M1"].values
+    judgements = Judged(campaign)
+    values = judgements.ratings()["M1"].values
     # In the order of the items' keys: Human, Random, ours.
     assert values.tolist() == [[0] * 3] * 4 + [[-1] * 3] * 4 + [[1] * 3] * 4
     assert {held.mirrored for held in Assignment.objects.all()} == {True, False}
-    scores = {score.system: score.value for score in human_columns([campaign], samples=20)}
+    columns = judgements.columns(samples=20)
+    scores = {score.system: score.value for score in judgements.scores(columns)}
     assert scores == {"ours": 1.0, "Human": 1.0, "Random": 0.0}
 
 
-def test_m4_stands_beside_m3() -> None:
-    both = [judged(kind, lambda held: {"choice": "3"}) for kind in ("m3", "m4")]
-    assert {score.question for score in human_columns(both, samples=20)} == {"M3", "M4"}
+def votes_of_many(kind: str, tmp_path: Path) -> Campaign:
+    captions: dict[ImageId, list[str]] = {
+        image: [f"a dog number {image} {person}" for person in range(4)] for image in range(12)
+    }
+    machines: dict[str, dict[ImageId, str]] = {
+        name: {image: f"{name} says {image}" for image in captions} for name in ("good", "poor")
+    }
+    counts = {"HC": 2, "HI": 12, "HM": 24, "MM": 12}
+    write_plan(plan_study(captions, machines, counts, judgements=2, seed=2), tmp_path)
+    plan = load_plan(*plan_files(tmp_path))
+    campaign = campaign_of(kind, list(plan_items(plan, kind)), answers=2)
+    for worker in join(campaign, 2):
+        work_all(worker, by_preference)
+    return campaign
+
+
+@pytest.mark.parametrize("kind", ["triplet", "pairwise"])
+def test_votes_say_how_often_each_system_wins(tmp_path: Path, kind: str) -> None:
+    campaign = votes_of_many(kind, tmp_path)
+    names = [path.name for path in write_results(campaign, tmp_path / "out", release="first")]
+    assert names[-2:] == ["human.csv", "differences.csv"]
+    scores = load_human_scores(tmp_path / "out" / "human.csv")
+    wins = {score.system: score for score in scores if score.question == "wins"}
+    # People prefer people's to good's to poor's to those of other images.
+    assert {name: score.value for name, score in wins.items()} == {
+        "Human": 1.0,
+        "good": 0.5,
+        "poor": 0.0,
+        "Random": 0.0,
+    }
+    assert {score.workers for score in scores} == {2}
+    assert {score.release for score in scores} == {"first"}
+    strengths = [score.value for score in scores if score.question == "Bradley-Terry"]
+    assert len(strengths) == 4
+    assert strengths == sorted(strengths, reverse=True)
+    differences = load_human_differences(tmp_path / "out" / "differences.csv")
+    of_wins = {(each.system, each.next): each.p_value for each in differences if each.question == "wins"}
+    assert of_wins["Human", "good"] < 0.05
+    last = [p_value for pair, p_value in of_wins.items() if set(pair) == {"poor", "Random"}]
+    assert last == [1.0]
 
 
 def test_ratings_are_those_of_thumb(tmp_path: Path) -> None:
     answer = {"precision": "5", "recall": "3", "fluency": "0.1", "conciseness": "0", "inclusive": "0"}
     campaign = judged("rating", lambda held: answer)
     names = [path.name for path in write_results(campaign, tmp_path)]
-    assert names == ["ratings-p.csv", "ratings-r.csv", "ratings-thumb.csv", "human.csv"]
+    assert names == ["ratings-p.csv", "ratings-r.csv", "ratings-thumb.csv", "human.csv", "differences.csv"]
     values = {score.question: score.value for score in load_human_scores(tmp_path / "human.csv")}
     assert values == pytest.approx({"P": 5.0, "R": 3.0, "THumB": 3.9})
 
@@ -259,5 +296,13 @@ def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
     campaign.kind = "write"
     with pytest.raises(CampaignError, match=r"results must be of triplet, .* \(got 'write'\)"):
         write_results(campaign, tmp_path)
-    with pytest.raises(CampaignError, match="ratings must be of m1"):
-        ratings_of(campaign)
+
+
+def test_who_gets_the_same_slot_of_each_item_sees_both_sides() -> None:
+    lines = [{"key": str(key), "group": str(key), "first": "a dog", "second": "a cat"} for key in range(40)]
+    campaign = campaign_of("pairwise", lines, answers=1)
+    (worker,) = join(campaign)
+    work_all(worker, lambda _: {"choice": "left"})
+    mirrored = Assignment.objects.filter(participation=worker, mirrored=True).count()
+    # By chance it is fewer than ten, or more than thirty, once in 500 seeds.
+    assert 10 <= mirrored <= 30

@@ -9,8 +9,10 @@ from django.contrib.auth.models import User
 
 from capeval_server.annotation import quality
 from capeval_server.annotation.auditing import audit
-from capeval_server.annotation.models import Campaign, Item, Slot
-from tests.server.annotation import answer, hold, join, make
+from capeval_server.annotation.models import Campaign, Item, NextPairs, Slot
+from capeval_server.annotation.next_pairs import replay
+from capeval_server.annotation.slots import ended
+from tests.server.annotation import answer, compare_systems, hold, join, make
 from tests.server.annotation_robots import Crowd, check_end
 
 
@@ -27,6 +29,57 @@ def test_robots(seed: int) -> None:
 
 def rules(campaign: Campaign) -> list[str]:
     return [finding.rule for finding in audit(campaign)]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("seed", [1, 2])
+def test_robots_whose_items_end_when_they_are_decided(seed: int) -> None:
+    campaign = make("pairwise", items=30, answers=5, batch=3)
+    crowd = Crowd(join(campaign, 12), User.objects.create(username="rita"), seed)
+    crowd.run(campaign)
+    assert {"skip", "return", "leave"} <= set(crowd.done)
+    check_end(campaign, crowd.acknowledged)
+    # Some have ended before all five answered.
+    assert Slot.objects.filter(closed=True).exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("seed", [1, 2])
+def test_robots_whose_pairs_end_when_their_winner_is_likely(seed: int) -> None:
+    sure: dict[str, Any] = {"confidence": 0.8, "confidence_votes": 2}
+    campaign = make("triplet", items=32, answers=3, batch=3, curtail=seed == 2, **sure)
+    crowd = Crowd(join(campaign, 12), User.objects.create(username="rita"), seed)
+    crowd.run(campaign)
+    assert {"skip", "return", "leave"} <= set(crowd.done)
+    check_end(campaign, crowd.acknowledged)
+    # Some pairs have ended before all items had answers.
+    assert ended(campaign).pairs > 0
+    assert Slot.objects.filter(closed=True).exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("seed", [1, 2])
+def test_robots_whose_items_are_chosen_by_systems(seed: int) -> None:
+    campaign = make(
+        "pairwise", items=0, answers=3, batch=3, next_pairs=5, confidence=0.95 if seed == 2 else 0.0
+    )
+    compare_systems(campaign, 36)
+    crowd = Crowd(join(campaign, 12), User.objects.create(username="rita"), seed)
+    crowd.run(campaign)
+    assert {"skip", "return", "leave"} <= set(crowd.done)
+    check_end(campaign, crowd.acknowledged)
+    assert NextPairs.objects.count() >= 8
+    assert all(again.differs == () for again in replay(campaign))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("seed", [1, 2])
+def test_robots_who_get_checks_and_their_own_items_again(seed: int) -> None:
+    campaign = make("pairwise", items=30, checks=10, answers=5, batch=2, check_every=6, repeat_every=4)
+    crowd = Crowd(join(campaign, 12), User.objects.create(username="rita"), seed)
+    crowd.run(campaign)
+    assert Item.objects.filter(repeats__isnull=False, assignments__state="submitted").exists()
+    check_end(campaign, crowd.acknowledged)
 
 
 @pytest.mark.django_db

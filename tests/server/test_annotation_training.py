@@ -172,9 +172,6 @@ def test_items_of_the_training_in_a_file() -> None:
     for more, message in wrong:
         with pytest.raises(CampaignError, match=message):
             list(read_items("items.jsonl", [json.dumps({**item, **more}).encode()], task_named("triplet")))
-    written = {"key": "0", "image": "a.jpg", "expected": {"caption": "a dog"}, "training": True}
-    with pytest.raises(CampaignError, match="in a kind that chooses"):
-        list(read_items("items.jsonl", [json.dumps(written).encode()], task_named("write")))
 
 
 def checked(number: int, checks: int) -> Campaign:

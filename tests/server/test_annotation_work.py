@@ -43,7 +43,7 @@ pytestmark = pytest.mark.django_db
 
 def test_the_database_has_all_triggers() -> None:
     assert triggers.present() == triggers.expected()
-    assert len(triggers.expected()) == 19
+    assert len(triggers.expected()) == 21
 
 
 def test_answers_are_never_changed_or_deleted_but_for_a_redaction() -> None:
@@ -441,7 +441,7 @@ def test_the_first_ten_and_one_in_twenty_are_reviewed() -> None:
 
 
 def test_checks_are_given_now_and_then_and_count_in_nothing() -> None:
-    campaign = make(answers=1, items=80, checks=20, check_every=10)
+    campaign = make(answers=1, items=80, checks=20, check_every=10, pause_failed=0)
     (worker,) = join(campaign)
     was_check = []
     while found := assignment.work(worker).assignments:

@@ -15,6 +15,7 @@ from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
+from ninja import NinjaAPI
 
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
@@ -30,6 +31,7 @@ from capeval_server.teams.models import Raise, Team
 from tests.server.boards import stand
 from tests.server.clock import Clock
 from tests.server.kit import CAPTIONS, METRICS, RESULTS, Participant, Someone, code_of, results
+from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
 
@@ -500,6 +502,19 @@ def test_the_page_of_the_api_loads_nothing_from_elsewhere() -> None:
     page = Client().get("/api/docs").content.decode()
     assert "/static/ninja/" in page
     assert "http" not in page.replace("http-equiv", "")
+
+
+def test_the_page_of_the_api_is_one_of_the_site() -> None:
+    answer = Client().get("/api/docs")
+    check_page(answer.content.decode(), answer.headers["Content-Security-Policy"])
+    # Swagger is dark by this program alone.
+    assert "/static/capeval/api.js" in answer.content.decode()
+
+
+def test_the_description_of_the_api_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = Client().get("/api/openapi.json").content
+    monkeypatch.setattr(NinjaAPI, "get_openapi_schema", None)
+    assert Client().get("/api/openapi.json").content == first
 
 
 @pytest.mark.parametrize("path", ["x%00", "a/phases/%00/leaderboard?split=a&references=b", "a" * 60, "ö"])

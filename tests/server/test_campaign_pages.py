@@ -137,6 +137,9 @@ def options(**given: Any) -> dict[str, Any]:
         **{f"rule-{name}": LENIENT.get(name, rule.level) for name, rule in RULES.items()},
         "reports_to_hold": 2,
         "check_every": 0,
+        "check_pass_answers": 10,
+        "check_pass_share": 0.9,
+        "repeat_every": 0,
         "review_first": 10,
         "review_every": 0,
         "reopened_for": "everybody",
@@ -544,7 +547,7 @@ def test_agreement_by_class_and_workers_with_their_numbers(olga: Someone) -> Non
         r"<dt>As most others</dt><dd>50 % <span class=.interval.>\d+ to \d+</span> of 40\s*</dd>", page
     )
     assert "<dt>Left side</dt><dd>100 %" in page
-    assert "p = 0.000 if both sides were chosen as often" in page
+    assert "(p &lt; 0.001 if both sides were chosen as often)" in page
 
 
 def test_what_it_takes_before_opening_and_after(olga: Someone) -> None:
@@ -561,7 +564,14 @@ def test_what_it_takes_before_opening_and_after(olga: Someone) -> None:
         votes=11,
         agreement=Agreement(yes=0.5, concentration=1),
         prices=Prices(seconds=9, hourly=12, fee=0.33),
+        curtail=True,
     )
+    # Pairs end when they are decided, so 1,100 answers are the most.
+    assert 600 < said.answers < 1100
+    row = re.search(r"Expected, as items end.*?</tr>", page, re.DOTALL)
+    assert row
+    assert f'<td class="number">{said.answers:,.0f}</td>' in row[0]
+    assert "At most, with what is there" in page
     assert f"<dd>{100 * said.width:.1f} points up and down</dd>" in page
     assert f"{100 * said.difference:.1f} points between two such shares" in page
     assert "How people differ is assumed" in page

@@ -68,7 +68,7 @@ def test_a_command_whose_packages_are_missing_says_so(fresh: Server) -> None:
 
 
 def test_users_and_tokens(fresh: Server) -> None:
-    fresh.run("migrate")
+    fresh.migrate()
     fresh.run("user", "ann")
     assert "already exists" in refused(fresh, "user", "ann")
     assert "'name'" in refused(fresh, "user", "a b")
@@ -102,7 +102,7 @@ def test_what_commands_write_belongs_to_their_user(fresh: Server) -> None:
 
 
 def test_the_secret_key_is_rotated(fresh: Server) -> None:
-    fresh.run("migrate")
+    fresh.migrate()
     signing = "from django.core import signing\n"
     first = fresh.python(f"{signing}print(signing.dumps('a'))").strip()
     keys = fresh.folder / "data"
@@ -178,7 +178,7 @@ def test_wrong_settings_are_named(fresh: Server, name: str, value: str, message:
 )
 def test_behind_a_proxy(fresh: Server, https: str, statuses: dict[str | None, int]) -> None:
     fresh.env["CAPEVAL_SERVER_HTTPS"] = https
-    fresh.run("migrate")
+    fresh.migrate()
     fresh.start()
     for proxy, status in statuses.items():
         headers = {"X-Forwarded-Proto": proxy} if proxy else {}

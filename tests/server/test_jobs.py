@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from capeval_server.jobs import handlers, leases, worker
 from capeval_server.jobs.models import Job
+from tests.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -199,3 +203,33 @@ def test_a_recurring_job_comes_again_and_keeps_no_worker_from_ending(greeting: t
         assert job.available_from is not None
         assert job.available_from >= before + timedelta(hours=1)
         assert (job.attempt, job.lease) == (0, None)
+
+
+def test_pauses_while_the_database_is_away_double_up_to_half_a_minute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heartbeat, pauses = worker.Heartbeat(), list[float]()
+    away, stopped = OperationalError("away"), worker.StoppedError()
+    outcomes = iter([*[away] * 7, None, away, stopped])
+
+    def beat() -> None:
+        if (outcome := next(outcomes)) is not None:
+            raise outcome
+
+    monkeypatch.setattr(heartbeat, "pause", pauses.append)
+    monkeypatch.setattr(worker, "work_once", lambda *_: True)
+    # Closing it would end the test's own transaction.
+    monkeypatch.setattr(worker, "connection", SimpleNamespace(close=lambda: None))
+    with pytest.raises(worker.StoppedError):
+        worker._work({}, heartbeat, beat, until_empty=False)
+    assert pauses == [1, 2, 4, 8, 16, 30, 30, 1]
+
+
+def test_a_worker_that_is_stopped_ends_its_pause_at_once() -> None:
+    heartbeat = worker.Heartbeat()
+    with ThreadPoolExecutor() as pool:
+        paused = pool.submit(heartbeat.pause, 2 * PATIENCE)
+        wait_until(paused.running, lambda: "the pause has not begun")
+        heartbeat.stop()
+        with pytest.raises(worker.StoppedError):
+            paused.result(PATIENCE)

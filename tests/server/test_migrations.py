@@ -66,6 +66,41 @@ print(*Team.objects.exclude(look=None).order_by("pk").values_list("name", flat=T
 print(*NameKeys.objects.order_by("pk").values_list("user__username", flat=True))
 """
 
+# A campaign with an item, as an earlier version made them.
+EARLIER_CAMPAIGN = """
+settings = {"answers": 3, "batch": 10, "lease_seconds": 180}
+campaign = apps.get_model("annotation", "Campaign").objects.create(
+    slug="earlier", title="Earlier", kind="triplet", settings=settings
+)
+payload = {"reference": "a", "first": "b", "second": "c"}
+apps.get_model("annotation", "Item").objects.create(campaign=campaign, key="0", rank=0, payload=payload)
+"""
+# SQLite takes no column away that a trigger names.
+DROP_TRIGGERS = """
+from django.db import connection
+from capeval_server.annotation.triggers import present
+with connection.cursor() as cursor:
+    for name in present() if connection.vendor == "sqlite" else ():
+        cursor.execute(f"DROP TRIGGER {name}")
+"""
+# As an earlier version had them.
+MAKE_TRIGGER = """
+with connection.cursor() as cursor:
+    if connection.vendor == "sqlite":
+        cursor.execute(
+            "CREATE TRIGGER annotation_item_kept BEFORE UPDATE ON annotation_item"
+            " WHEN NOT (OLD.key IS NEW.key AND OLD.is_training IS NEW.is_training)"
+            " BEGIN SELECT RAISE(ABORT, 'rows are never changed'); END"
+        )
+"""
+CAMPAIGN_NOW = """
+from capeval_server.annotation.models import Campaign
+from capeval_server.annotation.options import options_of
+campaign = Campaign.objects.get(slug="earlier")
+options, item = options_of(campaign), campaign.items.get()
+print(options.repeat_every, options.check_pass_share, item.key, item.repeats, item.is_quiz)
+"""
+
 
 @pytest.fixture
 def made(tmp_path: Path, database: str | None) -> Server:
@@ -105,3 +140,11 @@ def test_names_that_look_alike_stay_and_the_first_has_its_look(made: Server) -> 
     all_users = [f"user{number}" for number in range(len(made.tokens))]
     teams, users = made.python(NAMES).splitlines()
     assert (teams.split(), users.split()) == ([*all_users, "Same", "other"], [*all_users, "same"])
+
+
+def test_campaigns_go_on_as_they_were(made: Server) -> None:
+    made.python(DROP_TRIGGERS)
+    made.python(AT + EARLIER_CAMPAIGN + MAKE_TRIGGER, "annotation", "0006_report_reasons")
+    made.run("migrate")
+    # Neither repeats nor checks that are taken out, which did not exist when they were made.
+    assert made.python(CAMPAIGN_NOW).split() == ["0", "0.0", "0", "None", "False"]

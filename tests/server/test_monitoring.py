@@ -191,7 +191,7 @@ def test_nobody_else_asks_how_a_request_arrives() -> None:
 
 
 def test_metrics_are_of_all_processes(fresh: Server) -> None:
-    fresh.run("migrate")
+    fresh.migrate()
     fresh.env["CAPEVAL_SERVER_METRICS"] = TOKEN
     fresh.start(processes=2)
     for _ in range(20):

@@ -37,6 +37,8 @@ KNOWN = {
     # The name of this machine; ports of this machine.
     "jobs/worker.py": {"socket"},
     "commands/running.py": {"socket"},
+    # The robots of the demo ask its own server, where it listens.
+    "demo/robots.py": {"http.client"},
 }
 # What could write or rate a caption.
 MODELS = ("torch", "transformers", "openai", "anthropic", "onnxruntime", "tensorflow", "capeval_baselines")

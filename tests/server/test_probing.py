@@ -144,7 +144,7 @@ def test_small_groups_of_private_splits_are_warned_of(challenge: Challenge, olga
 
 
 def test_the_command_warns_of_small_groups(fresh: Server) -> None:
-    fresh.run("migrate")
+    fresh.migrate()
     path = Path(fresh.run("example", "small", str(fresh.folder / "small")).strip())
     done = fresh.done("import", str(path))
     assert done.returncode == 0

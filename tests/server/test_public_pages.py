@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth.models import User
+from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
@@ -94,6 +95,24 @@ def test_a_challenge(phase: Phase) -> None:
     assert "What you declare with a submission" in rules
     for path in ("/nothing/", "/small/nothing/", "/small/nothing/cite/", "/small/nothing/plot.svg"):
         assert Client().get(path).status_code == 404
+
+
+def test_an_address_that_only_takes_forms_says_so(ann: Participant) -> None:
+    answer = ann.client.get("/small/team/leave/")
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
+    html = answer.content.decode()
+    check_page(html, answer.headers["Content-Security-Policy"])
+    assert "Nothing to open here" in html
+    assert "ann" in texts(html)
+    # Programs have the API's own words.
+    assert Client().get("/api/token").content == b"Method not allowed"
+
+
+@pytest.mark.parametrize("name", ["400", "413", "500", "503"])
+def test_a_page_that_knows_no_user_offers_nobody_to_sign_in(name: str) -> None:
+    html = render_to_string(f"{name}.html", {"bytes": 2**26})
+    assert "Sign in" not in html
+    assert "Sign in" in page("/")
 
 
 def _tabs(html: str) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from capeval_server.serving import processors
 from tests.server.processes import Server
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux tells the children of a process")
 
@@ -37,13 +38,13 @@ def _serving(server: Server, number: int) -> set[int]:
 
 
 def test_one_process_for_each_processor(fresh: Server) -> None:
-    fresh.run("migrate")
+    fresh.migrate()
     fresh.start()
     assert len(_serving(fresh, processors() if processors() > 1 else 0)) != 1
 
 
 def test_a_process_that_ends_is_started_again(fresh: Server) -> None:
-    fresh.run("migrate")
+    fresh.migrate()
     fresh.start(processes=3)
     first = _serving(fresh, 3)
     killed = min(first)
@@ -56,9 +57,23 @@ def test_a_process_that_ends_is_started_again(fresh: Server) -> None:
     assert fresh.client.get(f"{fresh.root}/healthz").status_code == 200
 
 
+FORKING = """
+import os, signal, sys, time
+from capeval_server.serving import in_processes
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGTERM))
+in_processes(2, lambda: time.sleep(600))
+"""
+
+
+def test_a_signal_in_the_middle_of_a_fork_is_not_lost() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
 def test_all_end_with_the_first_one(fresh: Server, sent: signal.Signals) -> None:
-    fresh.run("migrate")
+    fresh.migrate()
     fresh.start(processes=2)
     processes = _serving(fresh, 2)
     os.kill(fresh.server.pid, sent)

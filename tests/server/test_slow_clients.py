@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from contextlib import ExitStack
 
+from tests.server.pages import check_page
 from tests.server.processes import Server
 
 MANY = 200
 
 
 def test_many_unfinished_requests_keep_nobody_out(fresh: Server) -> None:
-    fresh.run("migrate")
+    fresh.migrate()
     fresh.start()
     with ExitStack() as opened:
         for number in range(MANY):
@@ -21,8 +23,27 @@ def test_many_unfinished_requests_keep_nobody_out(fresh: Server) -> None:
         assert fresh.client.get(f"{fresh.root}/healthz").status_code == 200
 
 
-def test_headers_have_a_limit(fresh: Server) -> None:
-    fresh.run("migrate")
+def _refused(server: Server, path: str) -> tuple[str, str]:
+    """The headers and the content of the answer to a request that says that it is very large."""
+    with socket.create_connection(("127.0.0.1", server.port)) as client:
+        client.sendall(f"POST {path} HTTP/1.1\r\nContent-Length: {2**40}\r\n\r\n".encode())
+        with client.makefile("rb") as answer:
+            headers, _, content = answer.read().decode().partition("\r\n\r\n")
+    assert headers.startswith("HTTP/1.1 413 ")
+    return headers, content
+
+
+def test_headers_and_requests_have_a_limit(fresh: Server) -> None:
+    fresh.migrate()
+    fresh.env["CAPEVAL_SERVER_UPLOAD_BYTES"] = "1000000"
     fresh.start()
     answer = fresh.client.get(f"{fresh.root}/healthz", headers={"X-Long": "a" * 40_000})
     assert answer.status_code == 431
+    headers, page = _refused(fresh, "/new/form/")
+    policy = re.search("Content-Security-Policy: (.*)\r\n", headers)
+    assert policy
+    check_page(page, policy[1])
+    assert "An upload may have at most 1,000,000 bytes" in page
+    # Programs get a line of text.
+    _, text = _refused(fresh, "/api/challenges/small/phases/open/submissions")
+    assert text.startswith("Request Entity Too Large")

@@ -1,6 +1,7 @@
 """Counts, statistics and sums of parts: what they are, and what they refuse."""
 
 import builtins
+import gc
 import pickle
 import sys
 from collections.abc import Callable
@@ -237,14 +238,36 @@ def test_counts_that_are_not_alike_do_not_add() -> None:
         PartialFrequencies.from_arrow(many) + counted(B)
 
 
-def test_many_parts_are_put_together_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("waiting", [2**20, 12, 1])
+def test_many_parts_are_put_together_on_the_way(monkeypatch: pytest.MonkeyPatch, waiting: int) -> None:
+    monkeypatch.setattr("capeval.distributed.frequencies._WAITING", waiting)
     monkeypatch.setattr("capeval.distributed.frequencies._PENDING", 8)
     images = {image: [f"a dog {image % 7} runs {image}", "the dog"] for image in range(60)}
     total: Any = 0
     for image, group in images.items():
         total = total + counted({image: group})
-        assert len(total._parts) < 12
+        assert len(total._counted) < 12
+        assert total._words < waiting
+    assert len(total._waiting) == (60 if waiting == 2**20 else 0)
+    more = total + counted({60: ["a dog runs", "a cat"]})
     assert total.finish().digest == DocumentFrequencies.of(images, tokenizer=TOKENS).digest
+    # What was added goes on by itself, and what it was made of can be used again.
+    images[60] = ["a dog runs", "a cat"]
+    assert more.finish().digest == DocumentFrequencies.of(images, tokenizer=TOKENS).digest
+
+
+def test_sums_keep_no_captions() -> None:
+    def alive() -> int:
+        gc.collect()
+        # By type: a lazy object that something else left here answers `isinstance` by being made.
+        return sum(issubclass(type(each), References) for each in gc.get_objects())
+
+    # What is made once for all of the process is there after the first.
+    Sums.of(report())
+    before = alive()
+    sums = Sums.of(report())
+    assert alive() == before
+    assert sums.images == 2
 
 
 def test_sums_are_small_and_say_what_they_are_of() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -39,7 +41,52 @@ def test_help_imports_nothing_that_scores(command: list[str]) -> None:
 
 
 def test_scoring_imports_nothing_that_it_does_not_use() -> None:
-    imported = _imported("from capeval import evaluate")
+    imported = _imported("from capeval import evaluate; evaluate({1: ['a dog']}, {1: 'a dog'}, ['BLEU'])")
     assert "numpy" in imported
     # Reports, stores of parses, compiling tables and running Maven need them.
     assert not imported & {"hashlib", "html", "sqlite3", "subprocess", "tempfile", "zipfile", "rich"}
+
+
+def _reading(path: Path) -> str:
+    """A program that reads references, and has imported what it scores them with."""
+    return f"from capeval import evaluate, load_references; references = load_references({str(path)!r})"
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A file of references that takes a while to read."""
+    captions = [{"image_id": image, "caption": "a dog runs " * 20} for image in range(10_000)]
+    path = tmp_path / "references.json"
+    path.write_text(json.dumps({"annotations": captions}))
+    return path
+
+
+def test_numpy_is_imported_beside_the_reading_of_a_large_file_alone(tmp_path: Path, large: Path) -> None:
+    small = tmp_path / "small.json"
+    small.write_text('{"1": ["a dog"]}')
+    assert "numpy" not in _imported(_reading(small))
+    # When the references are read, numpy is there, and the thread that imported it is gone.
+    alone = "import threading; assert threading.active_count() == 1"
+    assert "numpy" in _imported(f"{_reading(large)}; {alone}")
+
+
+@pytest.mark.parametrize("waits", [None, "26"])
+def test_the_environment_stays_as_it_is(
+    large: Path, waits: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if waits is not None:
+        monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", waits)
+    _imported(f"import os; before = dict(os.environ); {_reading(large)}; assert os.environ == before")
+
+
+def test_references_are_read_where_numpy_is_broken(tmp_path: Path, large: Path) -> None:
+    (tmp_path / "numpy.py").write_text("raise RuntimeError('broken')")
+    broken = f"sys.path.insert(0, {str(tmp_path)!r})"
+    imported = _imported(f"{broken}; {_reading(large)}; assert len(references) == 10_000")
+    assert "numpy" not in imported
+
+
+def test_references_are_read_where_no_thread_may_be_started(large: Path) -> None:
+    refuse = "import _thread; _thread.start_new_thread = lambda *args: exec('raise RuntimeError')"
+    imported = _imported(f"{refuse}; {_reading(large)}; assert len(references) == 10_000")
+    assert "numpy" not in imported

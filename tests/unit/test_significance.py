@@ -11,8 +11,9 @@ from hypothesis import given, settings
 
 from capeval import Cider, RougeL, Tokenizer
 from capeval.errors import CaptionError, MismatchError, OptionError
-from capeval.evaluation import Report, evaluate
+from capeval.evaluation import Report
 from capeval.metrics import Metric
+from capeval.scoring import evaluate
 from capeval.significance import (
     Method,
     Resampled,

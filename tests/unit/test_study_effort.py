@@ -11,7 +11,7 @@ from capeval.errors import CapevalError, MismatchError, OptionError
 from capeval.formats.ratings import Ratings
 from capeval.studies.effort import Agreement, Prices, estimated_agreement, forecast
 from capeval.studies.judging import judge
-from capeval.studies.votes import votes_until_decided
+from capeval.studies.votes import is_confident, is_decided, votes_until_confident, votes_until_decided
 from capeval.types import FloatArray
 
 PRICES = Prices(seconds=9.0, hourly=12.0, fee=0.3, workers=8, hours=3.0)
@@ -61,6 +61,29 @@ def test_the_forecast_is_that_of_a_simulation(yes: float, concentration: float, 
     assert made.width == pytest.approx(np.mean(widths), rel=0.1)
     assert made.value == pytest.approx(np.mean(shares), rel=0.1)
     assert made.most_answers == 3 * 400 * votes
+
+
+@pytest.mark.parametrize(("yes", "concentration"), [(0.25, 1.0), (0.5, 6.0)])
+def test_the_forecast_of_pairs_that_end_when_confident_is_that_of_a_simulation(
+    yes: float, concentration: float
+) -> None:
+    agreement = Agreement(yes=yes, concentration=concentration)
+    drawn = np.where(campaign(3, agreement, 10_000, 24) == 1, 1, -1).tolist()
+    taken = np.mean([votes_until_confident(votes) for votes in drawn])
+    made = forecast(images=400, votes=24, agreement=agreement, prices=PRICES, confidence=0.95)
+    assert made.answers == pytest.approx(400 * taken, rel=0.02)
+    assert made.most_answers == 400 * 24
+    assert taken < agreement.votes_until_decided(24)
+    # By both rules it takes fewer than by either.
+    both = np.mean(
+        [
+            next(n for n in range(1, 25) if is_confident(votes[:n]) or is_decided(votes[:n], 24))
+            for votes in drawn
+        ]
+    )
+    said = forecast(images=400, votes=24, agreement=agreement, prices=PRICES, confidence=0.95, curtail=True)
+    assert said.answers == pytest.approx(400 * both, rel=0.02)
+    assert both < taken
 
 
 def test_the_smallest_difference_is_seen_in_four_of_five_campaigns() -> None:

@@ -11,6 +11,7 @@ from capeval.errors import MismatchError, OptionError
 from capeval.formats.judgements import (
     Pair,
     Plan,
+    Triplet,
     load_pair_votes,
     load_plan,
     load_votes,
@@ -20,7 +21,15 @@ from capeval.formats.judgements import (
 from capeval.studies.consensus import ConsensusOptions, study_plan, with_references
 from capeval.studies.pair_scores import PairScorer
 from capeval.studies.protocol import plan_study
-from capeval.studies.votes import count_pair_votes, count_votes, is_decided, votes_until_decided
+from capeval.studies.votes import (
+    count_pair_votes,
+    count_votes,
+    is_confident,
+    is_decided,
+    posterior,
+    votes_until_confident,
+    votes_until_decided,
+)
 from capeval.types import ImageId
 
 WORDS = ("dog", "cat", "bus", "boat", "horse", "kite", "cake", "train")
@@ -62,6 +71,43 @@ def test_stopping_early_changes_no_winner() -> None:
         votes = rng.choice([-1, 0, 1], planned).tolist()
         stopped = votes[: votes_until_decided(votes, planned)]
         assert np.sign(sum(stopped)) == np.sign(sum(votes))
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 0), (5, 0), (0, 5), (4, 1), (17, 9), (300, 260), (9, 700)])
+def test_the_posterior_is_the_part_of_a_beta_distribution_above_a_half(first: int, second: int) -> None:
+    parts = np.linspace(0, 1, 200_001)[1:-1]
+    logs = first * np.log(parts) + second * np.log1p(-parts)
+    density = np.exp(logs - logs.max())
+    assert posterior(first, second) == pytest.approx(
+        density[parts > 0.5].sum() / density.sum(), rel=1e-3, abs=1e-9
+    )
+    assert posterior(first, second) + posterior(second, first) == pytest.approx(1)
+
+
+def test_votes_stop_once_a_winner_is_likely() -> None:
+    assert (posterior(5, 0), posterior(4, 1)) == (63 / 64, 57 / 64)
+    assert is_confident([-1] * 5)
+    assert not is_confident([1] * 4)
+    assert is_confident([1] * 4, least=4)
+    assert not is_confident([1, 1, 1, 1, 0, 0])
+    assert not is_confident([1, 1, 1, 1, -1])
+    assert is_confident([1, 1, 1, 1, -1], level=57 / 64)
+    assert votes_until_confident([1, -1, *[1] * 10]) == 7
+    assert votes_until_confident([1, -1] * 10) == 20
+    assert votes_until_confident([]) == 0
+    with pytest.raises(OptionError, match=r"'level' must be a number from 0.55 to 0.9999 \(got 1\)"):
+        is_confident([1], level=1)
+    with pytest.raises(OptionError, match="'least' must be an integer of at least 1"):
+        is_confident([1], least=0)
+
+
+def test_a_triplet_whose_majority_is_certain_is_complete() -> None:
+    pair = Pair(image=1, kind="HC", first="a dog", second="the dog", first_by="human", second_by="human")
+    triplet = Triplet(pair=0, reference="a", left="a dog", right="the dog", on_the_left="first", judgements=3)
+    plan = Plan(pairs=(pair,), triplets=(triplet,) * 3)
+    counted = count_votes(plan, [(1, 1), (-1, 1), ()], complete_only=True)
+    assert [each.question for each in counted.incomplete] == [1, 2]
+    assert counted.pairs[0].votes == (1,)
 
 
 def test_equal_counts_for_neither() -> None:

@@ -1,11 +1,11 @@
 //! In how many images each n-gram occurs.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 use rayon::prelude::*;
 
 use capeval_tokens::{References, Vocabulary};
@@ -15,6 +15,8 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// The most tables that the n-grams of one length are counted in, and for how many words there is one.
 const MOST_SHARDS: usize = 128;
 const WORDS_OF_A_SHARD: usize = 1 << 12;
+/// For how many first parts n-grams are sorted by one thread.
+const FIRSTS_OF_A_TASK: usize = 1 << 12;
 
 /// The document frequency of the n-grams of a set of references: the number of images that have the
 /// n-gram in at least one reference.
@@ -31,31 +33,25 @@ pub struct DocumentFrequencies {
     pub(crate) longer: Vec<Level>,
 }
 
-/// The n-grams of one length from two words on, numbered.
-#[derive(Default)]
+/// The n-grams of one length from two words on, in the order of their parts, which are numbers in the level
+/// below; the number of an n-gram is its place. Each takes little more than the eight bytes of an [`Ngram`]:
+/// processes that score hold millions.
 pub(crate) struct Level {
-    /// The numbers of the two parts of each n-gram, in the level below.
-    pub parts: Vec<(u32, u32)>,
-    /// The number of images with each n-gram.
-    pub counts: Vec<u32>,
-    /// N-grams by their parts, in as many tables as they were counted in.
-    pub shards: Vec<HashTable<Known>>,
+    /// Where the n-grams with each first part begin, and where the last ones end.
+    pub begins: Vec<u32>,
+    pub ngrams: Vec<Ngram>,
 }
 
-/// An n-gram that can be found by its parts.
-#[derive(Clone, Copy)]
-pub(crate) struct Known {
-    pub key: u64,
-    pub number: u32,
-    /// As in the counts of its level, here for the sake of speed.
+/// An n-gram among those with the same first part.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Ngram {
+    pub last: u32,
+    /// The number of images with the n-gram.
     pub images: u32,
 }
 
-impl Known {
-    pub fn hash(&self) -> u64 {
-        hash(self.key)
-    }
-}
+/// The parts of n-grams from two words on, by which their words can be written.
+pub(crate) struct Spelling<'a>(pub Vec<Cow<'a, [(u32, u32)]>>);
 
 /// The n-gram that starts at each word of the references, for each length.
 pub(crate) struct Starts(Vec<Vec<Start>>);
@@ -63,7 +59,7 @@ pub(crate) struct Starts(Vec<Vec<Start>>);
 /// The number of an n-gram, and in how many images it is; [`NONE`] and 1 where only one image has it.
 ///
 /// The two are side by side so that weighing the references need not look all over the counts.
-struct Start(AtomicU64);
+pub(crate) struct Start(AtomicU64);
 
 impl Start {
     fn new(number: u32, images: u32) -> Self {
@@ -105,23 +101,16 @@ impl DocumentFrequencies {
     }
 
     pub(crate) fn with_starts(references: &References, max_order: usize) -> (Self, Starts) {
-        Self::counted(references, max_order, 2)
-    }
-
-    /// Counts the n-grams whose parts are in `least` images or more.
-    pub(crate) fn counted(references: &References, max_order: usize, least: u32) -> (Self, Starts) {
         let words = count_words(references);
-        let of_word = |&word: &u32| {
-            let images = words[word as usize];
-            Start::new(if images >= least { word } else { NONE }, images)
-        };
-        let all_words = references.tokens().all_words().par_iter().with_min_len(1 << 16);
         let mut longer: Vec<Level> = Vec::new();
-        let mut starts: Vec<Vec<Start>> = vec![all_words.map(of_word).collect()];
+        let mut starts = vec![word_starts(references, &words, 2)];
         for order in 2..=max_order {
-            let (level, of_order) = Level::count(references, order, &starts[order - 2], least);
+            let below = longer.last().map_or(words.len(), |level| level.ngrams.len());
+            let (counted, occurrences) = count(references, order, &starts[order - 2]);
+            let (level, numbers) = Level::sorted(&counted, below, 2);
+            let number = |shard: usize, ngram: u32| numbers[shard][ngram as usize];
+            starts.push(placed(references, &counted, &occurrences, number));
             longer.push(level);
-            starts.push(of_order);
         }
         let vocabulary = Arc::clone(references.vocabulary());
         let images = references.images() as f64;
@@ -135,47 +124,13 @@ impl DocumentFrequencies {
         images: f64,
         ngrams: impl Iterator<Item = (&'a [u32], u32)>,
     ) -> Self {
-        let words = vec![1; vocabulary.len()];
-        let mut made = Self { vocabulary: Arc::new(vocabulary), images, words, longer: Vec::new() };
-        for (ngram, count) in ngrams {
-            match ngram {
-                [] => {}
-                [word] => made.words[*word as usize] = count,
-                _ => {
-                    let number = made.number_of(ngram, 1);
-                    made.longer[ngram.len() - 2].counts[number as usize] = count;
-                }
-            }
+        let mut given = Given { words: vec![1; vocabulary.len()], longer: Vec::new() };
+        for (ngram, count) in ngrams.filter(|(ngram, _)| !ngram.is_empty()) {
+            *given.images_of(ngram, 1) = count;
         }
-        for Level { counts, shards, .. } in &mut made.longer {
-            shards.iter_mut().flatten().for_each(|known| known.images = counts[known.number as usize]);
-        }
-        made
-    }
-
-    /// The number of an n-gram in its level; it and its parts become known, in `images` images, if they
-    /// were not.
-    pub(crate) fn number_of(&mut self, ngram: &[u32], images: u32) -> u32 {
-        if let [word] = ngram {
-            return *word;
-        }
-        let (all_but_last, all_but_first) = (&ngram[..ngram.len() - 1], &ngram[1..]);
-        let parts = (self.number_of(all_but_last, images), self.number_of(all_but_first, images));
-        while self.longer.len() < ngram.len() - 1 {
-            self.longer.push(Level { shards: vec![HashTable::new()], ..Level::default() });
-        }
-        let Level { parts: all, counts, shards } = &mut self.longer[ngram.len() - 2];
-        let key = key(parts.0, parts.1);
-        match shards[0].entry(hash(key), |known| known.key == key, Known::hash) {
-            Entry::Occupied(known) => known.get().number,
-            Entry::Vacant(free) => {
-                let number = all.len() as u32;
-                free.insert(Known { key, number, images });
-                all.push(parts);
-                counts.push(images);
-                number
-            }
-        }
+        let (words, counted) = given.counted();
+        let longer = levels(words.len(), &counted, |_, _| true);
+        Self { vocabulary: Arc::new(vocabulary), images, words, longer }
     }
 
     /// The words that the n-grams are made of.
@@ -191,58 +146,56 @@ impl DocumentFrequencies {
     /// The n-grams of `order` words that two or more images have, with their frequencies, in the order
     /// of their words' numbers.
     pub fn of_order(&self, order: usize) -> Vec<(Vec<u32>, u32)> {
-        let counts = if order == 1 {
-            &self.words
-        } else {
-            self.longer.get(order - 2).map_or(&self.words, |l| &l.counts)
-        };
-        if order > self.longer.len() + 1 {
-            return Vec::new();
-        }
-        let numbers = counts.par_iter().enumerate().filter(|(_, count)| **count > 1);
-        let mut ngrams: Vec<(Vec<u32>, u32)> =
-            numbers.map(|(number, &count)| (self.words_of(number as u32, order), count)).collect();
+        let spelling = self.spelling(order);
+        let numbers = (0..self.size(order)).into_par_iter();
+        let common =
+            numbers.map(|number| (number, self.images_of(order, number))).filter(|(_, count)| *count > 1);
+        let spelled = common.map(|(number, count)| {
+            let mut words = vec![0; order];
+            spelling.write(number as u32, &mut words);
+            (words, count)
+        });
+        let mut ngrams: Vec<(Vec<u32>, u32)> = spelled.collect();
         ngrams.par_sort_unstable();
         ngrams
     }
 
-    fn words_of(&self, number: u32, order: usize) -> Vec<u32> {
-        let mut words = vec![0; order];
-        self.spell(number, &mut words);
-        words
+    /// How many numbers n-grams of `order` words have.
+    fn size(&self, order: usize) -> usize {
+        match order {
+            1 => self.words.len(),
+            _ => self.longer.get(order - 2).map_or(0, |level| level.ngrams.len()),
+        }
     }
 
-    /// Writes the numbers of an n-gram's words.
-    pub(crate) fn spell(&self, number: u32, words: &mut [u32]) {
-        let parts = |number: u32, order: usize| self.longer[order - 2].parts[number as usize];
-        let mut shorter = number;
-        for order in (1..=words.len()).rev() {
-            let mut last = shorter;
-            for order in (2..=order).rev() {
-                last = parts(last, order).1;
-            }
-            words[order - 1] = last;
-            if order > 1 {
-                shorter = parts(shorter, order).0;
-            }
+    /// The number of images with the n-gram of a number.
+    fn images_of(&self, order: usize, number: usize) -> u32 {
+        match order {
+            1 => self.words[number],
+            _ => self.longer[order - 2].ngrams[number].images,
         }
+    }
+
+    /// What writes the words of n-grams of up to `order` words.
+    fn spelling(&self, order: usize) -> Spelling<'static> {
+        let longer = self.longer.iter().take(order - 1);
+        let parts = |level: &Level| level.iter().map(|(first, ngram)| (first, ngram.last)).collect();
+        Spelling(longer.map(|level| Cow::Owned(parts(level))).collect())
     }
 
     /// The sum of a fingerprint of each n-gram of up to `max_order` words that two or more images have, of its
     /// words and its images; `words` has that of each word. No n-grams are listed, which would take memory.
     pub fn fingerprint(&self, words: &[u64], max_order: usize) -> u64 {
+        let spelling = self.spelling(max_order);
         let of_order = |order: usize| {
-            let counts = match order {
-                1 => &self.words,
-                _ => match self.longer.get(order - 2) {
-                    Some(level) => &level.counts,
-                    None => return 0,
-                },
-            };
-            let ngrams = counts.par_iter().enumerate().filter(|(_, count)| **count > 1);
-            let fingerprints = ngrams.map(|(number, &count)| {
+            let numbers = (0..self.size(order)).into_par_iter();
+            let fingerprints = numbers.map(|number| {
+                let count = self.images_of(order, number);
+                if count < 2 {
+                    return 0;
+                }
                 let mut numbers = vec![0; order];
-                self.spell(number as u32, &mut numbers);
+                spelling.write(number as u32, &mut numbers);
                 numbers
                     .iter()
                     .fold(u64::from(count), |value, &word| mixed(value.wrapping_add(words[word as usize])))
@@ -271,9 +224,9 @@ impl DocumentFrequencies {
         }
         for (below, level) in self.longer.iter().enumerate().take(max_order - 1) {
             for start in 0..words.len().saturating_sub(below + 1) {
-                let known = level.find(numbers[start], numbers[start + 1]);
-                numbers[start] = known.map_or(NONE, |known| known.number);
-                counts[start * max_order + below + 1] = known.map_or(0, |known| known.images);
+                let (number, images) = level.find(numbers[start], numbers[start + 1]).unwrap_or((NONE, 0));
+                numbers[start] = number;
+                counts[start * max_order + below + 1] = images;
             }
         }
     }
@@ -287,87 +240,210 @@ fn mixed(value: u64) -> u64 {
 }
 
 impl Level {
-    /// Numbers and counts the n-grams of `order` words; `shorter` are the starts of the n-grams one word
-    /// shorter. N-grams with a part that has no number are left out, and those in less than `least` images
-    /// get none in the starts.
-    fn count(references: &References, order: usize, shorter: &[Start], least: u32) -> (Self, Vec<Start>) {
-        // First the n-grams are dealt out by their hashes, so that the table of each shard fits in the
-        // processor's cache, which a table of all n-grams does not.
-        let shards = (shorter.len() / WORDS_OF_A_SHARD).next_power_of_two().min(MOST_SHARDS);
-        let chunks = rayon::current_num_threads().clamp(1, shards);
-        let bound = |chunk: usize| references.images() * chunk / chunks;
-        let mut of_chunks: Vec<Vec<Vec<Occurrence>>> = (0..chunks)
-            .into_par_iter()
-            .map(|chunk| dealt(references, bound(chunk)..bound(chunk + 1), order, shorter, shards))
-            .collect();
-        let of_shards: Vec<Vec<Vec<Occurrence>>> = (0..shards)
-            .map(|shard| of_chunks.iter_mut().map(|chunk| std::mem::take(&mut chunk[shard])).collect())
-            .collect();
-        let (tables, of_shards): (Vec<Shard>, Vec<_>) = of_shards
-            .into_par_iter()
-            .map(|mut chunks| {
-                let mut table = Shard::default();
-                for occurrence in chunks.iter_mut().flatten() {
-                    occurrence.image = table.count(hash(occurrence.key), occurrence.key, occurrence.image);
-                }
-                (table, chunks)
-            })
-            .unzip();
-        let (level, firsts) = Self::joined(tables, least > 1);
-        let starts: Vec<Start> =
-            shorter.par_iter().with_min_len(1 << 16).map(|_| Start::new(NONE, 1)).collect();
-        of_shards.into_par_iter().zip(firsts).for_each(|(chunks, first)| {
-            for &Occurrence { start, image: number, .. } in chunks.iter().flatten() {
-                let number = first + number;
-                let images = level.counts[number as usize];
-                if images >= least {
-                    starts[start as usize].set(number, images);
-                }
-            }
-        });
-        (level, starts)
-    }
-
-    /// One level of the shards' n-grams, those of a shard one after the other, and the first number of each
-    /// shard. Those that two images have are found by their parts, where that is wanted.
-    pub fn joined(tables: Vec<Shard>, findable: bool) -> (Self, Vec<u32>) {
-        let mut ngrams = 0;
-        let mut firsts = Vec::with_capacity(tables.len());
-        for table in &tables {
-            firsts.push(ngrams as u32);
-            ngrams += table.entries.len();
+    /// The n-grams that `least` images or more have, in the order of their parts, of which there are `below`;
+    /// and the number of each n-gram that was counted, [`NONE`] where it is left out.
+    pub fn sorted(counted: &[Counts], below: usize, least: u32) -> (Self, Vec<Vec<u32>>) {
+        let kept = || counted.iter().flat_map(Counts::iter).filter(|ngram| ngram.1.images >= least);
+        // Counted two places further on, so that filling the n-grams in moves each beginning to its place.
+        let mut begins = vec![0; below + 2];
+        kept().for_each(|(first, _)| begins[first as usize + 2] += 1);
+        for first in 0..below {
+            begins[first + 2] += begins[first + 1];
         }
-        let levels: Vec<Self> = tables
-            .into_par_iter()
-            .zip(&firsts)
-            .map(|(table, &first)| table.numbered_from(first, findable))
-            .collect();
-        let mut joined = Self {
-            parts: Vec::with_capacity(ngrams),
-            counts: Vec::with_capacity(ngrams),
-            shards: Vec::with_capacity(levels.len()),
+        let mut ngrams = vec![Ngram::default(); begins[below + 1] as usize];
+        for (first, ngram) in kept() {
+            let place = &mut begins[first as usize + 1];
+            ngrams[*place as usize] = ngram;
+            *place += 1;
+        }
+        begins.truncate(below + 1);
+        sort(&begins, &mut ngrams);
+        let level = Self { begins, ngrams };
+        let number = |(first, Ngram { last, images }): (u32, Ngram)| match images >= least {
+            true => level.find(first, last).map_or(NONE, |(number, _)| number),
+            false => NONE,
         };
-        for level in levels {
-            joined.parts.extend(level.parts);
-            joined.counts.extend(level.counts);
-            joined.shards.extend(level.shards);
-        }
-        (joined, firsts)
+        let numbers = counted.par_iter().map(|of_shard| of_shard.iter().map(number).collect());
+        let numbers = numbers.collect();
+        (level, numbers)
     }
 
-    fn find(&self, first: u32, last: u32) -> Option<&Known> {
+    /// The n-grams in the order of their numbers, each with its first part.
+    fn iter(&self) -> impl Iterator<Item = (u32, Ngram)> {
+        let of_first = |(first, bounds): (usize, &[u32])| {
+            let ngrams = &self.ngrams[bounds[0] as usize..bounds[1] as usize];
+            ngrams.iter().map(move |&ngram| (first as u32, ngram))
+        };
+        self.begins.windows(2).enumerate().flat_map(of_first)
+    }
+
+    /// The number of an n-gram, and in how many images it is.
+    fn find(&self, first: u32, last: u32) -> Option<(u32, u32)> {
         if first == NONE || last == NONE {
             return None;
         }
-        let key = key(first, last);
-        let hash = hash(key);
-        self.shards[shard_of(hash, self.shards.len())].find(hash, |known| known.key == key)
+        let (begin, end) = (self.begins[first as usize], self.begins[first as usize + 1]);
+        let of_first = &self.ngrams[begin as usize..end as usize];
+        let place = of_first.binary_search_by_key(&last, |ngram| ngram.last).ok()?;
+        Some((begin + place as u32, of_first[place].images))
     }
+}
+
+/// Sorts the n-grams of each first part; `begins` is where those of each begin, and where the last ones end.
+fn sort(begins: &[u32], ngrams: &mut [Ngram]) {
+    if begins.len() > FIRSTS_OF_A_TASK {
+        let middle = begins.len() / 2;
+        let (left, right) = ngrams.split_at_mut((begins[middle] - begins[0]) as usize);
+        rayon::join(|| sort(&begins[..=middle], left), || sort(&begins[middle..], right));
+        return;
+    }
+    for bounds in begins.windows(2) {
+        let of_first = (bounds[0] - begins[0]) as usize..(bounds[1] - begins[0]) as usize;
+        ngrams[of_first].sort_unstable_by_key(|ngram| ngram.last);
+    }
+}
+
+impl Spelling<'_> {
+    /// Writes the numbers of an n-gram's words.
+    pub fn write(&self, number: u32, words: &mut [u32]) {
+        let parts = |number: u32, order: usize| self.0[order - 2][number as usize];
+        let mut shorter = number;
+        for order in (1..=words.len()).rev() {
+            let mut last = shorter;
+            for order in (2..=order).rev() {
+                last = parts(last, order).1;
+            }
+            words[order - 1] = last;
+            if order > 1 {
+                shorter = parts(shorter, order).0;
+            }
+        }
+    }
+}
+
+/// The levels of counted n-grams of two words and more, of those that are wanted: all parts of a wanted n-gram
+/// are wanted too. `wanted` gets the index of a level and a number there.
+pub(crate) fn levels(words: usize, counted: &[Counts], wanted: impl Fn(usize, usize) -> bool) -> Vec<Level> {
+    let mut numbers: Vec<u32> = (0..words as u32).collect();
+    let mut levels: Vec<Level> = Vec::new();
+    for (index, counted) in counted.iter().enumerate() {
+        let below = levels.last().map_or(words, |level| level.ngrams.len());
+        let kept: Counts = counted
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| wanted(index, *number))
+            .map(|(_, (first, Ngram { last, images }))| {
+                ((numbers[first as usize], numbers[last as usize]), images)
+            })
+            .collect();
+        let (level, mut of_kept) = Level::sorted(&[kept], below, 0);
+        let mut of_kept = of_kept.remove(0).into_iter();
+        let new = |number| if wanted(index, number) { of_kept.next().unwrap_or(NONE) } else { NONE };
+        numbers = (0..counted.images.len()).map(new).collect();
+        levels.push(level);
+    }
+    levels
+}
+
+/// N-grams from elsewhere, of which one after the other becomes known.
+#[derive(Default)]
+pub(crate) struct Given {
+    pub words: Vec<u32>,
+    longer: Vec<Shard>,
+}
+
+impl Given {
+    /// The number of images with an n-gram; it and its parts become known, in `images` images, if they were
+    /// not. Its words are known.
+    pub fn images_of(&mut self, ngram: &[u32], images: u32) -> &mut u32 {
+        match ngram {
+            [word] => &mut self.words[*word as usize],
+            _ => &mut self.entry(ngram, images).count,
+        }
+    }
+
+    fn entry(&mut self, ngram: &[u32], images: u32) -> &mut Counted {
+        let mut number = |ngram: &[u32]| match ngram {
+            [word] => *word,
+            _ => self.entry(ngram, images).number,
+        };
+        let key = key(number(&ngram[..ngram.len() - 1]), number(&ngram[1..]));
+        if self.longer.len() < ngram.len() - 1 {
+            self.longer.push(Shard::default());
+        }
+        self.longer[ngram.len() - 2].entry(hash(key), key, images)
+    }
+
+    /// The words' numbers of images, and the longer n-grams.
+    pub fn counted(self) -> (Vec<u32>, Vec<Counts>) {
+        (self.words, self.longer.into_iter().map(|mut of_order| of_order.taken()).collect())
+    }
+}
+
+/// The starts of the words; those that less than `least` images have get no number.
+pub(crate) fn word_starts(references: &References, words: &[u32], least: u32) -> Vec<Start> {
+    let of_word = |&word: &u32| {
+        let images = words[word as usize];
+        Start::new(if images >= least { word } else { NONE }, images)
+    };
+    references.tokens().all_words().par_iter().with_min_len(1 << 16).map(of_word).collect()
+}
+
+/// Counts the n-grams of `order` words, in shards; `shorter` are the starts of the n-grams one word shorter.
+/// N-grams with a part that has no number are left out. Gives the places of each shard's n-grams too.
+pub(crate) fn count(
+    references: &References,
+    order: usize,
+    shorter: &[Start],
+) -> (Vec<Counts>, Vec<Vec<Vec<Occurrence>>>) {
+    // First the n-grams are dealt out by their hashes, so that the table of each shard fits in the
+    // processor's cache, which a table of all n-grams does not.
+    let shards = (shorter.len() / WORDS_OF_A_SHARD).next_power_of_two().min(MOST_SHARDS);
+    let chunks = rayon::current_num_threads().clamp(1, shards);
+    let bound = |chunk: usize| references.images() * chunk / chunks;
+    let mut of_chunks: Vec<Vec<Vec<Occurrence>>> = (0..chunks)
+        .into_par_iter()
+        .map(|chunk| dealt(references, bound(chunk)..bound(chunk + 1), order, shorter, shards))
+        .collect();
+    let of_shards: Vec<Vec<Vec<Occurrence>>> = (0..shards)
+        .map(|shard| of_chunks.iter_mut().map(|chunk| std::mem::take(&mut chunk[shard])).collect())
+        .collect();
+    of_shards
+        .into_par_iter()
+        // One table after the other in the same memory, which stays in the cache.
+        .map_init(Shard::default, |table, mut chunks| {
+            for occurrence in chunks.iter_mut().flatten() {
+                occurrence.image = table.count(hash(occurrence.key), occurrence.key, occurrence.image);
+            }
+            (table.taken(), chunks)
+        })
+        .unzip()
+}
+
+/// The starts of counted n-grams, of which `number` gives the number by shard and number there; [`NONE`] for
+/// those that get no number.
+pub(crate) fn placed(
+    references: &References,
+    counted: &[Counts],
+    occurrences: &[Vec<Vec<Occurrence>>],
+    number: impl Fn(usize, u32) -> u32 + Sync,
+) -> Vec<Start> {
+    let words = references.tokens().all_words();
+    let starts: Vec<Start> = words.par_iter().with_min_len(1 << 16).map(|_| Start::new(NONE, 1)).collect();
+    occurrences.par_iter().zip(counted).enumerate().for_each(|(shard, (chunks, counted))| {
+        for &Occurrence { start, image: of_shard, .. } in chunks.iter().flatten() {
+            let number = number(shard, of_shard);
+            if number != NONE {
+                starts[start as usize].set(number, counted.images[of_shard as usize]);
+            }
+        }
+    });
+    starts
 }
 
 /// One place where an n-gram starts.
 #[derive(Clone, Copy)]
-struct Occurrence {
+pub(crate) struct Occurrence {
     key: u64,
     start: u32,
     /// The image; once counted, the number of the n-gram in its shard.
@@ -412,6 +488,45 @@ struct Counted {
     image: u32,
 }
 
+/// N-grams of one length, in any order: their parts, and the number of images with each.
+#[derive(Default)]
+pub(crate) struct Counts {
+    pub parts: Vec<(u32, u32)>,
+    pub images: Vec<u32>,
+}
+
+impl FromIterator<((u32, u32), u32)> for Counts {
+    fn from_iter<I: IntoIterator<Item = ((u32, u32), u32)>>(ngrams: I) -> Self {
+        let (parts, images) = ngrams.into_iter().unzip();
+        Self { parts, images }
+    }
+}
+
+impl Counts {
+    /// None yet, with room for some. Room that nothing is written into takes no memory.
+    pub fn with_capacity(ngrams: usize) -> Self {
+        Self { parts: Vec::with_capacity(ngrams), images: Vec::with_capacity(ngrams) }
+    }
+
+    /// Takes others, and gives the number of the first of them.
+    pub fn append(&mut self, others: &Self) -> u32 {
+        let first = self.images.len() as u32;
+        self.parts.extend_from_slice(&others.parts);
+        self.images.extend_from_slice(&others.images);
+        first
+    }
+
+    /// Gives back room that nothing is in.
+    pub fn shrink(&mut self) {
+        self.parts.shrink_to_fit();
+        self.images.shrink_to_fit();
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u32, Ngram)> {
+        self.parts.iter().zip(&self.images).map(|(&(first, last), &images)| (first, Ngram { last, images }))
+    }
+}
+
 /// The n-grams that one thread counts.
 #[derive(Default)]
 pub(crate) struct Shard {
@@ -421,48 +536,42 @@ pub(crate) struct Shard {
 impl Shard {
     /// Counts an n-gram of an image, once an image.
     fn count(&mut self, hash_of_key: u64, key: u64, image: u32) -> u32 {
-        let entry = self.entry(hash_of_key, key);
-        if entry.count == 0 || entry.image != image {
+        let entry = self.entry(hash_of_key, key, 0);
+        if entry.image != image {
             entry.count += 1;
             entry.image = image;
         }
         entry.number
     }
 
-    /// Its n-grams as a level in which the first has the number `first`.
-    fn numbered_from(&self, first: u32, findable: bool) -> Level {
+    /// Takes its n-grams out, in the order of their numbers.
+    pub fn taken(&mut self) -> Counts {
         let ngrams = self.entries.len();
-        let mut level =
-            Level { parts: vec![(NONE, NONE); ngrams], counts: vec![0; ngrams], shards: Vec::new() };
-        let found = |entry: &&Counted| findable && entry.count > 1;
-        let mut known = HashTable::with_capacity(self.entries.iter().filter(found).count());
+        let mut counts = Counts { parts: vec![(NONE, NONE); ngrams], images: vec![0; ngrams] };
         for &Counted { key, number, count, .. } in &self.entries {
-            level.parts[number as usize] = ((key >> 32) as u32, key as u32);
-            level.counts[number as usize] = count;
+            counts.parts[number as usize] = ((key >> 32) as u32, key as u32);
+            counts.images[number as usize] = count;
         }
-        for &Counted { key, number, count, .. } in self.entries.iter().filter(found) {
-            known.insert_unique(hash(key), Known { key, number: first + number, images: count }, Known::hash);
-        }
-        level.shards.push(known);
-        level
+        self.entries.clear();
+        counts
     }
 
     /// Adds images with an n-gram that were counted elsewhere.
     pub fn add(&mut self, hash_of_key: u64, key: u64, images: u32) -> u32 {
-        let entry = self.entry(hash_of_key, key);
+        let entry = self.entry(hash_of_key, key, 0);
         entry.count = entry.count.saturating_add(images);
         entry.number
     }
 
-    fn entry(&mut self, hash_of_key: u64, key: u64) -> &mut Counted {
+    fn entry(&mut self, hash_of_key: u64, key: u64, count: u32) -> &mut Counted {
         let number = self.entries.len() as u32;
         let entry = self.entries.entry(hash_of_key, |entry| entry.key == key, |entry| hash(entry.key));
-        entry.or_insert(Counted { key, number, count: 0, image: 0 }).into_mut()
+        entry.or_insert(Counted { key, number, count, image: NONE }).into_mut()
     }
 }
 
 /// The number of images with each word of the references.
-fn count_words(references: &References) -> Vec<u32> {
+pub(crate) fn count_words(references: &References) -> Vec<u32> {
     let words = references.vocabulary().len();
     let counts = (0..references.images()).into_par_iter().with_min_len(8192).fold(
         || (vec![0; words], vec![NONE; words]),

@@ -1,22 +1,38 @@
 //! Document frequencies of a part of the images, to be added to those of the other parts.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hashbrown::HashTable;
 use rayon::prelude::*;
 
 use capeval_tokens::{References, Vocabulary};
 
 use crate::MAX_ORDER;
-use crate::frequencies::{DocumentFrequencies, Known, Level, NONE, Shard, hash, key, shard_of};
+use crate::frequencies::{
+    Counts, DocumentFrequencies, Given, Level, NONE, Ngram, Shard, Spelling, count, count_words, hash, key,
+    levels, placed, shard_of, word_starts,
+};
+
+/// About how many n-grams a thread deals out at once while parts are added, and how many of them go into one
+/// table, which then fits in the processor's cache.
+const NGRAMS_OF_A_ROUND: usize = 1 << 19;
+const NGRAMS_OF_A_SHARD: usize = 1 << 13;
 
 /// The number of images of a part with each n-gram. [`DocumentFrequencies`] leave out what only one image
 /// has; here every n-gram is counted, since an image of another part may have it too.
-pub struct PartialFrequencies(DocumentFrequencies);
+pub struct PartialFrequencies {
+    vocabulary: Arc<Vocabulary>,
+    images: f64,
+    words: Vec<u32>,
+    /// The n-grams of two words, of three and of four. Their parts are numbers among those one word shorter.
+    longer: Vec<Counts>,
+}
 
-/// N-grams of one length as arrays: the numbers of their two parts, and the number of images.
+/// N-grams of one length as arrays. Of [`PartialFrequencies`] these are the numbers of the two parts of each, and
+/// the numbers of images. [`DocumentFrequencies`] have them in the order of their parts: where those with each
+/// first part begin, and where the last ones end; the numbers of their last parts; and the numbers of images.
 pub type Ngrams = (Vec<u32>, Vec<u32>, Vec<u32>);
 
 /// The same, of somebody else.
@@ -34,68 +50,87 @@ pub enum RowError {
 impl PartialFrequencies {
     /// Counts all n-grams of one to four words.
     pub fn of_references(references: &References) -> Self {
-        Self(DocumentFrequencies::counted(references, MAX_ORDER, 1).0)
+        let words = count_words(references);
+        let mut starts = word_starts(references, &words, 1);
+        let mut longer = Vec::new();
+        for order in 2..=MAX_ORDER {
+            let (counted, occurrences) = count(references, order, &starts);
+            let mut all = Counts::with_capacity(counted.iter().map(|shard| shard.images.len()).sum());
+            let firsts: Vec<u32> = counted.iter().map(|shard| all.append(shard)).collect();
+            starts = placed(references, &counted, &occurrences, |shard, number| firsts[shard] + number);
+            longer.push(all);
+        }
+        let vocabulary = Arc::clone(references.vocabulary());
+        Self { vocabulary, images: references.images() as f64, words, longer }
     }
 
     /// The sum of parts that have no image in common.
     pub fn merged(parts: &[&Self]) -> Self {
         let mut vocabulary = Vocabulary::default();
         let mut words: Vec<u32> = Vec::new();
-        let mut numbers: Vec<Vec<u32>> = Vec::new();
-        for Self(part) in parts {
+        // The number in the sum of each n-gram of each part, for n-grams of one length after the other.
+        let mut numbers: Vec<u32> = Vec::new();
+        for part in parts {
             let of_part = part.vocabulary.words().zip(&part.words).map(|(word, &images)| {
                 let number = vocabulary.intern(word) as usize;
                 words.resize(words.len().max(number + 1), 0);
                 words[number] = words[number].saturating_add(images);
                 number as u32
             });
-            numbers.push(of_part.collect());
+            numbers.extend(of_part);
         }
         let mut longer = Vec::new();
         for order in 2..=MAX_ORDER {
-            let levels: Vec<Option<&Level>> = parts.iter().map(|part| part.0.longer.get(order - 2)).collect();
-            let (level, of_parts) = merged(&levels, &numbers);
-            longer.push(level);
-            numbers = of_parts;
+            let mut below = &numbers[..];
+            let of_parts = parts.iter().filter_map(|part| {
+                let own = below.split_off(..part.size(order - 1))?;
+                Some((part.longer.get(order - 2)?, own))
+            });
+            let (counts, new) = merged(&of_parts.collect::<Vec<_>>());
+            longer.push(counts);
+            numbers = new;
         }
-        let images = parts.iter().map(|part| part.0.images).sum();
-        Self(DocumentFrequencies { vocabulary: Arc::new(vocabulary), images, words, longer })
+        let images = parts.iter().map(|part| part.images).sum();
+        Self { vocabulary: Arc::new(vocabulary), images, words, longer }
     }
 
     /// The document frequencies, once all images are counted.
     pub fn finish(&self) -> DocumentFrequencies {
-        let Self(counted) = self;
-        let mut longer = pruned(counted);
-        longer.par_iter_mut().for_each(make_findable);
-        let (vocabulary, words) = (Arc::clone(&counted.vocabulary), counted.words.clone());
-        DocumentFrequencies { vocabulary, images: counted.images, words, longer }
+        let wanted = wanted(&self.longer);
+        let longer = levels(self.words.len(), &self.longer, |level, number| wanted[level][number]);
+        let (vocabulary, words) = (Arc::clone(&self.vocabulary), self.words.clone());
+        DocumentFrequencies { vocabulary, images: self.images, words, longer }
     }
 
     /// How many images were counted.
     pub fn images(&self) -> f64 {
-        self.0.images
+        self.images
     }
 
     /// How many numbers n-grams of `order` words have.
     pub fn size(&self, order: usize) -> usize {
+        self.counts(order).len()
+    }
+
+    fn counts(&self, order: usize) -> &[u32] {
         match order {
-            1 => self.0.words.len(),
-            _ => self.0.longer.get(order - 2).map_or(0, |level| level.counts.len()),
+            1 => &self.words,
+            _ => self.longer.get(order - 2).map_or(&[], |counts| &counts.images),
         }
     }
 
     /// The n-grams of `order` words in a range of numbers, as texts with single spaces, one after the other,
     /// with where each ends and the number of its images.
     pub fn rows(&self, order: usize, numbers: Range<usize>) -> (String, Vec<i32>, Vec<i64>) {
-        let Self(counted) = self;
         let (mut text, mut ends, mut images) = (String::new(), Vec::new(), Vec::new());
-        let counts = if order == 1 { &counted.words } else { &counted.longer[order - 2].counts };
+        let spelling = Spelling(self.longer.iter().map(|counts| Cow::Borrowed(&counts.parts[..])).collect());
+        let counts = self.counts(order);
         let mut words = [0; MAX_ORDER];
         for number in numbers.filter(|&number| counts[number] > 0) {
-            counted.spell(number as u32, &mut words[..order]);
+            spelling.write(number as u32, &mut words[..order]);
             for (place, &word) in words[..order].iter().enumerate() {
                 text.push_str(if place == 0 { "" } else { " " });
-                text.push_str(counted.vocabulary.word(word));
+                text.push_str(self.vocabulary.word(word));
             }
             ends.push(text.len() as i32);
             images.push(i64::from(counts[number]));
@@ -109,7 +144,7 @@ impl PartialFrequencies {
     /// [`RowError`] of the first row that is none.
     pub fn from_rows<'a>(images: f64, rows: impl Iterator<Item = (&'a str, i64)>) -> Result<Self, RowError> {
         let mut vocabulary = Vocabulary::default();
-        let mut counted = DocumentFrequencies::from_counts(Vocabulary::default(), images, std::iter::empty());
+        let mut given = Given::default();
         let mut words = Vec::with_capacity(MAX_ORDER);
         for (row, (text, of_row)) in rows.enumerate() {
             words.clear();
@@ -117,31 +152,30 @@ impl PartialFrequencies {
             if words.len() > MAX_ORDER || text.split(' ').any(|word| !is_word(word)) {
                 return Err(RowError::Ngram(row));
             }
-            counted.words.resize(vocabulary.len(), 0);
-            let number = counted.number_of(&words, 0) as usize;
-            let sum = match words.len() {
-                1 => &mut counted.words[number],
-                order => &mut counted.longer[order - 2].counts[number],
-            };
+            given.words.resize(vocabulary.len(), 0);
+            let sum = given.images_of(&words, 0);
             let of_row = u32::try_from(of_row).map_err(|_| RowError::Images(row))?;
             *sum = sum
                 .checked_add(of_row)
                 .filter(|&sum| f64::from(sum) <= images)
                 .ok_or(RowError::Images(row))?;
         }
-        counted.vocabulary = Arc::new(vocabulary);
-        counted.longer.iter_mut().for_each(|level| level.shards.clear());
-        Ok(Self(counted))
+        let (words, longer) = given.counted();
+        Ok(Self { vocabulary: Arc::new(vocabulary), images, words, longer })
     }
 
     /// The words, and how many images have each.
     pub fn words(&self) -> (&Vocabulary, &[u32]) {
-        (&self.0.vocabulary, &self.0.words)
+        (&self.vocabulary, &self.words)
     }
 
     /// The n-grams of two words, of three and of four.
     pub fn longer(&self) -> Vec<Ngrams> {
-        self.0.longer.iter().map(ngrams).collect()
+        let arrays = |counts: &Counts| {
+            let (first, last) = counts.parts.iter().copied().unzip();
+            (first, last, counts.images.clone())
+        };
+        self.longer.iter().map(arrays).collect()
     }
 
     /// Takes what [`Self::words`] and [`Self::longer`] gave; `None` where they do not fit together.
@@ -152,27 +186,31 @@ impl PartialFrequencies {
         longer: &[GivenNgrams<'_>],
     ) -> Option<Self> {
         let mut below = words.len();
-        let mut levels = Vec::new();
-        for &(first, last, counts) in longer {
+        let mut of_orders = Vec::new();
+        for &(first, last, images) in longer {
             let known = |parts: &[u32]| parts.iter().all(|&part| (part as usize) < below);
-            if first.len() != counts.len() || last.len() != counts.len() || !known(first) || !known(last) {
+            if first.len() != images.len() || last.len() != images.len() || !known(first) || !known(last) {
                 return None;
             }
-            below = counts.len();
+            below = images.len();
             let parts = first.iter().copied().zip(last.iter().copied()).collect();
-            levels.push(Level { parts, counts: counts.to_vec(), shards: Vec::new() });
+            of_orders.push(Counts { parts, images: images.to_vec() });
         }
-        let fits = vocabulary.len() == words.len() && levels.len() < MAX_ORDER;
+        let fits = vocabulary.len() == words.len() && of_orders.len() < MAX_ORDER;
         let (vocabulary, words) = (Arc::new(vocabulary), words.to_vec());
-        fits.then_some(Self(DocumentFrequencies { vocabulary, images, words, longer: levels }))
+        fits.then_some(Self { vocabulary, images, words, longer: of_orders })
     }
 }
 
 impl DocumentFrequencies {
-    /// The number of images with each word, and the longer n-grams that two or more images have, with their
-    /// parts: less to write and to read than all words of all n-grams.
+    /// The number of images with each word, and the longer n-grams, with their parts: less to write and to
+    /// read than all words of all n-grams.
     pub fn to_parts(&self) -> (&[u32], Vec<Ngrams>) {
-        (&self.words, pruned(self).iter().map(ngrams).collect())
+        let arrays = |level: &Level| {
+            let (lasts, images) = level.ngrams.iter().map(|ngram| (ngram.last, ngram.images)).unzip();
+            (level.begins.clone(), lasts, images)
+        };
+        (&self.words, self.longer.iter().map(arrays).collect())
     }
 
     /// Takes what [`Self::to_parts`] gave; `None` where it does not fit together.
@@ -182,106 +220,109 @@ impl DocumentFrequencies {
         words: &[u32],
         longer: &[GivenNgrams<'_>],
     ) -> Option<Self> {
-        let PartialFrequencies(mut made) =
-            PartialFrequencies::from_arrays(vocabulary, images, words, longer)?;
-        made.longer.par_iter_mut().for_each(make_findable);
-        Some(made)
+        let mut below = words.len();
+        let mut levels = Vec::new();
+        for &(begins, lasts, images) in longer {
+            let ends =
+                begins.first() == Some(&0) && begins.last().is_some_and(|&end| end as usize == lasts.len());
+            if begins.len() != below + 1 || lasts.len() != images.len() || !ends || !begins.is_sorted() {
+                return None;
+            }
+            let of_first = |bounds: &[u32]| &lasts[bounds[0] as usize..bounds[1] as usize];
+            let in_order = |lasts: &[u32]| lasts.is_sorted_by(|one, next| one < next);
+            if !begins.windows(2).all(|bounds| in_order(of_first(bounds)))
+                || lasts.iter().any(|&last| last as usize >= below)
+            {
+                return None;
+            }
+            below = lasts.len();
+            let ngrams = lasts.iter().zip(images).map(|(&last, &images)| Ngram { last, images });
+            levels.push(Level { begins: begins.to_vec(), ngrams: ngrams.collect() });
+        }
+        let fits = vocabulary.len() == words.len() && levels.len() < MAX_ORDER;
+        let (vocabulary, words) = (Arc::new(vocabulary), words.to_vec());
+        fits.then_some(Self { vocabulary, images, words, longer: levels })
     }
-}
-
-fn ngrams(level: &Level) -> Ngrams {
-    let (first, last) = level.parts.iter().copied().unzip();
-    (first, last, level.counts.clone())
 }
 
 fn is_word(word: &str) -> bool {
     !word.is_empty() && !word.contains(capeval_tokens::is_python_space)
 }
 
-/// The sum of the n-grams of one length, and the number in it of each n-gram of each part. `numbers` has, for
-/// each part, the number in the sum of each n-gram that is one word shorter.
-fn merged(parts: &[Option<&Level>], numbers: &[Vec<u32>]) -> (Level, Vec<Vec<u32>>) {
-    let new: Vec<Vec<AtomicU32>> = parts
-        .iter()
-        .map(|part| (0..part.map_or(0, |level| level.counts.len())).map(|_| AtomicU32::new(NONE)).collect())
-        .collect();
-    // As in counting, each thread reads everything and keeps what is of its shard.
-    let shards = rayon::current_num_threads().clamp(1, 8).next_power_of_two();
-    let tables: Vec<Shard> = (0..shards)
-        .into_par_iter()
-        .map(|shard| {
-            let mut table = Shard::default();
-            for ((part, numbers), new) in parts.iter().zip(numbers).zip(&new) {
-                let Some(level) = part else { continue };
-                for ((&(first, last), &images), new) in level.parts.iter().zip(&level.counts).zip(new) {
-                    let key = key(numbers[first as usize], numbers[last as usize]);
-                    let hash = hash(key);
-                    if shard_of(hash, shards) == shard {
-                        let number = table.add(hash, key, images);
-                        new.store(number * shards as u32 + shard as u32, Ordering::Relaxed);
-                    }
-                }
+/// The sum of the n-grams of one length, and the number in it of each n-gram of each part. Each part comes with
+/// the numbers in the sum of its n-grams that are one word shorter.
+fn merged(parts: &[(&Counts, &[u32])]) -> (Counts, Vec<u32>) {
+    let ngrams: usize = parts.iter().map(|(counts, _)| counts.images.len()).sum();
+    let threads = rayon::current_num_threads();
+    let rounds = threads.max(ngrams / NGRAMS_OF_A_ROUND).next_power_of_two();
+    let shards = (ngrams / rounds / NGRAMS_OF_A_SHARD).next_power_of_two();
+    let places: Vec<AtomicU32> = (0..ngrams).map(|_| AtomicU32::new(NONE)).collect();
+    let of_round = |table: &mut Shard, round: usize| -> Vec<Counts> {
+        let some = round * shards..(round + 1) * shards;
+        let add = |(shard, ngrams): (usize, Vec<Dealt>)| {
+            for Dealt { key, images, place } in ngrams {
+                let number = table.add(hash(key), key, images) * (rounds * shards) as u32;
+                places[place as usize].store(number + shard as u32, Ordering::Relaxed);
             }
-            table
-        })
-        .collect();
-    let (level, firsts) = Level::joined(tables, false);
-    let number = |stored: AtomicU32| match stored.into_inner() {
-        NONE => NONE,
-        of_shard => firsts[of_shard as usize % shards] + of_shard / shards as u32,
+            table.taken()
+        };
+        some.clone().zip(dealt(parts, some, rounds * shards)).map(add).collect()
     };
-    let new = new.into_iter().map(|of_part| of_part.into_iter().map(number).collect());
-    (level, new.collect())
+    let mut sum = Counts::with_capacity(ngrams);
+    let mut firsts = Vec::with_capacity(rounds * shards);
+    // A round of each thread at a time, since what is dealt out takes more memory than the sum.
+    for first in (0..rounds).step_by(threads) {
+        let some = (first..rounds.min(first + threads)).into_par_iter();
+        let of_rounds: Vec<Vec<Counts>> = some.map_init(Shard::default, of_round).collect();
+        firsts.extend(of_rounds.iter().flatten().map(|of_shard| sum.append(of_shard)));
+    }
+    sum.shrink();
+    let number = |place: AtomicU32| {
+        let place = place.into_inner() as usize;
+        firsts[place % firsts.len()] + (place / firsts.len()) as u32
+    };
+    (sum, places.into_iter().map(number).collect())
 }
 
-/// The levels of the n-grams that two or more images have, and of their parts; none can be found yet.
-fn pruned(counted: &DocumentFrequencies) -> Vec<Level> {
-    let mut wanted: Vec<Vec<bool>> = Vec::new();
-    for level in counted.longer.iter().rev() {
-        let mut of_level: Vec<bool> = level.counts.iter().map(|&images| images > 1).collect();
-        // In a selection of n-grams, the parts of an n-gram may be missing.
-        if let Some((longer, wanted)) =
-            counted.longer.get(counted.longer.len() - wanted.len()).zip(wanted.last())
-        {
-            for (&(first, last), _) in longer.parts.iter().zip(wanted).filter(|(_, wanted)| **wanted) {
-                of_level[first as usize] = true;
-                of_level[last as usize] = true;
+/// An n-gram of a part, dealt out to the shard that adds it.
+struct Dealt {
+    key: u64,
+    images: u32,
+    /// Among the n-grams of all parts.
+    place: u32,
+}
+
+/// The n-grams of one length that belong to some of all shards, for each of these.
+fn dealt(parts: &[(&Counts, &[u32])], some: Range<usize>, all: usize) -> Vec<Vec<Dealt>> {
+    let mut dealt: Vec<Vec<Dealt>> = some.clone().map(|_| Vec::new()).collect();
+    let mut place = 0;
+    for (counts, numbers) in parts {
+        for (&(first, last), &images) in counts.parts.iter().zip(&counts.images) {
+            let key = key(numbers[first as usize], numbers[last as usize]);
+            let shard = shard_of(hash(key), all);
+            if some.contains(&shard) {
+                dealt[shard - some.start].push(Dealt { key, images, place });
             }
+            place += 1;
         }
-        wanted.push(of_level);
     }
-    wanted.reverse();
-    let mut numbers: Vec<u32> = (0..counted.words.len() as u32).collect();
-    let mut longer = Vec::new();
-    for (level, wanted) in counted.longer.iter().zip(&wanted) {
-        let (kept, of_kept) = kept(level, wanted, &numbers);
-        longer.push(kept);
-        numbers = of_kept;
-    }
-    longer
+    dealt
 }
 
-/// The wanted n-grams of a level, and the new number of each n-gram. `numbers` are the new numbers below.
-fn kept(level: &Level, wanted: &[bool], numbers: &[u32]) -> (Level, Vec<u32>) {
-    let mut kept = Level::default();
-    let mut new = vec![NONE; wanted.len()];
-    for (number, _) in wanted.iter().enumerate().filter(|(_, wanted)| **wanted) {
-        new[number] = kept.parts.len() as u32;
-        let (first, last) = level.parts[number];
-        kept.parts.push((numbers[first as usize], numbers[last as usize]));
-        kept.counts.push(level.counts[number]);
+/// Which n-grams of each length two or more images have, and which are their parts.
+fn wanted(longer: &[Counts]) -> Vec<Vec<bool>> {
+    let mut wanted: Vec<Vec<bool>> =
+        longer.iter().map(|counts| counts.images.iter().map(|&images| images > 1).collect()).collect();
+    // In a selection of n-grams, the parts of an n-gram may be missing.
+    for order in (1..longer.len()).rev() {
+        let (shorter, of_order) = wanted.split_at_mut(order);
+        for (&(first, last), _) in longer[order].parts.iter().zip(&of_order[0]).filter(|(_, wanted)| **wanted)
+        {
+            shorter[order - 1][first as usize] = true;
+            shorter[order - 1][last as usize] = true;
+        }
     }
-    (kept, new)
-}
-
-/// Lets the n-grams of a level be found by their parts.
-fn make_findable(level: &mut Level) {
-    let mut known = HashTable::with_capacity(level.parts.len());
-    for (number, (&(first, last), &images)) in level.parts.iter().zip(&level.counts).enumerate() {
-        let ngram = Known { key: key(first, last), number: number as u32, images };
-        known.insert_unique(ngram.hash(), ngram, Known::hash);
-    }
-    level.shards = vec![known];
+    wanted
 }
 
 #[cfg(test)]
@@ -336,7 +377,7 @@ mod tests {
         let references = References::new(&CAPTIONS, (0..=CAPTIONS.len()).collect(), Tokenization::None);
         let whole = DocumentFrequencies::of_references(&references, MAX_ORDER);
         let (words, longer) = whole.to_parts();
-        // N-grams of one image, which the count of the whole has numbers for, are none of them.
+        // Those of one image alone are left out.
         assert!(longer.iter().all(|(_, _, counts)| counts.iter().all(|&images| images > 1)));
         let vocabulary = || Vocabulary::clone(whole.vocabulary());
         let given: Vec<GivenNgrams<'_>> = longer.iter().map(|(a, b, c)| (&a[..], &b[..], &c[..])).collect();
@@ -350,9 +391,18 @@ mod tests {
         };
         assert_eq!(found(&again), found(&whole));
         assert!(DocumentFrequencies::from_parts(vocabulary(), 6.0, &words[1..], &given).is_none());
-        let (first, last, images) = given[0];
-        let uneven = [(&first[1..], last, images)];
-        assert!(DocumentFrequencies::from_parts(vocabulary(), 6.0, words, &uneven).is_none());
+        let (begins, images) = ([&[0, 2, 2][..], &vec![3; words.len() - 2]].concat(), [2, 2, 2]);
+        let read = |begins: &[u32], lasts: &[u32]| {
+            DocumentFrequencies::from_parts(vocabulary(), 6.0, words, &[(begins, lasts, &images)])
+        };
+        assert!(read(&begins, &[0, 1, 0]).is_some());
+        // Last parts that are out of order, there twice, unknown, or missing; beginnings that are not in order.
+        for lasts in [&[1, 0, 0][..], &[1, 1, 0], &[0, 1, words.len() as u32], &[0, 1]] {
+            assert!(read(&begins, lasts).is_none(), "{lasts:?}");
+        }
+        for wrong in [&begins[1..], &begins[..words.len()], &[&[0, 3, 2][..], &begins[3..]].concat()] {
+            assert!(read(wrong, &[0, 1, 0]).is_none(), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use capeval_metrics::frequencies;
 use capeval_metrics::partial::{self, RowError};
-use capeval_tokens::Vocabulary;
+use capeval_tokens::{References, Vocabulary};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -131,14 +131,20 @@ type Given<'py> = PyReadonlyArray1<'py, u32>;
 
 #[pymethods]
 impl PartialFrequencies {
+    /// Counts several sets of references together, which takes less than each alone.
     #[staticmethod]
-    fn of_references(py: Python<'_>, references: &TokenizedReferences, stem: bool) -> PyResult<Self> {
+    fn of_references(py: Python<'_>, references: Vec<Py<TokenizedReferences>>, stem: bool) -> PyResult<Self> {
+        let references: Vec<_> = references.iter().map(|part| Arc::clone(&part.get().0)).collect();
         let counted = detached(py, || {
+            let references = match &references[..] {
+                [all] => Arc::clone(all),
+                parts => Arc::new(References::joined(&parts.iter().map(AsRef::as_ref).collect::<Vec<_>>())),
+            };
             if stem {
-                let stemmed = references.0.replaced(capeval_metrics::stem);
+                let stemmed = references.replaced(capeval_metrics::stem);
                 partial::PartialFrequencies::of_references(&stemmed.references)
             } else {
-                partial::PartialFrequencies::of_references(&references.0)
+                partial::PartialFrequencies::of_references(&references)
             }
         })?;
         Ok(Self(Arc::new(counted)))

@@ -9,6 +9,8 @@ mod errors;
 mod frequencies;
 mod json;
 mod mapping;
+#[cfg(target_os = "linux")]
+mod memory;
 mod meteor;
 mod metrics;
 mod spice;
@@ -17,9 +19,17 @@ mod tokens;
 
 use pyo3::prelude::*;
 
+/// Gives freed memory back to the system, which the allocator keeps otherwise, where it can do so.
+#[pyfunction]
+fn release_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    memory::release();
+}
+
 #[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(release_memory, module)?)?;
     threads::start();
     captions::add(module)?;
     arrow::add(module)?;

@@ -65,6 +65,11 @@ impl TokenizedReferences {
         self.0.images()
     }
 
+    /// How many words all references have together.
+    fn words(&self) -> usize {
+        self.0.tokens().all_words().len()
+    }
+
     /// The references of one image as texts of tokens.
     fn of<'py>(&self, py: Python<'py>, image: usize) -> PyResult<Bound<'py, PyList>> {
         let texts = self.0.of(image).map(|row| self.0.text(row));

@@ -23,6 +23,20 @@ impl References {
         Self { vocabulary: Arc::new(vocabulary), tokens, starts }
     }
 
+    /// The references of several sets of images as those of one set.
+    pub fn joined(parts: &[&Self]) -> Self {
+        let mut vocabulary = Vocabulary::default();
+        let mut tokens = TokenRows::with_capacity(parts.iter().map(|part| part.tokens.len()).sum());
+        let mut starts = vec![0];
+        for part in parts {
+            let before = tokens.len();
+            starts.extend(part.starts[1..].iter().map(|start| before + start));
+            let numbers: Vec<u32> = part.vocabulary.words().map(|word| vocabulary.intern(word)).collect();
+            tokens.append(&part.tokens, |word| numbers[word as usize]);
+        }
+        Self { vocabulary: Arc::new(vocabulary), tokens, starts }
+    }
+
     /// How many images there are.
     pub fn images(&self) -> usize {
         self.starts.len() - 1
@@ -197,6 +211,24 @@ mod tests {
         assert_eq!(candidates.tokens().words(0), [1, 2, 3, 2]);
         assert_eq!(candidates.word(1), "dog");
         assert_eq!(candidates.word(3), "y");
+    }
+
+    #[test]
+    fn joined_references_are_those_of_one_set() {
+        let captions = ["a dog", "the dog", "a\u{a0}b  c", "a cat"];
+        let whole = References::new(&captions, vec![0, 2, 2, 4], Tokenization::None);
+        let parts = [(&captions[..2], vec![0, 2, 2]), (&captions[2..], vec![0, 2])];
+        let parts = parts.map(|(captions, starts)| References::new(captions, starts, Tokenization::None));
+        let joined = References::joined(&[&parts[0], &parts[1]]);
+        assert_eq!(joined.starts, whole.starts);
+        assert_eq!(
+            joined.vocabulary.words().collect::<Vec<_>>(),
+            whole.vocabulary.words().collect::<Vec<_>>()
+        );
+        for row in 0..captions.len() {
+            assert_eq!(joined.tokens().words(row), whole.tokens().words(row));
+            assert_eq!(joined.tokens().spaced(row), whole.tokens().spaced(row));
+        }
     }
 
     #[test]

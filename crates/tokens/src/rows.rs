@@ -27,7 +27,7 @@ pub struct TokenRows {
 }
 
 impl TokenRows {
-    fn with_capacity(rows: usize) -> Self {
+    pub(crate) fn with_capacity(rows: usize) -> Self {
         Self {
             words: Vec::with_capacity(rows * 12),
             ends: Vec::with_capacity(rows),
@@ -107,7 +107,7 @@ impl TokenRows {
         self.ends.push(self.words.len());
     }
 
-    fn append(&mut self, other: &Self, id: impl Fn(u32) -> u32) {
+    pub(crate) fn append(&mut self, other: &Self, id: impl Fn(u32) -> u32) {
         let (rows, words) = (self.ends.len() as u32, self.words.len());
         self.words.extend(other.words.iter().map(|&word| id(word)));
         self.ends.extend(other.ends.iter().map(|end| end + words));

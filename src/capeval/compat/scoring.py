@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from capeval.errors import CaptionError, MismatchError
-from capeval.evaluation import Report, evaluate
+from capeval.evaluation import Report
 from capeval.metrics.base import Metric
+from capeval.scoring import evaluate
 from capeval.tokenization import Tokenizer
 from capeval.types import Candidates, FloatArray, References
 

@@ -27,7 +27,10 @@ _WHAT = "partial document frequencies"
 _MARK = " counted"
 # So many n-grams are made into texts at once, which stays far below the two gibibytes of a column of texts.
 _ROWS = 2**18
-# Parts are put together when they have half as many n-grams as what was put together before, and this many:
+# Small parts wait as tokens, which take less memory than n-grams, and are counted together once they have so
+# many words: their counts would have most n-grams in common, and adding those takes as long as counting.
+_WAITING = 2**20
+# Counts are put together when they have half as many n-grams as what was put together before, and this many:
 # so each n-gram is moved about three times, however many parts there are, and what waits takes little memory.
 _PENDING = 2**21
 _MOST_IMAGES = 2**32 - 1
@@ -46,9 +49,24 @@ class PartialFrequencies:
     """
 
     def __init__(
-        self, parts: tuple[_native.PartialFrequencies, ...], *, images: int, stem: bool, tokenizer: str
+        self,
+        counted: tuple[_native.PartialFrequencies, ...],
+        waiting: tuple[_native.TokenizedReferences, ...] = (),
+        words: int = 0,
+        *,
+        images: int,
+        stem: bool,
+        tokenizer: str,
     ) -> None:
-        self._parts = parts
+        if words >= _WAITING:
+            counted, waiting, words = (*counted, _count(waiting, stem=stem)), (), 0
+        sizes = [_size(part) for part in counted] or [0]
+        if sum(sizes) - max(sizes) >= max(max(sizes) // 2, _PENDING):
+            counted = (_sum(counted),)
+        self._counted = counted
+        self._waiting = waiting
+        # Of those that wait.
+        self._words = words
         self.images = images
         self.stem = stem
         self.tokenizer = tokenizer
@@ -76,8 +94,8 @@ class PartialFrequencies:
         """
         checked_flag("stem", stem)
         tokens = tokenized(references, tokenizer)
-        native = _native.PartialFrequencies.of_references(tokens.native, stem)
-        return cls((native,), images=len(tokens), stem=stem, tokenizer=str(tokens.tokenizer))
+        words, named = tokens.native.words(), str(tokens.tokenizer)
+        return cls((), (tokens.native,), words, images=len(tokens), stem=stem, tokenizer=named)
 
     def __repr__(self) -> str:
         return f"<PartialFrequencies: {self.images:,} images, stem={self.stem}, tokenizer={self.tokenizer}>"
@@ -99,11 +117,9 @@ class PartialFrequencies:
         images = self.images + other.images
         if images > _MOST_IMAGES:
             raise MismatchError(f"{_WHAT} must be of at most {_MOST_IMAGES:,} images (got {images:,})")
-        parts = self._parts + other._parts
-        sizes = [_size(part) for part in parts]
-        if sum(sizes) - max(sizes) >= max(max(sizes) // 2, _PENDING):
-            parts = (_native.PartialFrequencies.merged(list(parts)),)
-        return type(self)(parts, images=images, stem=self.stem, tokenizer=self.tokenizer)
+        counted, waiting = self._counted + other._counted, self._waiting + other._waiting
+        words = self._words + other._words
+        return type(self)(counted, waiting, words, images=images, stem=self.stem, tokenizer=self.tokenizer)
 
     def __radd__(self, other: object) -> Self:
         # `sum` begins with 0.
@@ -185,9 +201,12 @@ class PartialFrequencies:
                 yield native.rows(order, start, min(size, start + _ROWS))
 
     def _merged(self) -> _native.PartialFrequencies:
-        if len(self._parts) > 1:
-            self._parts = (_native.PartialFrequencies.merged(list(self._parts)),)
-        return self._parts[0]
+        if self._waiting:
+            self._counted = (*self._counted, _count(self._waiting, stem=self.stem))
+            self._waiting, self._words = (), 0
+        if len(self._counted) > 1:
+            self._counted = (_sum(self._counted),)
+        return self._counted[0]
 
 
 def _restored(
@@ -195,6 +214,21 @@ def _restored(
 ) -> PartialFrequencies:
     native = _native.PartialFrequencies.from_arrays(*arrays)
     return kind((native,), images=images, stem=stem, tokenizer=tokenizer)
+
+
+def _count(waiting: tuple[_native.TokenizedReferences, ...], *, stem: bool) -> _native.PartialFrequencies:
+    return _native.PartialFrequencies.of_references(list(waiting), stem)
+
+
+def _sum(counted: tuple[_native.PartialFrequencies, ...]) -> _native.PartialFrequencies:
+    # So that what counting took does not stay beside what adding takes, nor this beside a pickle of the sum.
+    large = sum(_size(part) for part in counted) >= _PENDING
+    if large:
+        _native.release_memory()
+    merged = _native.PartialFrequencies.merged(list(counted))
+    if large:
+        _native.release_memory()
+    return merged
 
 
 def _size(part: _native.PartialFrequencies) -> int:

@@ -57,7 +57,11 @@ class Sums:
         """The sums of the images of a report."""
         return cls(
             metrics=tuple(_without_data(metric) for metric, _ in report.scores),
-            signatures=dict(report.signatures),
+            # A digest that was not read yet would keep the captions.
+            signatures={
+                key: replace(signature, digest=Digest.of_total(signature.digest.total))
+                for key, signature in report.signatures.items()
+            },
             statistics=tuple(scores.statistics.sum(axis=0) for _, scores in report.scores),
         )
 

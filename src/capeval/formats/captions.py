@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from capeval import _native
+from capeval.ahead import importing_numpy
 from capeval.checks import checked_flag
 from capeval.columns import Columns, Role
 from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError, ResourceError
@@ -143,7 +144,7 @@ def read_references(
     """The references in a file, as `load_references`, with columns that may be named for another file."""
     splits = (split,) if isinstance(split, str) else tuple(split or ())
     options = Options(columns=columns, splits=splits, limit=limit)
-    with naming(file, name):
+    with naming(file, name), importing_numpy(file):
         source = read_source(file, limit, name=name)
         try:
             return references_in(source, options)

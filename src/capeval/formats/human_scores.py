@@ -1,4 +1,4 @@
-"""Tables of what people think of systems: `human.csv`, a row for each system and question."""
+"""Tables of what people think of systems: values in `human.csv`, differences of neighbours beside it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,19 @@ from capeval.formats.rows import columns, wrong_line
 from capeval.formats.sources import LIMIT, File, naming
 from capeval.spreadsheets import original, plain
 
-__all__ = ["HumanScore", "human_scores_text", "load_human_scores", "write_human_scores"]
+__all__ = [
+    "HumanDifference",
+    "HumanScore",
+    "human_scores_text",
+    "load_human_differences",
+    "load_human_scores",
+    "write_human_scores",
+]
 
 _TEXTS = ("submission", "system", "question", "release")
 _NUMBERS = ("value", "low", "high", "images", "votes", "workers", "alpha")
 _COLUMNS = (*_TEXTS[:3], *_NUMBERS, _TEXTS[3])
+_OF_DIFFERENCES = ("question", "system", "next", "difference", "low", "high", "p_value")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,30 +60,98 @@ class HumanScore:
     release: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class HumanDifference:
+    """How far a system is from the next one by a question.
+
+    Attributes:
+        question: The question, such as `M1`.
+        system: The system.
+        next: The system with the next lower value.
+        difference: The value of the system less that of the next one.
+        low: The lower end of its interval.
+        high: The upper end.
+        p_value: The two-sided p-value of the hypothesis that there is no difference.
+    """
+
+    question: str
+    system: str
+    next: str
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+
 def human_scores_text(scores: Sequence[HumanScore]) -> str:
     """The text of `human.csv`.
 
     An apostrophe goes before text that a spreadsheet would run as a formula; `load_human_scores` removes it.
     """
+    return _text(scores, _COLUMNS)
+
+
+def _text(rows: Sequence[object], names: Sequence[str]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for score in scores:
-        row = [getattr(score, name) for name in _COLUMNS]
+    writer.writerow(names)
+    for row in rows:
+        cells = [getattr(row, name) for name in names]
         writer.writerow(
-            ["" if cell is None else plain(cell) if isinstance(cell, str) else cell for cell in row]
+            ["" if cell is None else plain(cell) if isinstance(cell, str) else cell for cell in cells]
         )
     return text.getvalue()
 
 
-def write_human_scores(scores: Sequence[HumanScore], path: Path) -> None:
-    """Writes `human.csv`.
+def write_human_scores(
+    scores: Sequence[HumanScore], differences: Sequence[HumanDifference], folder: Path
+) -> list[Path]:
+    """Writes `human.csv` and `differences.csv` into a folder, and returns their paths.
 
     Raises:
-        OSError: The file can't be written.
+        OSError: A file can't be written.
     """
-    with written_whole(path) as file:
-        file.write(human_scores_text(scores).encode("utf-8", "surrogateescape"))
+    texts = {
+        folder / "human.csv": human_scores_text(scores),
+        folder / "differences.csv": _text(differences, _OF_DIFFERENCES),
+    }
+    for path, text in texts.items():
+        with written_whole(path) as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+    return list(texts)
+
+
+def load_human_differences(file: File, *, name: str = "", limit: int = LIMIT) -> tuple[HumanDifference, ...]:
+    """Reads `differences.csv`; it has no row where a single system was judged.
+
+    Args:
+        file: The path of the file, or its bytes.
+        name: A name for bytes, for errors.
+        limit: The most bytes that the file may have, also unpacked.
+
+    Raises:
+        FormatError: The file is something else; the error says which line.
+        OSError: The file can't be read.
+    """
+    found = []
+    with naming(file, name):
+        for line, row in columns(file, _OF_DIFFERENCES, limit):
+            question, system, following = (original(text) for text in row[:3])
+            difference, low, high, p_value = (
+                _number(text, column, line) for text, column in zip(row[3:], _OF_DIFFERENCES[3:], strict=True)
+            )
+            found.append(
+                HumanDifference(
+                    question=question,
+                    system=system,
+                    next=following,
+                    difference=difference,
+                    low=low,
+                    high=high,
+                    p_value=p_value,
+                )
+            )
+    return tuple(found)
 
 
 def load_human_scores(file: File, *, name: str = "", limit: int = LIMIT) -> tuple[HumanScore, ...]:

@@ -19,6 +19,7 @@ from capeval.types import ImageId
 
 __all__ = [
     "CLASSES",
+    "PAIR_CHOICES",
     "Pair",
     "Plan",
     "Triplet",
@@ -33,8 +34,10 @@ __all__ = [
 CLASSES = ("HC", "HI", "HM", "MM")
 """Human and human, both correct; human and human, one of another image; human and machine; two machines."""
 
+PAIR_CHOICES = {"first": 1, "second": -1, "equal": 0}
+"""The votes for a pair's candidates, by what files of votes call them."""
+
 _PAIR_COLUMNS = ("pair", "image_id", "class", "first", "second", "first_by", "second_by")
-_PAIR_CHOICES = {"first": 1, "second": -1, "equal": 0}
 _TRIPLET_COLUMNS = ("triplet", "pair", "reference", "left", "right", "on_the_left", "judgements")
 
 
@@ -259,10 +262,10 @@ def load_pair_votes(
     with naming(file, name):
         for line, (number, choice) in columns(file, ("pair", "choice"), limit):
             pair = _number(number, "pair", range(len(answers)), line)
-            if choice not in _PAIR_CHOICES:
+            if choice not in PAIR_CHOICES:
                 message = f"line {line} must say first, second or equal (got {choice!r})"
                 raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, line=line)
-            answers[pair].append(_PAIR_CHOICES[choice])
+            answers[pair].append(PAIR_CHOICES[choice])
     return tuple(map(tuple, answers))
 
 

@@ -6,14 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from capeval.errors import MismatchError
 from capeval.resources.compiled import Found
 from capeval.resources.frequencies import DocumentFrequencies
-from capeval.scene_graphs import ComparedGraphs
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized
 from capeval.types import (
     Candidates,
@@ -25,6 +24,10 @@ from capeval.types import (
     Scores,
     Signature,
 )
+
+if TYPE_CHECKING:
+    # Imported where graphs are made: classes take time to make too.
+    from capeval.scene_graphs import ComparedGraphs
 
 __all__ = [
     "NOT_AN_OPTION",

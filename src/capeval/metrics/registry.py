@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from capeval.checks import checked_choice
+from capeval.defaults import DEFAULT
 from capeval.errors import OptionError
 from capeval.metrics.base import Metric
 
@@ -23,9 +24,6 @@ CLASSES: Mapping[str, type[Metric]] = MappingProxyType(_classes)
 
 METRICS: Mapping[str, Callable[[], Metric]] = MappingProxyType(_metrics)
 """A function that makes each metric, by the metric's name."""
-
-DEFAULT = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
-"""The metrics of the COCO Captions server."""
 
 
 def register(metric: _Class) -> _Class:

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,9 +24,11 @@ from capeval.metrics.registry import register
 from capeval.progress import report_progress
 from capeval.resources.parses import ParseStore
 from capeval.resources.spice import RUN, found_model, opened_model, spice_model, store_in
-from capeval.scene_graphs import ComparedGraphs, SceneGraph
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
 from capeval.types import FloatArray
+
+if TYPE_CHECKING:
+    from capeval.scene_graphs import ComparedGraphs
 
 __all__ = [
     "CATEGORIES",
@@ -160,6 +162,8 @@ class Spice(Metric):
             LongSentenceError: A sentence is longer than `longest`.
             ResourceError: The model was not made yet, or the store of parses is damaged.
         """
+        from capeval.scene_graphs import ComparedGraphs, SceneGraph
+
         model = self._native_model()
         parses = parsed(model, [candidate, *references], longest=self.longest, store=self.store)
         prepared = _native.SpiceReferences(model, [[parses[text] for text in references]])

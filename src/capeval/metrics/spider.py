@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from capeval.metrics.registry import CLASSES, register
 from capeval.resources.frequencies import DocumentFrequencies
 from capeval.resources.parses import ParseStore
 from capeval.resources.spice import store_in
-from capeval.scene_graphs import ComparedGraphs
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
 from capeval.types import FloatArray
+
+if TYPE_CHECKING:
+    from capeval.scene_graphs import ComparedGraphs
 
 __all__ = ["Spider"]
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from capeval.errors import MismatchError
 from capeval.types import FloatArray
 
-__all__ = ["bradley_terry", "is_connected"]
+__all__ = ["bradley_terry", "difference_errors", "is_connected"]
 
 _MOST = 200
 _CONVERGED = 1e-12
@@ -48,8 +48,7 @@ def bradley_terry(wins: FloatArray) -> FloatArray:
     for _ in range(_MOST):
         expected = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
         slope = won - (games * expected).sum(axis=1)
-        weights = games * expected * (1 - expected)
-        curvature = np.diag(weights.sum(axis=1)) - weights
+        curvature = _curvature(strengths, games)
         # The strengths are defined up to a constant; adding 1 everywhere chooses the step with the mean 0.
         step = np.linalg.solve(curvature + 1 / len(table), slope)
         # Newton's step can go too far where few wins decide.
@@ -61,6 +60,29 @@ def bradley_terry(wins: FloatArray) -> FloatArray:
             break
     centred: FloatArray = strengths - strengths.mean()
     return centred
+
+
+def _curvature(strengths: FloatArray, games: FloatArray) -> FloatArray:
+    expected = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
+    weights = games * expected * (1 - expected)
+    curvature: FloatArray = np.diag(weights.sum(axis=1)) - weights
+    return curvature
+
+
+def difference_errors(wins: FloatArray, strengths: FloatArray) -> FloatArray:
+    """The standard error of the difference of each two strengths, by the curvature of the likelihood.
+
+    Args:
+        wins: As `bradley_terry` takes them.
+        strengths: What `bradley_terry` makes of them.
+    """
+    games = np.asarray(wins, dtype=np.float64) + np.asarray(wins, dtype=np.float64).T
+    np.fill_diagonal(games, 0)
+    # The mean of the strengths is fixed at 0: adding a constant everywhere fixes it.
+    covariance = np.linalg.inv(_curvature(strengths, games) + 1 / len(games)) - 1 / len(games)
+    variances = np.diag(covariance)[:, None] + np.diag(covariance)[None, :] - 2 * covariance
+    errors: FloatArray = np.sqrt(np.maximum(variances, 0))
+    return errors
 
 
 def _likelihood(strengths: FloatArray, won: FloatArray, games: FloatArray) -> float:

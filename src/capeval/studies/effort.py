@@ -6,7 +6,7 @@ Both follow from how people differ on an image, which `Agreement` says and votes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import exp, lgamma, sqrt
 from statistics import NormalDist
@@ -15,6 +15,7 @@ import numpy as np
 
 from capeval.checks import checked_integer, checked_level, checked_number, checked_positive
 from capeval.errors import MismatchError
+from capeval.studies.votes import is_confident, is_decided
 from capeval.types import FloatArray
 
 __all__ = ["Agreement", "Forecast", "Prices", "estimated_agreement", "forecast"]
@@ -64,15 +65,46 @@ class Agreement:
 
     def votes_until_decided(self, votes: int) -> float:
         """How many of so many votes it takes on average until more can't change the winner of an image."""
-        # Votes of an image come in random order, so after n of them k are yes with this distribution too.
-        return float(sum(self._open(taken, votes) for taken in range(votes)))
+        return self.votes_until(lambda given: is_decided(given, votes), votes)
 
-    def _open(self, taken: int, votes: int) -> float:
-        """How likely the winner is open after so many votes."""
-        number = np.arange(taken + 1)
-        undecided = np.abs(2 * number - taken) <= votes - taken
-        # A winner that is certain stays so: a vote takes at most one of the lead, and fewer are to come.
-        return float(self.counts(taken)[undecided].sum())
+    def votes_until_confident(
+        self, votes: int, *, level: float = 0.95, least: int = 5, curtail: bool = False
+    ) -> float:
+        """How many of so many votes it takes on average until the winner of an image is likely enough.
+
+        Args:
+            votes: How many votes there are at most.
+            level: How likely the winner must be: see `is_confident`.
+            least: How many votes there must be.
+            curtail: Whether an image ends, too, when more votes can't change its winner.
+        """
+
+        def ended(given: Sequence[int]) -> bool:
+            return is_confident(given, level=level, least=least) or (curtail and is_decided(given, votes))
+
+        return self.votes_until(ended, votes)
+
+    def votes_until(self, ended: Callable[[Sequence[int]], bool], votes: int) -> float:
+        """How many of so many votes it takes on average until votes of an image are enough.
+
+        Args:
+            ended: Whether votes are enough, whatever order they came in: 1 for yes and -1 for no.
+            votes: How many there are at most.
+        """
+        yes, both = self.yes * self.concentration, self.concentration
+        # How likely an image has gone on until now, by how many of its votes are yes.
+        going_on, expected = np.ones(1), 0.0
+        for taken in range(votes):
+            expected += float(going_on.sum())
+            number = np.arange(taken + 1)
+            next_is_yes = (yes + number) / (both + taken)
+            after = np.append(going_on * (1 - next_is_yes), 0.0)
+            after[1:] += going_on * next_is_yes
+            for k in np.flatnonzero(after).tolist():
+                if ended([1] * k + [-1] * (taken + 1 - k)):
+                    after[k] = 0.0
+            going_on = after
+        return expected
 
 
 def estimated_agreement(answers: Sequence[Sequence[int]]) -> Agreement:
@@ -165,6 +197,8 @@ def forecast(
     prices: Prices,
     systems: int = 1,
     curtail: bool = False,
+    confidence: float | None = None,
+    least: int = 5,
     level: float = 0.95,
 ) -> Forecast:
     """Says what a campaign takes and shows.
@@ -177,6 +211,9 @@ def forecast(
         systems: How many systems are judged, Human and Random among them.
         curtail: Whether a question ends when its winner is certain. The winner is the same, and no share of
             votes can be reported.
+        confidence: How likely a question's winner must be to end it: see `is_confident`. Nearly all winners
+            are the same, and no share of votes can be reported. None for no such end.
+        least: How many votes such an end takes at least.
         level: The level of the interval.
 
     Raises:
@@ -186,7 +223,10 @@ def forecast(
         checked_integer(name, number, 1)
     checked_level("level", level)
     questions = images * systems
-    each = agreement.votes_until_decided(votes) if curtail else float(votes)
+    if confidence is not None:
+        each = agreement.votes_until_confident(votes, level=confidence, least=least, curtail=curtail)
+    else:
+        each = agreement.votes_until_decided(votes) if curtail else float(votes)
     hours = questions * each * prices.seconds / 3600
     value = agreement.majority(votes)
     # An image counts 1, 0, or a half where votes are tied.

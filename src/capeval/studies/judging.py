@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from capeval.checks import checked_choice, checked_integer, checked_level
 from capeval.errors import MismatchError, OptionError
-from capeval.formats.human_scores import HumanScore
+from capeval.formats.human_scores import HumanDifference, HumanScore
 from capeval.formats.ratings import Ratings
 from capeval.messages import shortened
 from capeval.sampling import generator, resample_counts
@@ -164,6 +165,24 @@ class HumanColumn:
             checked_choice("system", name, tuple(self.rows))
         first, second = self.rows[a], self.rows[b]
         return difference(first.resampled, second.resampled, level=first.interval.level)
+
+    def differences(self) -> tuple[HumanDifference, ...]:
+        """Each system but the last against the next: the rows of `differences.csv`."""
+        found = []
+        for system, following in pairwise(self.rows):
+            each = self.compare(system, following)
+            found.append(
+                HumanDifference(
+                    question=self.question.name,
+                    system=system,
+                    next=following,
+                    difference=each.difference,
+                    low=each.low,
+                    high=each.high,
+                    p_value=each.p_value,
+                )
+            )
+        return tuple(found)
 
 
 def judge(

@@ -4,29 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval.checks import checked_integer
+from capeval.checks import checked_integer, checked_number
 from capeval.errors import MismatchError
 from capeval.formats.judgements import Pair, Plan
 from capeval.studies.coefficients import if_defined
 from capeval.studies.protocol import krippendorff_alpha, majority, winners
+from capeval.types import FloatArray
 
 __all__ = [
+    "LEVELS",
     "Incomplete",
     "PlanVotes",
     "VoteAgreement",
     "WriterWins",
     "count_pair_votes",
     "count_votes",
+    "is_confident",
     "is_decided",
+    "posterior",
+    "votes_until_confident",
     "votes_until_decided",
 ]
 
+# Between these is the posterior at which voting may stop.
+LEVELS = (0.55, 0.9999)
 # How many questions without an answer a message names.
 _NAMED = 10
 
@@ -97,6 +106,8 @@ class PlanVotes:
         agreement: How far people agree, by class and on `all`.
         wins: Who wins against whom.
         incomplete: The questions with fewer answers than were planned.
+        answers: The answers to each question that was counted, a row each, with NaN for no answer.
+        pair_of: The place in `pairs` of each of these questions.
     """
 
     protocol: Protocol
@@ -106,6 +117,8 @@ class PlanVotes:
     agreement: Mapping[str, VoteAgreement]
     wins: tuple[WriterWins, ...]
     incomplete: tuple[Incomplete, ...]
+    answers: FloatArray = field(repr=False)
+    pair_of: NDArray[np.int64] = field(repr=False)
 
 
 def is_decided(votes: Sequence[int], planned: int) -> bool:
@@ -133,14 +146,70 @@ def votes_until_decided(votes: Sequence[int], planned: int) -> int:
     return next(decided, len(votes))
 
 
+def posterior(first: int, second: int) -> float:
+    """How likely most people prefer the first of two candidates, given so many votes for each.
+
+    Before any vote, each part of people who prefer the first is as likely as any other: it has a beta
+    distribution then, of which this is what lies above a half.
+
+    Args:
+        first: How many votes are for the first.
+        second: How many are for the second.
+    """
+    return _posteriors(first + second)[first]
+
+
+@lru_cache(maxsize=256)
+def _posteriors(votes: int) -> tuple[float, ...]:
+    """The posterior by how many of so many votes are for the first: exact sums of binomial coefficients."""
+    coefficient, coefficients = 1, []
+    for number in range(votes + 1):
+        coefficients.append(coefficient)
+        coefficient = coefficient * (votes + 1 - number) // (number + 1)
+    return tuple(total / 2 ** (votes + 1) for total in accumulate(coefficients))
+
+
+def is_confident(votes: Sequence[int], *, level: float = 0.95, least: int = 5) -> bool:
+    """Whether the votes say with some confidence which of two candidates most people prefer.
+
+    It is the label uncertainty of Sheng, Provost and Ipeirotis (2008, "Get another label?") as a
+    rule to stop by. Votes must be independent of each other: of one triplet by several people, take the
+    majority. A share of votes that were stopped by it is biased, and that of a winner can be, too.
+
+    Args:
+        votes: The votes so far: 1, -1, or 0 for neither, which says nothing.
+        level: How likely it must be.
+        least: How many votes for one of the two there must be.
+
+    Raises:
+        OptionError: `level` is not in `LEVELS`, or `least` is below 1.
+    """
+    checked_number("level", level, *LEVELS)
+    checked_integer("least", least, 1)
+    first, second = votes.count(1), votes.count(-1)
+    return first + second >= least and posterior(max(first, second), min(first, second)) >= level
+
+
+def votes_until_confident(votes: Sequence[int], *, level: float = 0.95, least: int = 5) -> int:
+    """How many of the votes, in their order, it takes until `is_confident`; all where it is not reached.
+
+    Raises:
+        OptionError: `level` is not in `LEVELS`, or `least` is below 1.
+    """
+    enough = (
+        count for count in range(1, len(votes)) if is_confident(votes[:count], level=level, least=least)
+    )
+    return next(enough, len(votes))
+
+
 def count_votes(plan: Plan, answers: Sequence[Sequence[int]], *, complete_only: bool = False) -> PlanVotes:
     """Counts answers: the majority of a triplet is its vote, and the votes of a pair make its winner.
 
     Args:
         plan: What people were asked.
         answers: The answers to each triplet, 1 for the pair's first candidate and -1 for the second.
-        complete_only: Leaves out triplets with fewer answers than were planned, and pairs without a triplet
-            that is complete.
+        complete_only: Leaves out triplets with fewer answers than were planned, unless further ones couldn't
+            change their majority, and pairs without a triplet that is complete.
 
     Raises:
         MismatchError: There are not answers to each triplet, a triplet has no answer, or a pair has no
@@ -153,7 +222,7 @@ def count_votes(plan: Plan, answers: Sequence[Sequence[int]], *, complete_only: 
     incomplete = tuple(
         Incomplete(question=number, pair=triplet.pair, answers=len(given), planned=triplet.judgements)
         for number, (triplet, given) in enumerate(zip(plan.triplets, answers, strict=True))
-        if len(given) < triplet.judgements or not given
+        if not is_decided(given, triplet.judgements)
     )
     left_out = _left_out(incomplete, "triplet", complete_only=complete_only)
     asked = [number for number in range(len(answers)) if number not in left_out]
@@ -171,14 +240,17 @@ def count_votes(plan: Plan, answers: Sequence[Sequence[int]], *, complete_only: 
         for number, places in zip(numbers, questions, strict=True)
     )
     won = winners([pair.votes for pair in pairs])
+    places = np.searchsorted(numbers, pair_of)
     return PlanVotes(
         protocol="triplets",
         numbers=numbers,
         pairs=pairs,
         winners=won,
-        agreement=_agreement(pairs, np.searchsorted(numbers, pair_of), table, decided, won),
+        agreement=_agreement(pairs, places, table, decided, won),
         wins=_wins(pairs, won),
         incomplete=incomplete,
+        answers=table,
+        pair_of=places,
     )
 
 
@@ -224,6 +296,8 @@ def count_pair_votes(
         agreement=_agreement(counted, np.arange(len(counted)), table, won, won),
         wins=_wins(counted, won),
         incomplete=incomplete,
+        answers=table,
+        pair_of=np.arange(len(counted)),
     )
 
 
@@ -240,7 +314,7 @@ def _left_out(incomplete: Sequence[Incomplete], what: str, *, complete_only: boo
     return set()
 
 
-def _table(answers: Sequence[Sequence[int]], what: str) -> NDArray[np.float64]:
+def _table(answers: Sequence[Sequence[int]], what: str) -> FloatArray:
     """The answers as rows of equal length, with NaN for no answer."""
     if not answers:
         raise MismatchError(f"at least one {what} must have all of its answers (got none)")
@@ -251,7 +325,7 @@ def _table(answers: Sequence[Sequence[int]], what: str) -> NDArray[np.float64]:
 def _agreement(
     pairs: Sequence[Pair],
     pair_of: NDArray[np.int64],
-    answers: NDArray[np.float64],
+    answers: FloatArray,
     decided: NDArray[np.int64],
     won: NDArray[np.int64],
 ) -> dict[str, VoteAgreement]:

@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from allauth.account.forms import (
+    AddEmailForm,
     ChangePasswordForm,
     LoginForm,
+    ReauthenticateForm,
+    ResetPasswordForm,
     ResetPasswordKeyForm,
     SetPasswordForm,
     SignupForm,
 )
+from allauth.mfa.base.forms import AuthenticateForm
+from allauth.mfa.base.forms import ReauthenticateForm as CodeAgainForm
+from allauth.mfa.totp.forms import ActivateTOTPForm
 from django import forms
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
@@ -21,20 +27,52 @@ from django.utils import timezone
 
 from capeval_server.accounts.models import Token
 
-__all__ = ["ChangeForm", "DeletionForm", "ResetForm", "SetForm", "SignInForm", "SignUpForm", "TokenForm"]
+__all__ = [
+    "AddressForm",
+    "AppForm",
+    "ChangeForm",
+    "CodeForm",
+    "ConfirmByCodeForm",
+    "ConfirmForm",
+    "DeletionForm",
+    "ForgottenForm",
+    "ResetForm",
+    "SetForm",
+    "SignInForm",
+    "SignUpForm",
+    "TokenForm",
+]
+# In the site's words and in sentence case, by the names of allauth's fields.
+_LABELS = {"login": "Username or email", "remember": "Remember me", "oldpassword": "Current password"}
 
 
-class SignInForm(LoginForm):  # type: ignore[misc]
-    """The form to sign in by, with labels in the site's own words."""
+class _Plain(forms.Form):
+    """A form of allauth as the site's own are: nothing in a field repeats its label."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.fields["login"].label = "Username or email"
-        del self.fields["login"].widget.attrs["placeholder"]
-        self.fields["remember"].label = "Remember me"
+        for name, field in self.fields.items():
+            field.label = _LABELS.get(name, field.label)
+            field.widget.attrs.pop("placeholder", None)
 
 
-class SignUpForm(SignupForm):  # type: ignore[misc]
+class SignInForm(_Plain, LoginForm):  # type: ignore[misc]
+    """The form to sign in by."""
+
+
+class ConfirmForm(_Plain, ReauthenticateForm):  # type: ignore[misc]
+    """Asks for the password of somebody who is signed in."""
+
+
+class AddressForm(_Plain, AddEmailForm):  # type: ignore[misc]
+    """Adds an email address."""
+
+
+class ForgottenForm(_Plain, ResetPasswordForm):  # type: ignore[misc]
+    """Asks whose password is forgotten."""
+
+
+class SignUpForm(_Plain, SignupForm):  # type: ignore[misc]
     """The form to sign up by, which takes as long for an address that has an account."""
 
     def try_save(self, request: HttpRequest) -> Any:
@@ -45,7 +83,19 @@ class SignUpForm(SignupForm):  # type: ignore[misc]
         return super().try_save(request)
 
 
-class _Revoking(forms.Form):
+class AppForm(_Plain, ActivateTOTPForm):  # type: ignore[misc]
+    """Sets up an authenticator app."""
+
+
+class CodeForm(_Plain, AuthenticateForm):  # type: ignore[misc]
+    """Asks for the code of a second factor."""
+
+
+class ConfirmByCodeForm(_Plain, CodeAgainForm):  # type: ignore[misc]
+    """Asks for such a code of somebody who is signed in."""
+
+
+class _Revoking(_Plain):
     """A form for a new password, which offers to revoke the user's tokens."""
 
     revoke = forms.BooleanField(
@@ -56,6 +106,8 @@ class _Revoking(forms.Form):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.fields["password1"].label = "New password"
+        self.fields["password2"].label = "New password (again)"
         if not self._tokens().exists():
             del self.fields["revoke"]
 

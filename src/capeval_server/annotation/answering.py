@@ -8,9 +8,10 @@ from typing import Any
 
 from django.db import transaction
 
+from capeval_server.annotation.checks import take_out_failed
 from capeval_server.annotation.departures import check_here
 from capeval_server.annotation.digests import digest_of, drawn
-from capeval_server.annotation.locks import lock_items, lock_participation
+from capeval_server.annotation.locks import lock_participation, lock_voted
 from capeval_server.annotation.models import (
     EXCLUDED,
     Assignment,
@@ -27,8 +28,8 @@ from capeval_server.annotation.options import Options, options_of
 from capeval_server.annotation.rules import stored_verdict
 from capeval_server.annotation.sentences import checked
 from capeval_server.annotation.signals import signals_of
-from capeval_server.annotation.slots import first_free, recount
-from capeval_server.annotation.tasks import task_named
+from capeval_server.annotation.slots import first_free, settle
+from capeval_server.annotation.tasks import task_of
 from capeval_server.annotation.training import pause_if_failing
 from capeval_server.annotation.trust import is_trusted, judge_again
 from capeval_server.errors import AssignmentError, RepeatedKeyError
@@ -96,7 +97,7 @@ def submit(assignment: Assignment, given: Given) -> Outcome:
     with transaction.atomic():
         participation = lock_participation(assignment.participation)
         check_here(participation)
-        (item,) = lock_items([assignment.item_id])
+        item = lock_voted([assignment.item_id], participation.campaign)[assignment.item_id]
         now = Assignment.objects.select_related("slot").get(pk=assignment.pk)
         known = _known(participation, now, given)
         if known is not None:
@@ -107,7 +108,7 @@ def submit(assignment: Assignment, given: Given) -> Outcome:
         _fill(participation, now, item, response)
         _judge(participation, item, response)
         _ended(participation, now, response)
-        recount([item.pk])
+        settle([item.pk], participation.campaign, voted=True)
     return _outcome(response)
 
 
@@ -144,7 +145,7 @@ def _check_revisable(participation: Participation, assignment: Assignment) -> No
 
 def _stored(participation: Participation, assignment: Assignment, item: Item, given: Given) -> Response:
     campaign = participation.campaign
-    task = task_named(campaign.kind)
+    task = task_of(item, campaign)
     answer = task.answer(item.payload, given.answer, mirrored=assignment.mirrored)
     texts = campaign.texts.order_by("number").last()
     if texts is None:
@@ -196,17 +197,24 @@ def _free_slot(
 
 def _judge(participation: Participation, item: Item, response: Response) -> None:
     """Checks an answer to a check, and asks for a review of others where one is due."""
+    if item.repeats_id is not None:
+        # How far a worker agrees with themselves is shown, and judges nobody.
+        return
+    task = task_of(item, participation.campaign)
     if item.is_check:
         # The first answer counts: a second one may come from having seen that something was wrong. A trial
-        # says nothing of a worker.
-        if response.revision == 1 and participation.campaign.state != Campaign.State.PILOT:
-            passed = task_named(participation.campaign.kind).agrees(response.answer, item.expected)
+        # says nothing of a worker, who is trained in it all the same. A sentence that is written as practice
+        # is neither right nor wrong.
+        judged = task.choices if item.is_training else participation.campaign.state != Campaign.State.PILOT
+        if response.revision == 1 and judged:
+            passed = task.agrees(response.answer, item.expected)
             CheckResult.objects.create(response=response, passed=passed, expected=item.expected)
             judge_again(participation)
             pause_if_failing(participation)
+            take_out_failed(participation, item)
         return
     options = options_of(participation.campaign)
-    if task_named(participation.campaign.kind).reviewed and response.may_count:
+    if task.reviewed and response.may_count:
         reasons = _reasons_for_review(participation, options, response)
         for reason in sorted(reasons | signals_of(participation, item, response)):
             ReviewRequest.objects.create(response=response, reason=reason, time=response.received)

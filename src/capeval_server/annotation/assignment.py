@@ -18,20 +18,22 @@ from django.db.models.functions import Least
 from capeval_server.annotation.departures import check_here
 from capeval_server.annotation.digests import drawn
 from capeval_server.annotation.entering import has_agreed
-from capeval_server.annotation.locks import lock_items, lock_participation
+from capeval_server.annotation.locks import held, lock_items, lock_participation
 from capeval_server.annotation.models import (
     Assignment,
     Campaign,
     Draft,
+    Image,
     Item,
     Participation,
     Report,
     Session,
     Slot,
 )
+from capeval_server.annotation.next_pairs import choose
 from capeval_server.annotation.options import Options, options_of
 from capeval_server.annotation.panels import end, is_completed, open_session
-from capeval_server.annotation.slots import first_free, recount
+from capeval_server.annotation.slots import first_free, recount, settle
 from capeval_server.annotation.tasks import task_named
 from capeval_server.annotation.training import finished_try, next_items
 from capeval_server.annotation.trust import is_trusted
@@ -91,6 +93,45 @@ def find(participation: Participation, lease: UUID) -> Assignment:
 def work(participation: Participation) -> Work:
     """What a worker has to do: what they hold, or else a new batch."""
     expire(participation.campaign)
+    _choose_next(participation)
+    found = _work(participation)
+    # What was chosen may be given to others meanwhile.
+    while found.why == _NOTHING_LEFT and _choose_next(participation):
+        found = _work(participation)
+    return found
+
+
+def _choose_next(participation: Participation) -> bool:
+    """Chooses the items that come next, where a campaign does so and a worker has had all that were chosen.
+
+    Returns:
+        Whether there are chosen items for the worker now.
+    """
+    campaign = participation.campaign
+    if not options_of(campaign).next_pairs or not _can_be_given(participation):
+        return False
+    left = _candidates(participation, "free")
+    if left.filter(up_next=True).exists():
+        return True
+    if not left.exists():
+        return False
+    with held(campaign) as now:
+        if not left.filter(up_next=True).exists():
+            choose(now)
+    return left.filter(up_next=True).exists()
+
+
+def _can_be_given(participation: Participation) -> bool:
+    """Whether a worker could be given a new batch."""
+    now = Participation.objects.select_related("campaign").get(pk=participation.pk)
+    return (
+        now.stage == Participation.Stage.WORKING
+        and now.campaign.state in _GIVING
+        and not now.assignments.filter(state=_State.HELD).exists()
+    )
+
+
+def _work(participation: Participation) -> Work:
     with transaction.atomic():
         now = lock_participation(participation)
         session = open_session(now)
@@ -156,7 +197,7 @@ def expire(campaign: Campaign) -> int:
         rows = Item.objects.select_for_update(skip_locked=True, no_key=True).filter(pk__in=found.values())
         items = list(rows.order_by("pk").values_list("pk", flat=True))
         number = over.filter(pk__in=found, item__in=items).update(state=_State.EXPIRED)
-        recount(items)
+        settle(items, campaign)
     return number
 
 
@@ -198,8 +239,11 @@ def _give(participation: Participation, options: Options) -> list[Assignment]:
     """A new batch; empty if there is no work for the worker."""
     trusted = is_trusted(participation, options)
     check = _check_due(participation, options)
-    wanted = options.batch - (check is not None)
-    items = _choose(participation, wanted, trusted=trusted) if wanted else []
+    repeat = _repeat_due(participation, options) if options.batch > (check is not None) else None
+    uncounted = [item for item in (check, repeat) if item is not None]
+    wanted = options.batch - len(uncounted)
+    chosen_only = options.next_pairs > 0
+    items = _choose(participation, wanted, trusted=trusted, chosen_only=chosen_only) if wanted else []
     if wanted and not items:
         return []
     pilot = participation.campaign.state == Campaign.State.PILOT
@@ -207,8 +251,9 @@ def _give(participation: Participation, options: Options) -> list[Assignment]:
     chosen: list[tuple[Item, Slot | None]] = [
         (item, slots.get(item.pk)) for item in items if pilot or item.pk in slots
     ]
-    if check is not None:
-        chosen.insert(_drawn(options, participation, "place") % (len(chosen) + 1), (check, None))
+    for item in uncounted:
+        place = _drawn(options, participation, f"place {item.pk}") % (len(chosen) + 1)
+        chosen.insert(place, (item, None))
     made = _assigned(participation, chosen, options)
     recount(item.pk for item in items)
     return made
@@ -240,28 +285,63 @@ def _mirrored(participation: Participation, item: Item, slot: Slot | None, optio
     """Whether the sides are mirrored: in every other slot, so that each stands left in half of the votes."""
     if not task_named(participation.campaign.kind).has_sides:
         return False
+    if item.repeats_id is not None:
+        return not participation.assignments.get(item=item.repeats_id).mirrored
     number = _drawn(options, participation, item.key) if slot is None else slot.number
     return (number % 2 == 1) == item.mirrors_odd
 
 
-def _choose(participation: Participation, number: int, *, trusted: bool) -> list[Item]:
-    """Items with a free slot that the worker never had, locked: those that lack the fewest answers first."""
+def _choose(participation: Participation, number: int, *, trusted: bool, chosen_only: bool) -> list[Item]:
+    """Items with a free slot that the worker never had, locked: those that lack the fewest answers first.
+
+    Args:
+        participation: The worker.
+        number: How many at most.
+        trusted: Whether the worker gets slots for trusted workers too.
+        chosen_only: Whether others are given out only if they were chosen to come next.
+    """
     names = ("free_trusted", "free") if trusted else ("free",)
+    candidates = {name: _candidates(participation, name) for name in names}
+    if chosen_only:
+        candidates["free"] = candidates["free"].filter(up_next=True)
     found: list[Item] = []
     for name in names:
-        rows = _candidates(participation, name).exclude(pk__in=[item.pk for item in found])
+        rows = candidates[name].exclude(pk__in=[item.pk for item in found])
         found += rows.select_for_update(skip_locked=True, no_key=True)[: number - len(found)]
     for name in names if not found else ():
         # All were locked by others at that moment: wait for one, as it may stay free.
-        found += _candidates(participation, name).select_for_update(no_key=True)[: 1 - len(found)]
+        found = _awaited(candidates[name])
+        if found:
+            break
     return found
+
+
+def _awaited(candidates: QuerySet[Item]) -> list[Item]:
+    """The first of some items that is one of them still when its lock is had; none if there are none.
+
+    Nothing stays locked of what was awaited in vain: it would be locked before items of lower keys.
+    """
+    while (first := candidates.values_list("pk", flat=True).first()) is not None:
+        with transaction.atomic():
+            found = list(candidates.filter(pk=first).select_for_update(no_key=True))
+            if found:
+                return found
+            transaction.set_rollback(True)
+    return []
 
 
 def _candidates(participation: Participation, name: str) -> QuerySet[Item]:
     had = Assignment.objects.filter(participation=participation, item=OuterRef("pk"))
     rows = Item.objects.filter(campaign=participation.campaign_id, **{f"{name}__gt": 0})
     # Read in the order of an index: nothing is sorted.
-    return rows.filter(~Exists(had)).order_by(name, "rank")
+    return _unwarned(participation, rows.filter(~Exists(had)).order_by(name, "rank"))
+
+
+def _unwarned(participation: Participation, items: QuerySet[Item]) -> QuerySet[Item]:
+    """The items that a worker may be given: those without a warning, if they want to see none."""
+    if not participation.avoids_warnings:
+        return items
+    return items.filter(~Exists(Image.objects.filter(pk=OuterRef("image")).exclude(warning="")))
 
 
 def _drawn(options: Options, participation: Participation, what: object) -> int:
@@ -269,19 +349,55 @@ def _drawn(options: Options, participation: Participation, what: object) -> int:
     return drawn(options.seed, participation.pk, participation.batch, what)
 
 
-def _check_due(participation: Participation, options: Options) -> Item | None:
-    """A check that the worker never had, if it is time for one: one at a drawn place of each stretch."""
-    if not options.check_every:
-        return None
-    stretch = max(options.check_every // options.batch, 2)
+def _is_due(participation: Participation, options: Options, what: str, every: int) -> bool:
+    """Whether it is time for what comes once in so many answers: in a drawn batch of each stretch."""
+    if not every:
+        return False
+    stretch = max(every // options.batch, 2)
     number, place = divmod(participation.batch, stretch)
     # Never the first of a stretch, so that no two follow each other.
-    due = 1 + drawn(options.seed, participation.pk, number, "check") % (stretch - 1)
-    if place != due:
+    return place == 1 + drawn(options.seed, participation.pk, number, what) % (stretch - 1)
+
+
+def _check_due(participation: Participation, options: Options) -> Item | None:
+    """A check that the worker never had, if it is time for one."""
+    if not _is_due(participation, options, "check", options.check_every):
         return None
     had = Assignment.objects.filter(participation=participation, item=OuterRef("pk"))
-    checks = participation.campaign.items.filter(is_check=True, is_training=False, held=False)
-    return checks.filter(~Exists(had)).order_by("rank").first()
+    checks = participation.campaign.items.filter(is_check=True, is_training=False, repeats=None, held=False)
+    return _unwarned(participation, checks.filter(~Exists(had)).order_by("rank")).first()
+
+
+def _repeat_due(participation: Participation, options: Options) -> Item | None:
+    """What shows again an item that the worker answered in an earlier batch, if it is time for it."""
+    campaign = participation.campaign
+    if not task_named(campaign.kind).has_sides or campaign.state == Campaign.State.PILOT:
+        return None
+    if not _is_due(participation, options, "repeat", options.repeat_every):
+        return None
+    again = Assignment.objects.filter(participation=participation, item__repeats=OuterRef("item"))
+    # What is fresh in memory says nothing: not of the batch that just ended. Checks and trials have no slot.
+    answered = participation.assignments.filter(
+        state=_State.SUBMITTED, slot__isnull=False, item__held=False, batch__lt=participation.batch
+    )
+    earlier = answered.filter(~Exists(again)).order_by("pk").values_list("item", flat=True)
+    number = earlier.count()
+    if not number:
+        return None
+    first = Item.objects.filter(pk=earlier[_drawn(options, participation, "repeat") % number])
+    found = _unwarned(participation, first).first()
+    repeat = None if found is None else _repeat_of(found)
+    return None if repeat is None or repeat.held else repeat
+
+
+def _repeat_of(item: Item) -> Item:
+    """The item that is another again, made where no worker had it before."""
+    names = ("key", "group", "category", "image_id", "payload", "rank", "mirrors_odd")
+    same = {name: getattr(item, name) for name in names}
+    made, _ = Item.objects.get_or_create(
+        repeats=item, defaults={**same, "campaign_id": item.campaign_id, "is_check": True}
+    )
+    return made
 
 
 def renew(participation: Participation) -> None:
@@ -321,13 +437,14 @@ def set_aside(assignment: Assignment, state: str, reason: str = "") -> None:
         AssignmentError: It is answered, or set aside already in another way.
     """
     with transaction.atomic():
-        check_here(lock_participation(assignment.participation))
+        participation = lock_participation(assignment.participation)
+        check_here(participation)
         lock_items([assignment.item_id])
         now = Assignment.objects.get(pk=assignment.pk)
         if now.state == state:
             return
         _end(now, state, reason)
-        recount([assignment.item_id])
+        settle([assignment.item_id], participation.campaign)
 
 
 def _end(assignment: Assignment, state: str, reason: str = "") -> None:
@@ -357,19 +474,19 @@ def report(assignment: Assignment, reason: str, note: str = "") -> Report:
         )
         options = options_of(now.participation.campaign)
         if not item.held and item.reports.count() >= options.reports_to_hold:
-            item.held = True
-            item.save(update_fields=["held"])
+            item.held, item.held_reason = True, f"{options.reports_to_hold} workers reported it"
+            item.save(update_fields=["held", "held_reason"])
             _pull(Assignment.objects.filter(item=item, state=_State.HELD))
-        recount([item.pk])
+        settle([item.pk], now.participation.campaign)
     return made
 
 
-def pull(assignments: QuerySet[Assignment]) -> None:
-    """Takes back what workers hold. The caller has locked their participations."""
+def pull(campaign: Campaign, assignments: QuerySet[Assignment]) -> None:
+    """Takes back what workers of a campaign hold. The caller has locked their participations."""
     items = sorted(set(assignments.filter(state=_State.HELD).values_list("item_id", flat=True)))
     lock_items(items)
     _pull(assignments.filter(state=_State.HELD))
-    recount(items)
+    settle(items, campaign)
 
 
 def _pull(assignments: QuerySet[Assignment]) -> None:

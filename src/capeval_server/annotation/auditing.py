@@ -31,9 +31,10 @@ from capeval_server.annotation.models import (
     Review,
     Slot,
 )
+from capeval_server.annotation.next_pairs import replay
 from capeval_server.annotation.options import options_of
 from capeval_server.annotation.releases import verify
-from capeval_server.annotation.slots import countable, number_free
+from capeval_server.annotation.slots import countable, ended, number_free
 from capeval_server.annotation.trust import judged
 
 __all__ = ["Finding", "audit"]
@@ -110,10 +111,19 @@ def _too_many(campaign: Campaign) -> QuerySet[Item]:
     return campaign.items.annotate(found=filled).filter(found__gt=most)
 
 
-def _too_few(campaign: Campaign) -> QuerySet[Item]:
+def _too_few(campaign: Campaign) -> Iterable[int]:
     least = options_of(campaign).answers
     slots = Count("slots", filter=Q(slots__closed=False))
-    return campaign.items.filter(is_check=False).annotate(found=slots).filter(found__lt=least)
+    rows = campaign.items.filter(is_check=False).annotate(found=slots).filter(found__lt=least)
+    found = set(rows.values_list("pk", flat=True))
+    return sorted(found - ended(campaign).items)
+
+
+def _going_on(campaign: Campaign) -> Iterable[int]:
+    over = ended(campaign).items
+    held = Assignment.objects.filter(slot=OuterRef("pk"), state=_State.HELD)
+    empty = _slots(campaign).filter(closed=False, filled_by=None).filter(~Exists(held))
+    return [slot for slot, item in empty.values_list("pk", "item_id") if item in over] if over else []
 
 
 def _same_worker(campaign: Campaign) -> Iterable[int]:
@@ -173,9 +183,35 @@ def _wrong_digests(campaign: Campaign) -> Iterator[int]:
             yield pk
 
 
+def _wrong_repeats(campaign: Campaign) -> QuerySet[Assignment]:
+    """What is shown again, not to who had it before or not mirrored."""
+    before = Assignment.objects.filter(
+        participation=OuterRef("participation"), item=OuterRef("item__repeats")
+    ).exclude(mirrored=OuterRef("mirrored"))
+    again = Assignment.objects.filter(item__campaign=campaign, item__repeats__isnull=False)
+    return again.filter(~Exists(before))
+
+
+def _other_choices(campaign: Campaign) -> Iterable[int]:
+    """The choices of next items that don't follow from the answers of their time."""
+    return [again.choice.pk for again in replay(campaign) if again.differs]
+
+
+def _not_chosen(campaign: Campaign) -> Iterable[int]:
+    """The items that are marked as chosen and are of no choice, or the other way round."""
+    chosen = {
+        key
+        for pairs in campaign.next_pairs.values_list("pairs", flat=True)
+        for pair in pairs
+        for key in pair["items"]
+    }
+    return sorted(chosen ^ set(campaign.items.filter(up_next=True).values_list("pk", flat=True)))
+
+
 _RULES: dict[str, Callable[[Campaign], QuerySet[Any] | Iterable[int]]] = {
     "an item must have at most as many counted answers as it needs": _too_many,
     "an item must have as many slots as it needs answers": _too_few,
+    "an item that has ended, as it or its pair is decided, must not wait for answers": _going_on,
     "the counted answers of an item must be of different workers": _same_worker,
     "a counted answer must be the newest of its worker, and neither rejected, excluded nor removed": (
         _not_countable
@@ -187,6 +223,7 @@ _RULES: dict[str, Callable[[Campaign], QuerySet[Any] | Iterable[int]]] = {
     "the check results must be of checks": lambda campaign: CheckResult.objects.filter(
         response__item__campaign=campaign, response__item__is_check=False
     ),
+    "an item must be shown again to who had it before, and mirrored": _wrong_repeats,
     "a worker must hold items of the latest batch alone": lambda campaign: _held(campaign).exclude(
         batch=F("participation__batch")
     ),
@@ -199,6 +236,8 @@ _RULES: dict[str, Callable[[Campaign], QuerySet[Any] | Iterable[int]]] = {
     "a blocked worker must hold nothing": lambda campaign: _held(campaign).filter(
         participation__stage__in=EXCLUDED
     ),
+    "a choice of the items that come next must follow from the answers of its time": _other_choices,
+    "an item must be marked to come next where it was chosen, and nowhere else": _not_chosen,
     "the revisions of an answer must be 1, 2 and so on": _revisions,
     "an assignment must be submitted where it has an answer, and nowhere else": _unsubmitted,
     "nobody must review an answer of their own": lambda campaign: Review.objects.filter(

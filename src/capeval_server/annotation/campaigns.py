@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from capeval.errors import CapevalError
 from capeval_server.annotation.assignment import pull
@@ -21,13 +21,13 @@ from capeval_server.annotation.locks import held, lock_items
 from capeval_server.annotation.models import Assignment, Campaign, Item, Slot, TextVersion
 from capeval_server.annotation.options import MOST_ANSWERS, options_of
 from capeval_server.annotation.rules import RuleSettings
-from capeval_server.annotation.slots import recount
+from capeval_server.annotation.slots import open_slots, recount
 from capeval_server.annotation.tasks import task_named
 from capeval_server.challenges.access import organised_by
 from capeval_server.errors import CampaignError, NotFoundError
 from capeval_server.organising.models import record
 
-__all__ = ["change_state", "items_of", "managed", "managed_by", "set_answers", "set_rules"]
+__all__ = ["change_state", "items_of", "managed", "managed_by", "set_answers", "set_rules", "unfinished"]
 
 _State = Campaign.State
 _WAYS: dict[str, tuple[str, ...]] = {
@@ -87,7 +87,7 @@ def change_state(user: User | None, campaign: Campaign, state: str, *, reason: s
         if now.state == _State.CLOSED and not reason.strip():
             raise CampaignError("say in 'reason' why the closed campaign is opened again")
         if now.state == _State.PILOT or state == _State.CLOSED:
-            pull(Assignment.objects.filter(item__campaign=now))
+            pull(now, Assignment.objects.filter(item__campaign=now))
         now.state = state
         now.save(update_fields=["state"])
         why = f": {reason.strip()}" if reason.strip() else ""
@@ -107,16 +107,18 @@ def set_answers(user: User | None, campaign: Campaign, answers: int) -> Campaign
     if not 1 <= answers <= MOST_ANSWERS:
         raise CampaignError(f"'answers' must be from 1 to {MOST_ANSWERS} (got {answers})")
     with held(campaign) as now:
-        before = options_of(now).answers
-        keys = list(items_of(now).order_by("pk").values_list("pk", flat=True))
+        before = options_of(now)
+        now.settings = before.model_copy(update={"answers": answers}).model_dump()
+        now.save(update_fields=["settings"])
+        # One pair after the other, as all items of a pair may end at once.
+        keys = list(items_of(now).order_by("group", "pk").values_list("pk", flat=True))
         for start in range(0, len(keys), _ITEMS_AT_ONCE):
             some = keys[start : start + _ITEMS_AT_ONCE]
             lock_items(some)
-            _close_and_add(some, answers)
+            open_slots(some, now)
             recount(some)
-        now.settings = {**now.settings, "answers": answers}
-        now.save(update_fields=["settings"])
-        what = f"set the answers of each item of the campaign {now.slug} to {answers} (before: {before})"
+        what = f"set the answers of each item of the campaign {now.slug} to {answers}"
+        what += f" (before: {before.answers})"
         record(user, now.challenge, what)
     return now
 
@@ -155,29 +157,10 @@ def set_rules(user: User | None, campaign: Campaign, rules: Mapping[str, Any]) -
     return made
 
 
-def _close_and_add(items: list[int], answers: int) -> None:
-    holders = set(
-        Assignment.objects.filter(item__in=items, state=Assignment.State.HELD).values_list(
-            "slot_id", flat=True
-        )
-    )
-    slots: dict[int, list[Slot]] = {item: [] for item in items}
-    for slot in Slot.objects.filter(item__in=items):
-        slots[slot.item_id].append(slot)
-    changed, added = [], []
-    for item, found in slots.items():
-        # Filled ones first, then held ones, then those that were open.
-        found.sort(key=lambda s: (s.filled_by_id is None, s.pk not in holders, s.closed, s.number))
-        for place, slot in enumerate(found):
-            closed = place >= answers
-            if slot.closed != closed:
-                slot.closed = closed
-                slot.filled_by_id = None if closed else slot.filled_by_id
-                changed.append(slot)
-        first = max((slot.number for slot in found), default=0) + 1
-        added += [Slot(item_id=item, number=first + more) for more in range(answers - len(found))]
-    Slot.objects.bulk_update(changed, ["closed", "filled_by"], batch_size=500)
-    Slot.objects.bulk_create(added, batch_size=5000)
+def unfinished(campaign: Campaign) -> QuerySet[Item]:
+    """The items of a campaign that lack answers."""
+    empty = Slot.objects.filter(item=OuterRef("pk"), closed=False, filled_by=None)
+    return items_of(campaign).filter(Exists(empty))
 
 
 def items_of(campaign: Campaign) -> QuerySet[Item]:

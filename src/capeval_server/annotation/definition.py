@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -15,6 +15,7 @@ from capeval_server.annotation.options import Options
 from capeval_server.annotation.rules import RuleSettings
 from capeval_server.annotation.tasks import TaskType, task_named
 from capeval_server.annotation.tasks.base import checked_text, template_consent, template_text
+from capeval_server.annotation.tasks.quiz import QUIZ, quiz_lines
 from capeval_server.errors import AnswerError, CampaignError
 
 __all__ = [
@@ -46,6 +47,8 @@ class _About(BaseModel):
     text: str | None = None
     instructions: str | None = None
     consent: str | None = None
+    # A quiz that ships, on the rules of the text of that name.
+    quiz: str | None = None
     items: str
     images: str | None = None
 
@@ -64,6 +67,7 @@ class Definition:
         options: How it gives out work.
         rules: The levels of rules for sentences, and their lists, where they differ from the defaults.
         items: The file of its items.
+        quiz: Lines of more items: the quiz that it names.
         images: The folder of its images, if it has one.
     """
 
@@ -76,6 +80,7 @@ class Definition:
     options: Options
     rules: dict[str, Any]
     items: str
+    quiz: Sequence[bytes]
     images: str | None
 
 
@@ -92,6 +97,7 @@ class NewItem:
         expected: The answer that passes, if it is a check; else empty.
         training: Whether it is a check of the training.
         explanation: Why its answer is the expected one, for the training.
+        is_quiz: Whether it asks about the rules, in the training of a kind in which sentences are written.
     """
 
     key: str
@@ -102,6 +108,7 @@ class NewItem:
     expected: dict[str, Any]
     training: bool = False
     explanation: str = ""
+    is_quiz: bool = False
 
 
 def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
@@ -124,8 +131,10 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
         rules = _table(name, content, "rules")
         if rules and not task.written:
             raise CampaignError(f"{name}: rules are for kinds in which sentences are written")
+        rules = {**task.text_rules.get(about.text or "", {}), **rules}
         RuleSettings.stored(rules)
         instructions = _instructions(read, about, task)
+        quiz = _quiz(about, task)
     except ValidationError as error:
         place = "campaign" if error.title == _About.__name__ else "settings"
         problems = [".".join((place, *map(str, one["loc"]))) + f": {one['msg']}" for one in error.errors()]
@@ -142,6 +151,7 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
         options=options,
         rules=rules,
         items=about.items,
+        quiz=quiz,
         images=about.images,
     )
 
@@ -209,6 +219,14 @@ def _instructions(read: Callable[[str], bytes], about: _About, task: TaskType) -
     return template_text(about.text or task.texts[0])
 
 
+def _quiz(about: _About, task: TaskType) -> Sequence[bytes]:
+    if about.quiz is None:
+        return ()
+    if not task.written:
+        raise CampaignError("campaign.quiz is for kinds in which sentences are written")
+    return quiz_lines(about.quiz)
+
+
 def _text(read: Callable[[str], bytes], name: str) -> str:
     return read_markdown(name, read(name))
 
@@ -265,6 +283,8 @@ def _item(raw: object, task: TaskType) -> NewItem:
     if not isinstance(raw, dict):
         raise CampaignError(f"an item must be a JSON object (got {type(raw).__name__})")
     key = _short("key", raw.get("key"), _LONGEST_KEY)
+    is_quiz = "quiz" in raw and bool(task.written)
+    task = QUIZ if is_quiz else task
     image = _short("image", raw["image"], 200) if "image" in raw else ""
     if bool(image) != task.needs_image:
         needs = "must" if task.needs_image else "must not"
@@ -277,6 +297,7 @@ def _item(raw: object, task: TaskType) -> NewItem:
     training = _training(key, raw, task)
     return NewItem(
         training=training,
+        is_quiz=is_quiz,
         explanation=checked_text("explanation", raw["explanation"]) if "explanation" in raw else "",
         key=key,
         image=image,
@@ -291,8 +312,10 @@ def _training(key: str, raw: Mapping[str, Any], task: TaskType) -> bool:
     found = raw.get("training", False)
     if not isinstance(found, bool):
         raise CampaignError(f"{key}: 'training' must be true or false (got {found!r})")
-    if found and ("expected" not in raw or not task.choices):
-        raise CampaignError(f"{key}: 'training' must stand beside 'expected', in a kind that chooses")
+    if found and "expected" not in raw:
+        raise CampaignError(f"{key}: 'training' must stand beside 'expected'")
+    if task is QUIZ and not found:
+        raise CampaignError(f"{key}: 'quiz' must stand beside 'training'")
     if "explanation" in raw and not found:
         raise CampaignError(f"{key}: 'explanation' must stand beside 'training'")
     return found

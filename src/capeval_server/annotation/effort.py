@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from capeval.errors import MismatchError
 from capeval.studies.effort import Agreement, Forecast, Prices, estimated_agreement, forecast
+from capeval.studies.protocol import winners
 from capeval_server.annotation.campaigns import items_of
 from capeval_server.annotation.models import Campaign, Response, Slot
-from capeval_server.annotation.options import options_of
+from capeval_server.annotation.options import Options, options_of
+from capeval_server.annotation.tasks import task_named
 
-__all__ = ["SHARES", "Effort", "effort_of", "measured_agreement"]
+__all__ = ["SHARES", "Effort", "effort_of", "ends_by_pair", "measured_agreement"]
 
 SHARES = {
     "triplet": ("first",),
@@ -80,20 +82,42 @@ def effort_of(campaign: Campaign, prices: Prices, agreement: Agreement) -> Effor
         cost_to_go=to_go * cost,
         cost_so_far=given * cost,
         systems=systems,
-        forecast=forecast(
-            images=max(items.count() // systems, 1),
-            votes=options_of(campaign).answers,
-            agreement=agreement,
-            prices=prices,
-            systems=systems,
-        )
-        if campaign.kind in SHARES
-        else None,
+        forecast=_forecast(campaign, prices, agreement, systems) if campaign.kind in SHARES else None,
     )
 
 
+def _forecast(campaign: Campaign, prices: Prices, agreement: Agreement, systems: int) -> Forecast:
+    options = options_of(campaign)
+    rows = items_of(campaign).values_list("group", "pk")
+    items = len(rows)
+    # Where pairs end, each of their votes may take several answers.
+    by_pair = ends_by_pair(campaign, options)
+    each = options.answers if by_pair else 1
+    questions = max(len({group or key for group, key in rows}) if by_pair else items // systems, 1)
+    said = forecast(
+        images=questions,
+        votes=max(round(items / questions), 1) if by_pair else options.answers,
+        # A triplet that is decided sooner takes fewer answers; how many, pairs don't say.
+        curtail=options.curtail and not by_pair,
+        confidence=options.confidence or None,
+        least=options.confidence_votes,
+        agreement=agreement,
+        prices=replace(prices, seconds=prices.seconds * each),
+        systems=systems,
+    )
+    return replace(said, answers=said.answers * each, most_answers=said.most_answers * each)
+
+
+def ends_by_pair(campaign: Campaign, options: Options) -> bool:
+    """Whether pairs end, each of whose votes is the majority of the answers to an item."""
+    return options.confidence > 0 and task_named(campaign.kind).votes_once
+
+
 def measured_agreement(campaign: Campaign) -> Agreement | None:
-    """How people differ, from the campaign's answers, those of a trial too; None where they can't say it."""
+    """How people differ, from the campaign's answers, those of a trial too; None where they can't say it.
+
+    On each item; where pairs end by the votes of their items, on each pair.
+    """
     if campaign.kind not in SHARES:
         return None
     rows = Response.objects.filter(item__campaign=campaign, item__is_check=False, redacted="")
@@ -103,7 +127,19 @@ def measured_agreement(campaign: Campaign) -> Agreement | None:
     votes: dict[int, list[int]] = {}
     for item, choice in newest.values():
         votes.setdefault(item, []).append(int(choice in SHARES[campaign.kind]))
+    if ends_by_pair(campaign, options_of(campaign)):
+        votes = _of_pairs(campaign, votes)
     try:
         return estimated_agreement(list(votes.values()))
     except MismatchError:
         return None
+
+
+def _of_pairs(campaign: Campaign, votes: dict[int, list[int]]) -> dict[int, list[int]]:
+    """The majority of each item's answers, 1 or 0, by pair; an item whose answers are tied has none."""
+    of_pairs: dict[str | int, list[int]] = {}
+    for key, group in items_of(campaign).filter(pk__in=votes).values_list("pk", "group"):
+        (winner,) = winners([[2 * vote - 1 for vote in votes[key]]]).tolist()
+        if winner:
+            of_pairs.setdefault(group or key, []).append(int(winner > 0))
+    return dict(enumerate(of_pairs.values()))

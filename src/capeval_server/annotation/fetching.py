@@ -20,6 +20,7 @@ from urllib.parse import urljoin, urlsplit
 
 from django.conf import settings
 
+from capeval.files import written_whole
 from capeval_server import outgoing
 from capeval_server.annotation.images import MOST_BYTES, check_picture
 from capeval_server.errors import CampaignError
@@ -128,9 +129,8 @@ def fetch_images(wanted: Sequence[Wanted], folder: Path) -> Iterator[Fetched]:
         except (OSError, ValueError, http.client.HTTPException) as error:
             yield Fetched(name=one.name, outcome="failed", reason=str(error) or type(error).__name__)
         else:
-            part = folder / f".{one.name}.part"
-            part.write_bytes(content)
-            part.replace(path)
+            with written_whole(path) as file:
+                file.write(content)
             yield Fetched(name=one.name, outcome="fetched")
 
 

@@ -19,7 +19,7 @@ __all__ = ["MOST_PICTURES", "formed_files", "unzipped"]
 MOST_PICTURES = 5000
 """The most files of a zip of pictures; the command line takes more, from a folder."""
 
-_ABOUT = ("slug", "title", "kind", "challenge")
+_ABOUT = ("slug", "title", "kind", "challenge", "quiz")
 
 
 def formed_files(
@@ -33,8 +33,8 @@ def formed_files(
     """The files of a campaign, as an organiser could have written them, by their names.
 
     Args:
-        about: `slug`, `title`, `kind`, `challenge` (empty for none), and the texts `instructions` and
-            `consent` (empty for none).
+        about: `slug`, `title`, `kind`, `challenge` and `quiz` (empty for none), and the texts `instructions`
+            and `consent` (empty for none).
         options: The settings.
         items: The file of items, one JSON object a line.
         rules: The levels of rules for sentences, where they differ from the defaults.
@@ -45,7 +45,7 @@ def formed_files(
         for name in ("instructions", "consent")
         if about[name].strip()
     }
-    campaign = {name: about[name] for name in _ABOUT if about[name]}
+    campaign = {name: about[name] for name in _ABOUT if about.get(name)}
     campaign |= {name: f"{name}.md" for name in texts}
     campaign["items"] = "items.jsonl"
     if pictures is not None:

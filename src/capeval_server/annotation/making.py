@@ -15,8 +15,10 @@ from django.db import IntegrityError, connection, transaction
 
 from capeval.sampling import python_random
 from capeval_server.annotation.definition import Definition, NewItem, read_definition, read_items
+from capeval_server.annotation.digests import drawn
 from capeval_server.annotation.images import add_images
 from capeval_server.annotation.models import Campaign, Item, TextVersion
+from capeval_server.annotation.training import MOST_PRACTISED, graded_items
 from capeval_server.challenges.access import makes_challenges, organised
 from capeval_server.challenges.models import Challenge
 from capeval_server.errors import CampaignError, NotFoundError
@@ -38,6 +40,7 @@ class Preview:
         definition: What `campaign.toml` says.
         items: How many items there would be, without checks.
         checks: How many checks.
+        training: How many items of the training.
         images: How many pictures.
         classes: How many items of each class, without checks; empty if no item has one.
     """
@@ -45,6 +48,7 @@ class Preview:
     definition: Definition
     items: int
     checks: int
+    training: int
     images: int
     classes: dict[str, int]
 
@@ -128,7 +132,8 @@ def preview_files(user: User, files: Mapping[str, bytes]) -> Preview:
             found = Preview(
                 definition=wanted,
                 items=classes.total(),
-                checks=made.items.filter(is_check=True).count(),
+                checks=made.items.filter(is_check=True, is_training=False).count(),
+                training=made.items.filter(is_training=True).count(),
                 images=made.images.count(),
                 classes=dict(sorted(classes.items())) if any(classes) else {},
             )
@@ -172,9 +177,10 @@ def _making(
         made = _made(wanted)
         if user is not None:
             made.organisers.add(user)
+        lines = [*lines, *wanted.quiz]
         if read_image is not None:
-            names = {item.image: None for item in read_items(wanted.items, lines, wanted.kind)}
-            add_images(made, names, read_image, stored)
+            images = (item.image for item in read_items(wanted.items, lines, wanted.kind))
+            add_images(made, dict.fromkeys(filter(None, images)), read_image, stored)
         number = add_items(made, read_items(wanted.items, lines, wanted.kind), wanted.options.answers)
         record(user, made.challenge, f"made the campaign {made.slug} with {number} items")
         yield made
@@ -229,9 +235,14 @@ def add_items(campaign: Campaign, items: Iterable[NewItem], answers: int) -> int
 
 
 def _check_training(campaign: Campaign) -> None:
-    wanted, found = campaign.settings["training_items"], campaign.items.filter(is_training=True).count()
+    wanted, found = campaign.settings["training_items"], graded_items(campaign).count()
     if 0 < found < wanted:
         raise CampaignError(f"there must be {wanted} items for each try of the training (got {found})")
+    practised = campaign.items.filter(is_training=True).count() - found
+    if practised > MOST_PRACTISED:
+        raise CampaignError(
+            f"there must be at most {MOST_PRACTISED} items that are written as practice (got {practised})"
+        )
 
 
 def _add_slots(campaign: Campaign, answers: int) -> None:
@@ -252,7 +263,12 @@ def _row(
 ) -> Item:
     if item.image and item.image not in images:
         raise CampaignError(f"{item.key}: there is no image {item.image!r} in the campaign's images")
-    place = groups[item.group] = groups.get(item.group, -1) + 1
+    compared = {"first_by", "second_by"} <= item.payload.keys()
+    if campaign.settings["next_pairs"] and not item.expected and not compared:
+        raise CampaignError(f"{item.key}: 'next_pairs' needs 'first_by' and 'second_by' of each item")
+    # From a drawn one on, as in groups of one item who gets the same slot of each would see the same side.
+    first = drawn(campaign.settings["seed"], item.group or item.key, "side") % 2
+    place = groups[item.group] = groups.get(item.group, first - 1) + 1
     return Item(
         campaign=campaign,
         key=item.key,
@@ -262,6 +278,7 @@ def _row(
         payload=item.payload,
         is_check=bool(item.expected),
         is_training=item.training,
+        is_quiz=item.is_quiz,
         explanation=item.explanation,
         expected=item.expected,
         rank=0,

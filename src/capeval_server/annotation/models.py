@@ -27,6 +27,7 @@ __all__ = [
     "Image",
     "Item",
     "KnownCaption",
+    "NextPairs",
     "Panel",
     "Participation",
     "Release",
@@ -134,7 +135,11 @@ class Image(models.Model):
 
 
 class Item(models.Model):
-    """One thing to answer n times by n people. Only `held` and the two counts of free slots ever change."""
+    """One thing to answer n times by n people.
+
+    Only whether it is held, with why and what was looked at, whether it was chosen to come next, and the two
+    counts of free slots ever change.
+    """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="items")
     # What the campaign's file calls it, such as the image's id or the triplet's number.
@@ -150,24 +155,66 @@ class Item(models.Model):
     # Whether it is a check of the training, before the work; and why its answer is the expected one.
     is_training = models.BooleanField(default=False)
     explanation = models.TextField(blank=True)
-    # The answer that passes a check; empty for others.
+    # Whether it asks about the rules, in a training before sentences are written.
+    is_quiz = models.BooleanField(default=False)
+    # The answer that passes a check; the organisers' own sentence where one is written as practice; empty
+    # for others.
     expected = models.JSONField(default=dict)
     # A seeded shuffle: items are given out in its order.
     rank = models.PositiveIntegerField()
     # Whether its odd slots show the sides mirrored, or its even ones: it alternates within a group.
     mirrors_odd = models.BooleanField(default=False)
-    # Taken out of work, by reports or an organiser.
+    # The item that this one is again, for workers who answered it: they see it mirrored. No such answer
+    # counts. It is an item of its own, as nobody gets an item twice.
+    repeats = models.OneToOneField("self", on_delete=models.CASCADE, null=True, related_name="repeat")
+    # Taken out of work, by reports, by good workers who failed it or by an organiser; and why.
     held = models.BooleanField(default=False)
+    held_reason = models.CharField(max_length=LONGEST_NOTE, blank=True)
+    # How many results of a check, the first ones, somebody has looked at after it was taken out.
+    checks_looked_at = models.PositiveIntegerField(default=0)
+    # Whether it was chosen to be given out, where items are chosen by what they compare.
+    up_next = models.BooleanField(default=False)
     # How many of its slots can be given out now: to anybody, and to trusted workers alone. Derived.
     free = models.PositiveSmallIntegerField(default=0)
     free_trusted = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["campaign", "key"], name="item_key_once")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "key"], condition=models.Q(repeats=None), name="item_key_once"
+            )
+        ]
         indexes = [
             models.Index(fields=["campaign", "free", "rank"], name="item_choice"),
             models.Index(fields=["campaign", "free_trusted", "rank"], name="item_choice_trusted"),
+            models.Index(
+                fields=["campaign", "free", "rank"], condition=models.Q(up_next=True), name="item_up_next"
+            ),
+            models.Index(fields=["campaign", "group"], name="item_group"),
         ]
+
+
+class NextPairs(models.Model):
+    """A choice of the items that are given out next, with all that it follows from. It is never changed."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="next_pairs")
+    # 1, 2 and so on.
+    number = models.PositiveIntegerField()
+    time = models.DateTimeField()
+    seed = models.PositiveIntegerField()
+    # What it was computed from: the answers that may count up to this one, in their newest revisions, but for
+    # those that were left out then: of these participations, and these answers.
+    last_response = models.BigIntegerField()
+    left_out = models.JSONField()
+    # The systems, and how often each row's wins against each column's by these answers.
+    systems = models.JSONField()
+    wins = models.JSONField()
+    # Each two systems that are compared: `systems` by their numbers, whether items were left (`going_on`),
+    # its `share`, the `number` of items that is, and the keys of the `items` that were chosen.
+    pairs = models.JSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "number"], name="next_pairs_once")]
 
 
 class KnownCaption(models.Model):
@@ -195,7 +242,7 @@ class Slot(models.Model):
     )
     # Whether it was emptied by an exclusion or a rejection: then only trusted workers get it.
     trusted_only = models.BooleanField(default=False)
-    # Whether it is no longer wanted, as the number of answers was lowered.
+    # Whether it is not wanted: the number of answers was lowered, or the item has ended without it.
     closed = models.BooleanField(default=False)
 
     class Meta:
@@ -262,6 +309,8 @@ class Participation(models.Model):
     fine = models.PositiveIntegerField(default=0)
     # How many of their checks, the first ones, somebody has looked at after the worker was paused.
     checks_looked_at = models.PositiveIntegerField(default=0)
+    # Whether they are given no picture that has a warning.
+    avoids_warnings = models.BooleanField(default=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["worker", "campaign"], name="participation_once")]
@@ -362,6 +411,8 @@ class Assignment(models.Model):
     opened = models.DateTimeField()
     # Why it was skipped or returned.
     reason = models.CharField(max_length=LONGEST_NOTE, blank=True)
+    # When its picture was first sent although it had a warning, as the worker asked for it.
+    warned_shown = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [

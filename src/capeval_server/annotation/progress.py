@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from statistics import median
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
 from capeval_server.annotation.campaigns import items_of
@@ -40,19 +40,22 @@ class Progress:
         state: Its state.
         items: How many items it has, without checks.
         finished: How many of them have all answers that they need.
+        ended: How many of these have ended before all answers were given, as they or their pairs are decided.
         wanted: How many answers count in the end.
         counted: How many count now.
         held: How many slots are held by workers now.
         workers: How many workers agreed to take part.
         trusted: How many of them are trusted.
         to_review: How many answers wait for a review.
-        reported: How many items are out of work, as they were reported.
+        reported: How many items are out of work, as they were reported or taken out.
+        checks_out: How many checks are out of work, as good workers failed them or they were taken out.
         waiting: Why what is left is not being worked on, in sentences.
     """
 
     state: str
     items: int
     finished: int
+    ended: int
     wanted: int
     counted: int
     held: int
@@ -60,6 +63,7 @@ class Progress:
     trusted: int
     to_review: int
     reported: int
+    checks_out: int
     waiting: tuple[str, ...]
 
 
@@ -83,7 +87,8 @@ class Pace:
         to_go: How many answers are still wanted.
         daily: How many answers that count came in a day, lately; None if none came in the last days.
         days_left: How long the rest takes at that pace; None where there is no pace.
-        seconds: The median time of an answer, trials and checks among them; None if none was measured.
+        seconds: The median time of an answer, trials and checks among them, training not; None if none was
+            measured.
         timed: Of how many answers, the latest, that is the median.
     """
 
@@ -127,7 +132,8 @@ def pace_of(campaign: Campaign) -> Pace:
     counted = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False)
     by_day = counted.annotate(day=TruncDate("received")).values_list("day").order_by("day")
     daily = _daily(counted)
-    timed = Response.objects.filter(item__campaign=campaign, events__has_key="seconds").order_by("-pk")
+    work = Response.objects.filter(item__campaign=campaign, item__is_training=False)
+    timed = work.filter(events__has_key="seconds").order_by("-pk")
     seconds = [events["seconds"] for events in timed.values_list("events", flat=True)[:_TIMED]]
     return Pace(
         days=tuple(by_day.annotate(number=Count("pk"))),
@@ -164,6 +170,7 @@ def progress_of(campaign: Campaign) -> Progress:
         state=campaign.state,
         items=number,
         finished=number - unfinished,
+        ended=_ended(campaign, options),
         wanted=numbers["wanted"],
         counted=numbers["counted"],
         held=Assignment.objects.filter(item__campaign=campaign, state=Assignment.State.HELD).count(),
@@ -171,8 +178,21 @@ def progress_of(campaign: Campaign) -> Progress:
         trusted=len(trusted),
         to_review=queue(campaign).count(),
         reported=items.filter(held=True).count(),
+        checks_out=_checks_out(campaign),
         waiting=tuple(_waiting(campaign, options, [one for one in workers if _works(one)], trusted)),
     )
+
+
+def _ended(campaign: Campaign, options: Options) -> int:
+    if not (options.curtail or options.confidence):
+        return 0
+    slots = Count("slots", filter=Q(slots__closed=False))
+    lacking = Exists(Slot.objects.filter(item=OuterRef("pk"), closed=False, filled_by=None))
+    return items_of(campaign).alias(given=slots).filter(~lacking, given__lt=options.answers).count()
+
+
+def _checks_out(campaign: Campaign) -> int:
+    return campaign.items.filter(is_check=True, is_training=False, repeats=None, held=True).count()
 
 
 def _works(participation: Participation) -> bool:
@@ -193,14 +213,21 @@ def _waiting(
     if paused:
         reasons.append(f"{paused:,} workers are paused, as they failed checks, until somebody looks.")
     if found["reported"]:
-        reasons.append(f"{found['reported']:,} items are out of work, as they were reported.")
+        reasons.append(f"{found['reported']:,} items are out of work, as they were reported or taken out.")
+    checks = _checks_out(campaign)
+    if checks:
+        reasons.append(f"{checks:,} checks are out of work: among the items, each says why.")
     if found["for_trusted"] and not any(_can_fill(one, "free_trusted") for one in trusted):
         reasons.append(
             f"{found['for_trusted']:,} answers wait for a trusted worker who has not had the item: one with"
             f" at least {options.trust_answers} judged answers, {options.trust_share:.0%} of them fine."
         )
-    if found["free"] and not any(_can_fill(one, "free") for one in workers):
-        reasons.append(f"{found['free']:,} items need answers of more workers: all have had them.")
+    if found["free"] and not workers:
+        reasons.append(f"{found['free']:,} items need answers, and no worker can be given any now.")
+    elif found["free"] and not any(_can_fill(one, "free") for one in workers):
+        avoided = any(one.avoids_warnings for one in workers)
+        why = "all have had them" + (", or want no images with warnings" if avoided else "")
+        reasons.append(f"{found['free']:,} items need answers of more workers: {why}.")
     return reasons
 
 
@@ -208,4 +235,6 @@ def _can_fill(participation: Participation, name: str) -> bool:
     """Whether a worker can be given one of the items with a free slot."""
     had = participation.assignments.values("item")
     left = items_of(participation.campaign).filter(**{f"{name}__gt": 0})
+    if participation.avoids_warnings:
+        left = left.filter(Q(image=None) | Q(image__warning=""))
     return left.exclude(pk__in=had).exists()

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from capeval_server.annotation import entering
 from capeval_server.annotation.assignment import pull
-from capeval_server.annotation.locks import lock_items, lock_participation
+from capeval_server.annotation.locks import lock_items, lock_participation, lock_voted
 from capeval_server.annotation.models import (
     LONGEST_NOTE,
     Assignment,
     Campaign,
+    CheckResult,
     Exclusion,
     Item,
     Participation,
@@ -24,7 +25,7 @@ from capeval_server.annotation.models import (
     Slot,
 )
 from capeval_server.annotation.options import options_of
-from capeval_server.annotation.slots import countable, empty, fill, recount
+from capeval_server.annotation.slots import countable, empty, fill, settle
 from capeval_server.annotation.trust import judge_again
 from capeval_server.errors import CampaignError
 from capeval_server.jobs.leases import database_time
@@ -39,6 +40,7 @@ __all__ = [
     "link_account",
     "queue",
     "redact",
+    "releases_of",
     "review",
     "take_out",
 ]
@@ -100,7 +102,7 @@ def review(user: User, response: Response, verdict: str, *, reason: str = "", no
         raise CampaignError("nobody reviews an answer of their own")
     with transaction.atomic():
         participation = lock_participation(response.participation)
-        lock_items([response.item_id])
+        lock_voted([response.item_id], participation.campaign)
         made = Review.objects.create(
             response=response,
             reviewer=user,
@@ -119,12 +121,13 @@ def _settle(participation: Participation, response: Response) -> None:
     """Empties the slot of an answer that no longer counts, or has one that counts again fill a free slot."""
     filled = Slot.objects.filter(filled_by=response).exists()
     counts = countable().filter(pk=response.pk).exists()
+    options = options_of(participation.campaign)
     if filled and not counts:
-        only = options_of(participation.campaign).reopened_for == "trusted"
+        only = options.reopened_for == "trusted"
         empty(Response.objects.filter(pk=response.pk), trusted_only=only)
     elif counts and not filled:
         fill([response])
-    recount([response.item_id])
+    settle([response.item_id], participation.campaign, voted=True)
 
 
 def effect_of_blocking(participation: Participation) -> Effect:
@@ -175,12 +178,14 @@ def take_out(participation: Participation) -> Effect:
     """Empties the slots of a worker, who is excluded and whose participation is locked."""
     slots = Slot.objects.filter(filled_by__participation=participation)
     held = participation.assignments.filter(state=Assignment.State.HELD)
-    lock_items({*slots.values_list("item_id", flat=True), *held.values_list("item_id", flat=True)})
-    only = options_of(participation.campaign).reopened_for == "trusted"
+    keys = {*slots.values_list("item_id", flat=True), *held.values_list("item_id", flat=True)}
+    lock_voted(keys, participation.campaign)
+    options = options_of(participation.campaign)
     answers = slots.count()
-    items = empty(Response.objects.filter(participation=participation), trusted_only=only)
-    recount(items)
-    pull(participation.assignments.all())
+    of_worker = Response.objects.filter(participation=participation)
+    items = empty(of_worker, trusted_only=options.reopened_for == "trusted")
+    settle(items, participation.campaign, voted=True)
+    pull(participation.campaign, participation.assignments.all())
     return Effect(answers=answers, items=len(items), releases=_releases_of(participation))
 
 
@@ -211,9 +216,9 @@ def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
         now.save(update_fields=["stage"])
         mine = countable().filter(participation=now, filled_slot=None, item__held=False)
         responses = list(mine.select_related("assignment__slot").order_by("item_id"))
-        lock_items(response.item_id for response in responses)
+        lock_voted((response.item_id for response in responses), now.campaign)
         filled = fill(responses)
-        recount(filled)
+        settle(filled, now.campaign, voted=True)
         what = f"lifted the block of the worker {now.worker} in the campaign {now.campaign.slug}: {reason}"
         record(user, now.campaign.challenge, f"{what} ({len(filled)} answers count again)")
     return len(filled)
@@ -259,7 +264,7 @@ def redact(user: User | None, response: Response, reason: str) -> None:
     reason = _checked_note("reason", reason)
     with transaction.atomic():
         participation = lock_participation(response.participation)
-        lock_items([response.item_id])
+        lock_voted([response.item_id], participation.campaign)
         nothing: dict[str, object] = {}
         emptied = {"answer": nothing, "rules": nothing, "events": nothing, "redacted": reason}
         if not Response.objects.filter(pk=response.pk, redacted="").update(**emptied):
@@ -270,20 +275,51 @@ def redact(user: User | None, response: Response, reason: str) -> None:
         record(user, campaign.challenge, f"{what}: {reason}")
 
 
-def hold(user: User | None, item: Item, *, held: bool) -> None:
-    """Takes an item out of work, or gives it out again; answers that it has stay as they are."""
+def hold(user: User | None, item: Item, *, held: bool, reason: str = "") -> tuple[str, ...]:
+    """Takes an item out of work, or gives it out again; answers that it has stay as they are.
+
+    Args:
+        user: Who does it; none for the command line.
+        item: The item. What is shown again of it, mirrored, goes with it.
+        held: Whether it shall be out of work.
+        reason: Why it is taken out.
+
+    Returns:
+        The names of the releases that have answers of it, which stay as they are.
+
+    Raises:
+        CampaignError: The reason is too long.
+    """
+    reason = _checked_note("reason", reason, needed=False)
     with transaction.atomic():
         campaign = Campaign.objects.get(pk=item.campaign_id)
-        holders = Participation.objects.filter(assignments__item=item, assignments__state=_HELD)
+        both = campaign.items.filter(Q(pk=item.pk) | Q(repeats=item.pk))
+        keys = list(both.values_list("pk", flat=True))
+        holders = Participation.objects.filter(assignments__item__in=keys, assignments__state=_HELD)
         for participation in holders.order_by("pk").distinct():
             lock_participation(participation)
-        (now,) = lock_items([item.pk])
-        if now.held == held:
-            return
-        now.held = held
-        now.save(update_fields=["held"])
-        if held:
-            pull(Assignment.objects.filter(item=now))
-        recount([now.pk])
-        what = "took an item out of work" if held else "gave an item out again"
-        record(user, campaign.challenge, f"{what} ({now.key}) in the campaign {campaign.slug}")
+        changed = [one for one in lock_items(keys) if one.held != held]
+        for one in changed:
+            _hold(campaign, one, held=held, reason=reason)
+        if changed:
+            what = "took an item out of work" if held else "gave an item out again"
+            why = f": {reason}" if held and reason else ""
+            record(user, campaign.challenge, f"{what} ({item.key}) in the campaign {campaign.slug}{why}")
+    return releases_of(item)
+
+
+def _hold(campaign: Campaign, item: Item, *, held: bool, reason: str) -> None:
+    item.held, item.held_reason = held, reason if held else ""
+    if item.is_check and not held:
+        # What somebody has looked at doesn't take the check out again.
+        item.checks_looked_at = CheckResult.objects.filter(response__item=item).count()
+    item.save(update_fields=["held", "held_reason", "checks_looked_at"])
+    if held:
+        pull(campaign, Assignment.objects.filter(item=item))
+    settle([item.pk], campaign)
+
+
+def releases_of(item: Item) -> tuple[str, ...]:
+    """The names of the releases that have answers of an item, in the order in which they were frozen."""
+    found = Release.objects.filter(responses__response__item=item)
+    return tuple(found.distinct().order_by("time", "pk").values_list("name", flat=True))

@@ -14,7 +14,6 @@ from typing import Any
 import tomli_w
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db.models import Count, Q
 
 from capeval import __version__
 from capeval.benchmarks.building import SplitPlan, build_dataset, load_plans
@@ -24,12 +23,13 @@ from capeval.files import written_whole
 from capeval.formats.json import write_json
 from capeval.messages import listed
 from capeval.spreadsheets import plain
-from capeval_server.annotation.campaigns import items_of
+from capeval_server.annotation.campaigns import unfinished
+from capeval_server.annotation.judged import JUDGED
 from capeval_server.annotation.locks import held
 from capeval_server.annotation.models import Campaign, Release, ReleasedResponse, Response
 from capeval_server.annotation.options import options_of
-from capeval_server.annotation.results import JUDGED, write_results
-from capeval_server.annotation.slots import countable
+from capeval_server.annotation.results import write_results
+from capeval_server.annotation.slots import countable, ended
 from capeval_server.challenges.models import ReferenceSet
 from capeval_server.errors import CampaignError
 from capeval_server.jobs.leases import database_time
@@ -142,9 +142,7 @@ def _sha256(data: bytes) -> str:
 
 
 def _check_complete(campaign: Campaign, *, leave_out: bool) -> None:
-    filled = Count("slots", filter=Q(slots__filled_by__isnull=False))
-    lacking = items_of(campaign).annotate(filled=filled).filter(filled__lt=options_of(campaign).answers)
-    keys = list(lacking.order_by("pk").values_list("key", flat=True))
+    keys = list(unfinished(campaign).order_by("pk").values_list("key", flat=True))
     if keys and not leave_out:
         what = (
             "item must have all its answers"
@@ -158,9 +156,7 @@ def _counted(campaign: Campaign, *, leave_out: bool) -> Iterator[Response]:
     """The answers that count, of images that have all, in the order of images and of when they came."""
     rows = Response.objects.filter(filled_slot__isnull=False, item__campaign=campaign)
     if leave_out:
-        filled = Count("slots", filter=Q(slots__filled_by__isnull=False))
-        complete = items_of(campaign).annotate(filled=filled).filter(filled=options_of(campaign).answers)
-        rows = rows.filter(item__in=complete.values("pk"))
+        rows = rows.exclude(item__in=unfinished(campaign).values("pk"))
     return rows.select_related("item", "participation__worker", "texts").order_by("item_id", "pk").iterator()
 
 
@@ -193,12 +189,39 @@ def _frozen_judgements(campaign: Campaign, name: str, place: str, *, leave_out: 
     target = _root() / place / name
     label = f"{campaign.slug} {name}"
     checksums = {}
-    for path in write_results(campaign, target, release=label, complete_only=leave_out):
+    paths = write_results(campaign, target, release=label, complete_only=leave_out)
+    if options_of(campaign).next_pairs:
+        paths.append(_write_choices(campaign, target / "next_pairs.json"))
+    for path in paths:
         data = path.read_bytes()
         checksums[path.name] = {"sha256": _sha256(data), "bytes": len(data)}
-    manifest = {"description": campaign.title, "version": name, "kind": campaign.kind, "files": checksums}
+    options, over = options_of(campaign), ended(campaign)
+    manifest = {
+        "description": campaign.title,
+        "version": name,
+        "kind": campaign.kind,
+        "answers": options.answers,
+        "curtail": options.curtail,
+        "confidence": options.confidence,
+        "confidence_votes": options.confidence_votes,
+        "ended": {"items_decided": over.decided, "pairs_confident": over.pairs},
+        "next_pairs": options.next_pairs,
+        "files": checksums,
+    }
     write_json(manifest, target / "manifest.json")
     return target
+
+
+def _write_choices(campaign: Campaign, path: Path) -> Path:
+    """Writes each choice of the items that came next, with all that it followed from."""
+    names = ("number", "seed", "last_response", "left_out", "systems", "wins", "pairs")
+    choices = campaign.next_pairs.order_by("number")
+    rows = [
+        {"time": choice.time.isoformat(), **{name: getattr(choice, name) for name in names}}
+        for choice in choices
+    ]
+    write_json({"floor": options_of(campaign).next_pairs_floor, "choices": rows}, path)
+    return path
 
 
 def _provenance(rows: list[Response]) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 from capeval_server.annotation import rules
 from capeval_server.annotation.models import LONGEST_NOTE, Item, TextVersion
 from capeval_server.annotation.rules import Finding, RuleSettings, Verdict
-from capeval_server.annotation.tasks import task_named
+from capeval_server.annotation.tasks import task_of
 from capeval_server.annotation.tasks.base import is_storable
 from capeval_server.errors import AnswerError, SentenceError
 
@@ -64,7 +64,7 @@ def checked(
         AnswerError: A reason can't be stored.
         SentenceError: A rule refuses it, or asks for a reason.
     """
-    part = task_named(item.campaign.kind).written
+    part = task_of(item, item.campaign).written
     if not part:
         return None
     for reason in reasons.values():

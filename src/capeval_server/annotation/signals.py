@@ -51,7 +51,8 @@ def signals_of(participation: Participation, item: Item, response: Response) -> 
 
 
 def _repeated(participation: Participation, item: Item, part: str, words: Sequence[str]) -> bool:
-    rows = Response.objects.filter(participation=participation, redacted="").exclude(item=item)
+    mine_here = Response.objects.filter(participation=participation, redacted="", item__is_training=False)
+    rows = mine_here.exclude(item=item)
     earlier = [
         answer[part] for answer in rows.order_by("-pk").values_list("answer", flat=True)[:_MOST_EARLIER]
     ]

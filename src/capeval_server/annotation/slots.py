@@ -6,15 +6,35 @@ the transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection
 from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
-from capeval_server.annotation.models import Assignment, Exclusion, Item, Response, Review, Slot
+from capeval.formats.judgements import PAIR_CHOICES
+from capeval.studies.protocol import winners
+from capeval.studies.votes import is_confident, is_decided
+from capeval_server.annotation.locks import of_pairs
+from capeval_server.annotation.models import Assignment, Campaign, Exclusion, Item, Response, Review, Slot
+from capeval_server.annotation.options import options_of
+from capeval_server.annotation.tasks import task_named
 
-__all__ = ["countable", "empty", "fill", "first_free", "free_slots", "number_free", "recount"]
+__all__ = [
+    "Ended",
+    "countable",
+    "empty",
+    "ended",
+    "fill",
+    "first_free",
+    "free_slots",
+    "number_free",
+    "open_slots",
+    "recount",
+    "settle",
+]
 
 _HELD = Assignment.State.HELD
 
@@ -75,6 +95,145 @@ def recount(items: Iterable[int]) -> None:
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             some = keys[start : start + _KEYS_AT_ONCE]
             cursor.execute(_RECOUNT % ", ".join(["%s"] * len(some)), some)
+
+
+def settle(items: Iterable[int], campaign: Campaign, *, voted: bool = False) -> None:
+    """Counts free slots after a change of what fills slots or holds them, and ends items that have enough.
+
+    Args:
+        items: The keys of the items.
+        campaign: Their campaign.
+        voted: Whether other answers count than before: then all items of their pairs may end, or go on, which
+            the caller has locked (`lock_voted`).
+    """
+    keys = list(items)
+    options = options_of(campaign)
+    changed: set[int] = set()
+    if options.curtail or options.confidence:
+        opened = of_pairs(keys, campaign) if voted and options.confidence else keys
+        for start in range(0, len(opened), _KEYS_AT_ONCE):
+            changed |= open_slots(opened[start : start + _KEYS_AT_ONCE], campaign)
+    # Not all that could have ended: each recount writes its row.
+    recount({*keys, *changed})
+
+
+def open_slots(items: Iterable[int], campaign: Campaign) -> set[int]:
+    """Opens as many slots of each item as it needs, and closes the others; adds those that are missing.
+
+    An item keeps the slots that are filled, then those that are held, then those that were open. One that has
+    ended before it had all answers keeps no other slots than the filled and the held.
+
+    Returns:
+        The keys of the items whose slots changed.
+    """
+    options, keys = options_of(campaign), set(items)
+    slots, holders = _slots_in_order(of_pairs(keys, campaign) if options.confidence else keys)
+    over: frozenset[int] = frozenset()
+    if options.curtail or options.confidence:
+        kept = {item: _votes(one.answer for one in found[: options.answers]) for item, found in slots.items()}
+        over = _ended(campaign, kept, {item: found[0].group for item, found in slots.items()}).items
+    changed, added = [], []
+    # Only of items that have slots: checks have none, and get none.
+    for item in sorted(keys & slots.keys()):
+        found = slots[item]
+        for place, slot in enumerate(found):
+            unused = slot.filled_by_id is None and slot.pk not in holders
+            closed = place >= options.answers or (unused and item in over)
+            if slot.closed != closed:
+                slot.closed = closed
+                slot.filled_by_id = None if closed else slot.filled_by_id
+                changed.append(slot)
+        first = max(slot.number for slot in found) + 1
+        added += [Slot(item_id=item, number=first + more) for more in range(options.answers - len(found))]
+    Slot.objects.bulk_update(changed, ["closed", "filled_by"], batch_size=500)
+    Slot.objects.bulk_create(added, batch_size=5000)
+    return {slot.item_id for slot in (*changed, *added)}
+
+
+def _slots_in_order(items: Iterable[int]) -> tuple[dict[int, list[Any]], set[int]]:
+    """The slots of items in the order in which they are kept, with their answers and groups; who is held."""
+    keys = list(items)
+    held = Assignment.objects.filter(item__in=keys, state=_HELD)
+    holders = set(held.values_list("slot_id", flat=True))
+    slots: dict[int, list[Any]] = {}
+    rows = Slot.objects.filter(item__in=keys)
+    for slot in rows.annotate(answer=F("filled_by__answer"), group=F("item__group")):
+        slots.setdefault(slot.item_id, []).append(slot)
+    for found in slots.values():
+        found.sort(key=lambda s: (s.filled_by_id is None, s.pk not in holders, s.closed, s.number))
+    return slots, holders
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """What has ended before all answers were given.
+
+    Attributes:
+        items: The keys of these items, and of those that have all answers.
+        decided: How many items lack answers that couldn't change their winner.
+        pairs: How many pairs have a winner that is likely enough.
+    """
+
+    items: frozenset[int]
+    decided: int
+    pairs: int
+
+
+def ended(campaign: Campaign) -> Ended:
+    """What has ended of a campaign whose options let items end early."""
+    options = options_of(campaign)
+    groups: dict[int, str] = {}
+    if options.curtail or options.confidence:
+        groups = dict(campaign.items.filter(is_check=False).values_list("pk", "group"))
+    answers: dict[int, list[Mapping[str, str] | None]] = {item: [] for item in groups}
+    filled = Slot.objects.filter(item__in=campaign.items.filter(is_check=False), filled_by__isnull=False)
+    for item, answer in filled.values_list("item_id", "filled_by__answer") if groups else ():
+        answers[item].append(answer)
+    return _ended(campaign, {item: _votes(given) for item, given in answers.items()}, groups)
+
+
+def _votes(answers: Iterable[Mapping[str, str] | None]) -> list[int]:
+    return [PAIR_CHOICES[answer["choice"]] for answer in answers if answer is not None]
+
+
+def _ended(campaign: Campaign, votes: Mapping[int, Sequence[int]], groups: Mapping[int, str]) -> Ended:
+    """What has ended of items.
+
+    Args:
+        campaign: Their campaign.
+        votes: The answers to each that count. Where pairs end, there must be all items of each pair.
+        groups: The group of each.
+    """
+    options = options_of(campaign)
+    decided = {
+        item for item, given in votes.items() if options.curtail and is_decided(given, options.answers)
+    }
+    pairs: dict[str | int, list[int]] = {}
+    for item in votes if options.confidence else ():
+        pairs.setdefault(groups[item] or item, []).append(item)
+    level, least = options.confidence, options.confidence_votes
+    sure = [
+        of_pair
+        for of_pair in pairs.values()
+        if is_confident(_on_pair(campaign, [votes[one] for one in of_pair]), level=level, least=least)
+    ]
+    return Ended(
+        items=frozenset(decided.union(*sure)),
+        decided=sum(len(votes[item]) < options.answers for item in decided),
+        pairs=len(sure),
+    )
+
+
+def _on_pair(campaign: Campaign, answers: Sequence[Sequence[int]]) -> list[int]:
+    """The votes on a pair, given the answers to each of its items.
+
+    Answers to one triplet are not independent of each other, so a triplet votes once it has its majority.
+    """
+    if not task_named(campaign.kind).votes_once:
+        return [vote for given in answers for vote in given]
+    wanted = options_of(campaign).answers
+    votes: list[int] = winners([given for given in answers if is_decided(given, wanted)]).tolist()
+    return votes
 
 
 def empty(responses: QuerySet[Response], *, trusted_only: bool) -> list[int]:

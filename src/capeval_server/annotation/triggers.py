@@ -22,6 +22,7 @@ _KEPT: dict[str, tuple[tuple[str, ...], str] | None] = {
         ("lifted", "lifted_person_id", "lifted_who", "lifted_reason"),
         "OLD.lifted IS NULL AND NEW.lifted IS NOT NULL",
     ),
+    "NextPairs": None,
     "Release": None,
     "ReleasedResponse": None,
     "Report": (("note",), "NEW.note = ''"),
@@ -35,7 +36,7 @@ _KEPT: dict[str, tuple[tuple[str, ...], str] | None] = {
     "TextVersion": None,
 }
 # The columns of an item that may change.
-_ITEM = ("held", "free", "free_trusted")
+_ITEM = ("held", "held_reason", "checks_looked_at", "up_next", "free", "free_trusted")
 
 
 def _rules() -> dict[str, tuple[str, bool]]:

@@ -1,18 +1,35 @@
-"""Warnings of what a picture shows: it is hidden until the worker asks for it."""
+"""Warnings of what a picture shows: it is hidden until the worker asks for it, or never given to them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Count
 
-from capeval_server.annotation.models import Campaign, Image
+from capeval_server.annotation.assignment import set_aside
+from capeval_server.annotation.departures import check_here
+from capeval_server.annotation.locks import lock_participation
+from capeval_server.annotation.models import Assignment, Campaign, Image, Participation
 from capeval_server.annotation.tasks.base import is_storable
 from capeval_server.errors import CampaignError, NotFoundError
+from capeval_server.jobs.leases import database_time
 from capeval_server.organising.models import record
 
-__all__ = ["LONGEST_WARNING", "set_warning"]
+__all__ = ["LONGEST_WARNING", "Warned", "avoid_warnings", "note_shown", "set_warning", "warned_of"]
 
 LONGEST_WARNING = 200
+_State = Assignment.State
+_AVOIDED = "it has a warning"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Warned:
+    """How many pictures that have a warning now a worker was given, and how many they asked to see."""
+
+    given: int
+    shown: int
 
 
 def set_warning(user: User | None, campaign: Campaign, name: str, text: str) -> Image:
@@ -34,3 +51,32 @@ def set_warning(user: User | None, campaign: Campaign, name: str, text: str) -> 
         what = f"set the warning of the picture {name} in the campaign {campaign.slug}: {text or 'none'}"
         record(user, campaign.challenge, what)
     return found
+
+
+def avoid_warnings(participation: Participation, *, avoid: bool) -> Participation:
+    """Says whether a worker is given no pictures with a warning. Those that they hold are given back then.
+
+    Raises:
+        AssignmentError: The worker has left.
+    """
+    with transaction.atomic():
+        now = lock_participation(participation)
+        check_here(now)
+        now.avoids_warnings = avoid
+        now.save(update_fields=["avoids_warnings"])
+        held = now.assignments.filter(state__in=(_State.HELD, _State.EXPIRED), item__is_training=False)
+        warned = held.filter(item__image__isnull=False).exclude(item__image__warning="")
+        for one in warned.order_by("item") if avoid else ():
+            set_aside(one, _State.RETURNED, _AVOIDED)
+    return now
+
+
+def note_shown(held: Assignment) -> None:
+    """Records that a worker asked to see a picture that has a warning, the first time."""
+    Assignment.objects.filter(pk=held.pk, warned_shown=None).update(warned_shown=database_time())
+
+
+def warned_of(participation: Participation) -> Warned:
+    """Which pictures with a warning a worker was given."""
+    given = participation.assignments.filter(item__image__isnull=False).exclude(item__image__warning="")
+    return Warned(**given.aggregate(given=Count("pk"), shown=Count("warned_shown")))

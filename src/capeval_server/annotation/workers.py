@@ -16,9 +16,10 @@ from capeval_server.annotation.agreements import captions_of
 from capeval_server.annotation.models import Campaign, CheckResult, Participation, Response
 from capeval_server.annotation.options import options_of
 from capeval_server.annotation.tasks import TaskType, task_named
+from capeval_server.annotation.tasks.base import SIDES
 from capeval_server.annotation.trust import is_trusted
 
-__all__ = ["Part", "WorkerSummary", "summaries_of"]
+__all__ = ["Part", "WorkerSummary", "repeats_of", "summaries_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +59,8 @@ class WorkerSummary:
         checks: The checks that they passed.
         reviews: The reviewed answers that were fine.
         agreement: The answers that are those of most others, where the others are not tied.
+        repeats: Their own items that were shown again, mirrored, and that they answered as before.
+        same_side: How many of the others they answered by the same side as before.
         left: The answers for what they saw on the left; of kinds with sides.
         left_p: The p-value of the exact binomial test that they choose both sides as often.
         likeness: Mean CIDEr-D of their captions against the others of the image, and of how many.
@@ -71,6 +74,8 @@ class WorkerSummary:
     checks: Part
     reviews: Part
     agreement: Part
+    repeats: Part
+    same_side: int
     left: Part
     left_p: float | None
     likeness: tuple[float, int] | None
@@ -103,6 +108,7 @@ def summaries_of(campaign: Campaign) -> list[WorkerSummary]:
     agreed = _agreement(answers) if task.choices else {}
     likeness = {} if task.choices else captions_of(campaign).means()
     checks = _checks(campaign)
+    repeats = repeats_of(campaign)
     usual = _median(answers)
     workers = campaign.participations.select_related("worker").exclude(stage=Participation.Stage.INVITED)
     return [
@@ -113,6 +119,8 @@ def summaries_of(campaign: Campaign) -> list[WorkerSummary]:
             trusted=is_trusted(one, options),
             checks=checks.get(one.pk, _NONE),
             agreement=agreed.get(one.pk, _NONE),
+            repeats=repeats.get(one.pk, (_NONE, 0))[0],
+            same_side=repeats.get(one.pk, (_NONE, 0))[1],
             likeness=likeness.get(one.pk),
             usual=usual,
         )
@@ -199,6 +207,41 @@ def _checks(campaign: Campaign) -> dict[int, Part]:
         passed=Count("pk", filter=Q(passed=True)), of=Count("pk")
     )
     return {worker: Part(number=passed, of=of) for worker, passed, of in rows}
+
+
+def repeats_of(campaign: Campaign) -> dict[int, tuple[Part, int]]:
+    """By worker, how they answered their own items when these were shown again, mirrored.
+
+    Returns:
+        The answers that were as before; and how many of the others were for the same side as before.
+    """
+    task = task_named(campaign.kind)
+    sides = _sides(task)
+    given = Response.objects.filter(item__campaign=campaign, redacted="")
+    before = given.filter(item__repeat__isnull=False).order_by("revision")
+    answers: dict[tuple[int, int | None], Any] = {
+        (worker, item): answer
+        for worker, item, answer in before.values_list("participation", "item", "answer")
+    }
+    again = given.filter(item__repeats__isnull=False, revision=1)
+    found: dict[int, list[str]] = {}
+    for worker, item, answer in again.values_list("participation", "item__repeats", "answer"):
+        first = answers.get((worker, item))
+        if first is not None:
+            # It is mirrored, so another choice of a side is the same side.
+            other = "side" if answer in sides and first in sides else "other"
+            found.setdefault(worker, []).append("same" if answer == first else other)
+    return {
+        worker: (Part(number=kinds.count("same"), of=len(kinds)), kinds.count("side"))
+        for worker, kinds in found.items()
+    }
+
+
+def _sides(task: TaskType) -> list[dict[str, Any]]:
+    """The answers that are choices of a side; none of a kind whose answers are not."""
+    if not task.has_sides or not set(SIDES) <= set(task.choices["choice"].labels):
+        return []
+    return [task.answer({}, {"choice": side}, mirrored=False) for side in SIDES]
 
 
 def _left(task: TaskType, answers: Iterable[_Answer]) -> Part:

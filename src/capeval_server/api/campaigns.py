@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -15,7 +16,7 @@ from capeval_server.annotation import campaigns, entering, leaving, panels, paym
 from capeval_server.annotation.consent import change_texts
 from capeval_server.annotation.definition import LONGEST_MARKDOWN
 from capeval_server.annotation.making import make_from_texts
-from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Participation, Response
+from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Item, Participation, Response
 from capeval_server.annotation.options import MOST_ANSWERS, options_of
 from capeval_server.annotation.progress import progress_of
 from capeval_server.annotation.rules import RULES
@@ -23,6 +24,7 @@ from capeval_server.annotation.sentences import settings_of
 from capeval_server.annotation.tasks import task_named
 from capeval_server.annotation.trust import is_trusted
 from capeval_server.annotation.warning import LONGEST_WARNING, set_warning
+from capeval_server.annotation.workers import Part, repeats_of
 from capeval_server.api.addresses import Number, Slug
 from capeval_server.api.schemas import Problem
 from capeval_server.api.tokens import ORGANISE, token_of
@@ -57,6 +59,7 @@ class CampaignStatus(Schema):
     state: str
     items: int
     finished: int
+    ended: int
     wanted: int
     counted: int
     held: int
@@ -64,6 +67,7 @@ class CampaignStatus(Schema):
     trusted: int
     to_review: int
     reported: int
+    checks_out: int
     waiting: list[str]
 
 
@@ -115,6 +119,9 @@ class WorkerOf(Schema):
     judged: int
     fine: int
     trusted: bool
+    # How many of their own items they were shown again, mirrored, and answered as before.
+    repeats: int
+    repeated: int
 
 
 class Workers(Schema):
@@ -172,6 +179,30 @@ class Warned(Schema):
 
     image: Annotated[str, Field(max_length=200)]
     warning: Annotated[str, Field(max_length=LONGEST_WARNING)]
+
+
+class Held(Schema):
+    """An item by its key, and whether it shall be out of work; why, if it is taken out."""
+
+    item: Annotated[str, Field(max_length=100)]
+    held: bool
+    reason: Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")] = ""
+
+
+class OutOfWork(Schema):
+    """An item that is out of work, why, and the releases that have answers of it."""
+
+    item: str
+    is_check: bool
+    reason: str
+    releases: list[str]
+
+
+class AllHeld(Schema):
+    """The first 200 items that are out of work; `count` of them in all."""
+
+    count: int
+    items: list[OutOfWork]
 
 
 class Account(Schema):
@@ -234,8 +265,12 @@ def _worker(campaign: Campaign, pseudonym: str) -> Participation:
     return get_object_or_404(rows, worker__pseudonym=pseudonym)
 
 
-def _shown(worker: Participation) -> dict[str, Any]:
+def _shown(worker: Participation, repeats: Mapping[int, tuple[Part, int]] | None = None) -> dict[str, Any]:
+    found = repeats_of(worker.campaign) if repeats is None else repeats
+    again = found[worker.pk][0] if worker.pk in found else None
     return {
+        "repeats": again.of if again else 0,
+        "repeated": again.number if again else 0,
         "pseudonym": worker.worker.pseudonym,
         "trusted": is_trusted(worker, options_of(worker.campaign)),
         **{name: getattr(worker, name) for name in ("stage", "answered", "judged", "fine")},
@@ -321,6 +356,31 @@ def warn(request: HttpRequest, slug: Slug, wanted: Warned) -> Any:
     return {"image": image.name, "warning": image.warning}
 
 
+def _out_of_work(item: Item) -> dict[str, Any]:
+    return {
+        "item": item.key,
+        "is_check": item.is_check,
+        "reason": item.held_reason,
+        "releases": quality.releases_of(item),
+    }
+
+
+@router.get("/{slug}/held", response={200: AllHeld, (403, 404): Problem})
+def all_held(request: HttpRequest, slug: Slug) -> Any:
+    """The items that are out of work, with why."""
+    found = _managed(request, slug).items.filter(held=True, repeats=None).order_by("pk")
+    return {"count": found.count(), "items": [_out_of_work(item) for item in found[:_MOST]]}
+
+
+@router.put("/{slug}/held", response={200: OutOfWork, (403, 404, 422): Problem})
+def hold(request: HttpRequest, slug: Slug, wanted: Held) -> Any:
+    """Takes an item out of work, or gives it out again, and names the releases that have answers of it."""
+    found = get_object_or_404(_managed(request, slug).items, key=wanted.item, repeats=None)
+    quality.hold(token_of(request).user, found, held=wanted.held, reason=wanted.reason)
+    found.refresh_from_db()
+    return _out_of_work(found)
+
+
 @router.put("/{slug}/rate", response={200: Made, (403, 404, 422): Problem})
 def set_rate(request: HttpRequest, slug: Slug, wanted: Rate) -> Any:
     """Sets what an answer is paid."""
@@ -349,7 +409,8 @@ def workers(request: HttpRequest, slug: Slug, start: Start = 0) -> Any:
     """Workers, 200 of them from a start."""
     campaign = _managed(request, slug)
     found = campaign.participations.select_related("worker", "campaign").order_by("pk")
-    rows = [_shown(one) for one in found[start : start + _MOST]]
+    repeats = repeats_of(campaign)
+    rows = [_shown(one, repeats) for one in found[start : start + _MOST]]
     return {"count": found.count(), "workers": rows}
 
 

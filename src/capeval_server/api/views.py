@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest
 from ninja import NinjaAPI, Status
+from ninja.openapi.schema import OpenAPISchema
 
 from capeval import __version__
 from capeval_server.api import (
@@ -26,7 +27,25 @@ __all__ = ["api"]
 
 _ABOUT = """What the pages show and do, for programs. Public data needs no token. For all else, make a
 token on the page of [API tokens](/tokens/) and send it as `Authorization: Bearer TOKEN`. Times are in UTC."""
-api = NinjaAPI(
+
+
+class Api(NinjaAPI):
+    """The API. Its description, which takes half a second to make, is made once."""
+
+    _description: OpenAPISchema | None = None
+
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
+    ) -> OpenAPISchema:
+        """The description of all operations, with the addresses that they have here."""
+        if path_prefix is not None:
+            return super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
+        if self._description is None:
+            self._description = super().get_openapi_schema(path_params=path_params)
+        return self._description
+
+
+api = Api(
     title="capeval server",
     version=__version__,
     description=_ABOUT,

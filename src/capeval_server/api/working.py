@@ -22,9 +22,10 @@ from capeval_server.annotation import (
     panels,
     sentences,
     training,
+    warning,
 )
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Campaign, Draft, Participation, Worker
-from capeval_server.annotation.tasks import task_named
+from capeval_server.annotation.tasks import task_of
 from capeval_server.api.addresses import Slug
 from capeval_server.api.schemas import Problem
 from capeval_server.api.tokens import SUBMIT
@@ -70,6 +71,7 @@ class Entered(Schema):
     kind: str
     stage: str
     answered: int
+    avoids_warnings: bool
     texts: Texts
 
 
@@ -79,10 +81,17 @@ class Agreed(Schema):
     texts: Annotated[int, Field(ge=1, le=10**9)]
 
 
+class Warnings(Schema):
+    """Whether the worker is given no images that have a warning."""
+
+    avoid: bool
+
+
 class GivenItem(Schema):
-    """An item to answer."""
+    """An item to answer. Its kind is the campaign's, or `quiz`: a question on the rules, in the training."""
 
     lease: UUID
+    kind: str
     place: int
     of: int
     state: str
@@ -204,21 +213,29 @@ class Finish(Schema):
 
 
 class Explained(Schema):
-    """An item of the training, with its answer."""
+    """An item of the training, with its answer; of practice, the sentence and the rules that it breaks."""
 
     shown: dict[str, Any]
     right: bool
+    written: str
+    findings: list[FindingOf]
     expected: dict[str, str]
     explanation: str
 
 
 class Try(Schema):
-    """A try of the training that is finished: whether enough was right, or there is another try."""
+    """A try of the training that is finished: whether enough was right, or there is another try.
+
+    After sentences that were written as practice, nothing is right or wrong; `more` says that practice is
+    next.
+    """
 
     right: int
     needed: int
     passed: bool
     again: bool
+    practice: bool
+    more: bool
     items: list[Explained]
 
 
@@ -251,9 +268,10 @@ def _known(request: HttpRequest, slug: str) -> Participation:
 
 def _shown(participation: Participation, held: Assignment, number: int) -> dict[str, Any]:
     draft = Draft.objects.filter(assignment=held).first()
-    task = task_named(participation.campaign.kind)
+    task = task_of(held.item, participation.campaign)
     return {
         "lease": held.lease,
+        "kind": task.name,
         "place": held.place,
         "of": number,
         "state": held.state,
@@ -273,6 +291,7 @@ def _entered(participation: Participation) -> dict[str, Any]:
         "kind": campaign.kind,
         "stage": participation.stage,
         "answered": participation.answered,
+        "avoids_warnings": participation.avoids_warnings,
         "texts": texts,
     }
 
@@ -288,6 +307,12 @@ def agree(request: HttpRequest, slug: Slug, agreed: Agreed) -> Any:
     """Agrees to the texts of a number, which must be the latest."""
     found = _participation(request, slug)
     return _entered(entering.agree(found, agreed.texts))
+
+
+@router.put("/warnings", response={200: Entered, (403, 404, 409): Problem})
+def choose_warnings(request: HttpRequest, slug: Slug, wanted: Warnings) -> Any:
+    """Says whether the worker is given images that have a warning. It can be changed at any time."""
+    return _entered(warning.avoid_warnings(_participation(request, slug), avoid=wanted.avoid))
 
 
 @router.post("/next", response={200: Batch, (403, 404, 409): Problem})
@@ -317,7 +342,7 @@ def finished_try(request: HttpRequest, slug: Slug) -> Any:
 
 @router.post("/training", response={200: Entered, (403, 404, 409): Problem})
 def go_on(request: HttpRequest, slug: Slug) -> Any:
-    """Goes on after a try: to the work, to the next try, or out."""
+    """Goes on after a try: to the work, to the next try, to practice, or out."""
     return _entered(training.go_on(_participation(request, slug)))
 
 
@@ -348,7 +373,7 @@ def check(request: HttpRequest, slug: Slug, lease: UUID, written: Sentence) -> A
     """What the rules say of a sentence that is not sent yet; nothing is stored."""
     participation = _participation(request, slug)
     held = assignment.find(participation, lease)
-    if not task_named(participation.campaign.kind).written:
+    if not task_of(held.item, participation.campaign).written:
         raise NotFoundError
     return asdict(sentences.look(entering.latest_texts(participation.campaign), held.item, written.caption))
 

@@ -91,6 +91,22 @@ def state(
     print(f"{slug}: {change_state(None, _campaign_named(slug), to, reason=reason).state}")
 
 
+def quiz(
+    text: Annotated[
+        str, Argument(metavar="TEXT", help="The text on whose rules it is.", show_default=False)
+    ] = "write-coco",
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)
+    ] = None,
+) -> None:
+    """Writes the quiz that ships for a text, as lines of a file of items, to change them."""
+    set_up()
+    from capeval.cli.console import deliver
+    from capeval_server.annotation.tasks.quiz import quiz_lines
+
+    deliver(b"\n".join((*quiz_lines(text), b"")).decode(), output)
+
+
 def rules(
     slug: Slug,
     path: Annotated[
@@ -239,6 +255,36 @@ def warn(
     print(f"{image}: {set_warning(None, _campaign_named(slug), image, text).warning or 'no warning'}")
 
 
+def hold(
+    slug: Slug,
+    key: Annotated[
+        str,
+        Argument(
+            metavar="ITEM",
+            help="The item's key; without it, shows those that are out of work.",
+            show_default=False,
+        ),
+    ] = "",
+    reason: Annotated[str, Option(help="Why it is taken out.", show_default=False)] = "",
+    give: Annotated[bool, Option("--give", help="Give it out again.")] = False,
+) -> None:
+    """Takes an item out of work, or gives it out again, and names the releases that have answers of it."""
+    set_up()
+    from capeval_server.annotation import quality
+
+    items = _campaign_named(slug).items.filter(repeats=None)
+    if not key:
+        for item in items.filter(held=True).order_by("pk"):
+            names = ", ".join(quality.releases_of(item)) or "none"
+            print(f"{item.key}: {item.held_reason or 'taken out'}; releases: {names}")
+        return
+    found = items.filter(key=key).first()
+    if found is None:
+        raise OptionError(f"'ITEM' must be the key of an item of {slug!r} (got {key!r})")
+    releases = quality.hold(None, found, held=not give, reason=reason)
+    print(f"{key}: {'given out again' if give else 'out of work'}; releases: {', '.join(releases) or 'none'}")
+
+
 def resume(
     slug: Slug,
     worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
@@ -326,6 +372,23 @@ def audit(
             print(f"{campaign.slug}: all holds")
         wrong += len(found)
     sys.exit(1 if wrong else 0)
+
+
+def replay(slug: Slug) -> None:
+    """Makes each choice of the items that came next again from its answers; exits with 1 if one differs."""
+    set_up()
+    from capeval_server.annotation.locks import held
+    from capeval_server.annotation.next_pairs import replay as replayed
+
+    with held(_campaign_named(slug)) as now:
+        found = list(replayed(now))
+    for each in found:
+        said = "; ".join(each.differs) or "as it was"
+        if each.removed:
+            said += f" (its wins can't be counted again: answers that were removed since: {each.removed:,})"
+        print(f"choice {each.choice.number}, {each.choice.time:%Y-%m-%d %H:%M}: {said}")
+    print(f"choices: {len(found)}")
+    sys.exit(1 if any(each.differs for each in found) else 0)
 
 
 def items(
@@ -470,8 +533,8 @@ def agreement(slug: Slug) -> None:
 def group() -> Group:
     """`capeval server annotate`."""
     commands = (
-        *(fetch, create, items, state, texts, rules, invite, panel, link, status, resume, withdraw),
-        *(rate, payments, warn, known, compare, agreement, results, audit),
+        *(fetch, quiz, create, items, state, texts, rules, invite, panel, link, status, resume, withdraw),
+        *(rate, payments, warn, hold, known, compare, agreement, results, audit, replay),
         *(freeze, verify, challenge, publish),
     )
     return Group(

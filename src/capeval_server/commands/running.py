@@ -133,9 +133,12 @@ def _serve(sockets: list[socket.socket], address: str, threads: int, processes: 
 def _answer(sockets: list[socket.socket], threads: int) -> None:
     import waitress
     from django.conf import settings
+    from waitress.channel import HTTPChannel
 
+    from capeval_server.refusals import RefusalTask
     from capeval_server.wsgi import application
 
+    HTTPChannel.error_task_class = RefusalTask
     # Without a proxy, its headers would come from clients, so they are dropped.
     headers = "x-forwarded-for x-forwarded-proto"
     proxy = {"trusted_proxy": "*", "trusted_proxy_headers": headers, "trusted_proxy_count": 1}
@@ -178,7 +181,7 @@ def demo(
     host: Host = "127.0.0.1",
     port: Port = 8000,
 ) -> None:
-    """Starts a server and a worker to try, with the COCO challenge, simple methods and an account."""
+    """Starts a server to try: the COCO challenge, simple methods, campaigns with robots, an account."""
     # First: a port that is taken is said before anything is made.
     sockets = _listening(host, port)
     os.environ["CAPEVAL_SERVER_DATA"] = str(folder.absolute())
@@ -192,13 +195,29 @@ def demo(
         print("\nStopped. The next start goes on from here", flush=True)
         sys.exit(130)
     _say_demo(folder, _address(host, port))
-    # A session of its own: Ctrl-C is for this process, which then ends the worker.
+    # A session of its own: Ctrl-C is for this process, which then ends the worker and the robots.
     scorer = subprocess.Popen([sys.executable, "-m", "capeval_server", "worker"], start_new_session=True)
+    robots = _start_robots(sockets, folder)
     try:
         _serve(sockets, _address(host, port), 8, processors())
     finally:
-        scorer.terminate()
-        scorer.wait()
+        for process in (scorer, robots):
+            process.terminate()
+            process.wait()
+
+
+def _start_robots(sockets: list[socket.socket], folder: Path) -> subprocess.Popen[bytes]:
+    """Starts the robots, who end when this process does, in whatever way."""
+    from capeval_server.demo import loading, robots
+
+    host, port = sockets[0].getsockname()[:2]
+    brief = robots.brief(host, port, loading.captions_file(folder))
+    started = subprocess.Popen(
+        [sys.executable, "-m", "capeval_server.demo"], start_new_session=True, stdin=subprocess.PIPE
+    )
+    if started.stdin is not None:
+        brief.tell(started.stdin)
+    return started
 
 
 def _load_demo(folder: Path) -> None:
@@ -209,20 +228,24 @@ def _load_demo(folder: Path) -> None:
         flush=True,
     )
     _migrate()
-    from capeval_server import demo
+    from capeval_server.demo import loading
 
     logging.getLogger("capeval_server.jobs.worker").setLevel(logging.WARNING)
-    demo.load(folder / "coco-captions", lambda line: print(line, flush=True))
+    loading.load(folder, lambda line: print(line, flush=True))
 
 
 def _say_demo(folder: Path, address: str) -> None:
-    from capeval_server import demo
+    from capeval_server.demo import loading
 
     kept = folder / "password"
-    print(f"Leaderboard: {address}{demo.BOARD}")
-    password = demo.password(kept)
+    print(f"Leaderboard: {address}{loading.BOARD}")
+    password = loading.password(kept)
     known = f"the password {password} (kept in {kept})" if password else "the password that you chose"
-    print(f"Sign in as {demo.ACCOUNT} with {known}")
+    print(f"Sign in as {loading.ACCOUNT} with {known}")
+    print(f"Campaigns, with robots at work, once you are signed in: {address}/campaigns/")
+    print(
+        f"Write captions beside the robots, without an account: {address}{loading.entry(folder / 'visitor')}"
+    )
     print(f"Stop it with Ctrl-C. To begin anew, delete the folder {folder}", flush=True)
 
 

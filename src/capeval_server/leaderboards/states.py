@@ -13,14 +13,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Model, Sum, prefetch_related_objects
+from django.db import connection
+from django.db.models import Model, prefetch_related_objects
 from django.utils import timezone
 
 from capeval import __version__
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.conditional import etag_of
 from capeval_server.leaderboards.questions import Question
-from capeval_server.submissions.models import Submission
 
 __all__ = ["Kept", "kept", "key_of", "shown_phases"]
 
@@ -71,7 +71,6 @@ def key_of(question: Question, *, full: bool) -> str:
         question.split_names,
         [found.name for found in shown_phases(phase.challenge)],
         _standing(question),
-        list(question.reference_set.reported.order_by("pk").values_list("pk", "stamp")),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
@@ -82,19 +81,29 @@ def _fields(row: Model) -> list[Any]:
     return [getattr(row, field.attname) for field in fields if field.attname not in ("image_ids", "part")]
 
 
-def _standing(question: Question) -> list[Any]:
-    """Sums of stamps: of what stands, of its teams, and of human baselines.
+# Written by hand: it is asked with each request, and Django would take longer to make it than the database to
+# run it.
+_STANDING = """
+SELECT 1, COUNT(*), SUM(submission.stamp), SUM(team.stamp)
+FROM submissions_submission submission LEFT JOIN teams_team team ON team.id = submission.team_id
+WHERE submission.phase_id = %s {only}
+UNION ALL
+SELECT 2, COUNT(*), SUM(stamp), 0 FROM submissions_submission WHERE baseline_of_id = %s
+UNION ALL
+SELECT 3, COUNT(*), SUM(stamp), 0 FROM challenges_reported WHERE reference_set_id = %s"""
+
+
+def _standing(question: Question) -> list[tuple[int, ...]]:
+    """Numbers of rows and sums of stamps: of what stands and its teams, of baselines, of reported rows.
 
     Beside final results are notes of what happened later, also to what does not stand any more. Scores are
     written, and deleted, together with a change of their submission or of the settings above.
     """
-    stand = Submission.objects.filter(phase=question.phase)
-    if question.phase.final is None:
-        stand = stand.filter(stands=True)
-    baselines = Submission.objects.filter(baseline_of=question.reference_set)
-    sums = stand.aggregate(rows=Count("pk"), own=Sum("stamp"), teams=Sum("team__stamp"))
-    of_baselines = baselines.aggregate(rows=Count("pk"), own=Sum("stamp"))
-    return [int(value or 0) for value in (*sums.values(), *of_baselines.values())]
+    only = "AND submission.stands" if question.phase.final is None else ""
+    references = question.reference_set.pk
+    with connection.cursor() as cursor:
+        cursor.execute(_STANDING.format(only=only), [question.phase.pk, references, references])
+        return sorted(tuple(int(value or 0) for value in row) for row in cursor.fetchall())
 
 
 class _Memory:

@@ -2,6 +2,7 @@
 
 from functools import cache
 
+import numpy as np
 import pytest
 
 from capeval.formats import load_references
@@ -20,7 +21,7 @@ from capeval.studies.effort import estimated_agreement
 from capeval.studies.pair_scores import PairScorer
 from capeval.studies.protocol import krippendorff_alpha, winners
 from capeval.studies.ranking import rank_correlation, rank_references
-from capeval.studies.votes import count_pair_votes, count_votes, votes_until_decided
+from capeval.studies.votes import count_pair_votes, count_votes, votes_until_confident, votes_until_decided
 from capeval.studies.words import Contender
 from tests.shared_data import shared_data
 
@@ -177,6 +178,37 @@ def test_stopping_when_decided_changes_no_winner_of_pascal() -> None:
     # In the order of the file.
     assert means == {"HC": 8.29, "HI": 6.16, "HM": 6.26, "MM": 7.36}
     assert sum(lengths) / len(lengths) == pytest.approx(7.0, abs=0.05)
+
+
+def test_stopping_when_confident_takes_21_of_48_votes_of_abstract_and_agrees_in_98_percent() -> None:
+    pairs = abstract()[0].pairs
+    lengths = [votes_until_confident(pair.votes) for pair in pairs]
+    stopped = winners([pair.votes[:length] for pair, length in zip(pairs, lengths, strict=True)])
+    whole = winners([pair.votes for pair in pairs])
+    # In the order of the file: 20.8 of 48 votes, and 381 of the 388 winners; twelve pairs have none.
+    assert sum(lengths) / len(lengths) == pytest.approx(20.845)
+    assert int((stopped == whole)[whole != 0].sum()) == 381
+    # In other orders it is much the same.
+    rng = np.random.default_rng(0)
+    taken, agree = [], []
+    for _ in range(20):
+        votes = [rng.permutation(pair.votes).tolist() for pair in pairs]
+        stops = [votes_until_confident(each) for each in votes]
+        made = winners([each[:stop] for each, stop in zip(votes, stops, strict=True)])
+        taken.append(sum(stops) / len(stops))
+        agree.append(float((made == whole)[whole != 0].mean()))
+    assert np.mean(taken) == pytest.approx(21, abs=0.5)
+    assert np.mean(agree) == pytest.approx(0.98, abs=0.01)
+
+
+def test_the_forecast_of_stopping_when_confident_is_near_on_abstract() -> None:
+    # On pairs of two people's captions of an image (HC) it is near. Where one is of another image (HI), most
+    # pairs are plain and a few are not, so it takes fewer votes than a beta distribution says.
+    rng = np.random.default_rng(0)
+    for kind, bound in {"HC": 0.08, "HI": 0.35}.items():
+        votes = [pair.votes for pair in abstract()[0].pairs if pair.kind == kind]
+        taken = np.mean([votes_until_confident(rng.permutation(each).tolist()) for each in votes * 5])
+        assert estimated_agreement(votes).votes_until_confident(48) == pytest.approx(taken, rel=bound), kind
 
 
 def test_the_forecast_of_stopping_holds_on_pascal() -> None:

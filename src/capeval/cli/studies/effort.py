@@ -15,6 +15,7 @@ __all__ = ["EXAMPLES", "run"]
 EXAMPLES = examples(
     "capeval study effort 1000 --systems 17 --votes 3 --yes 0.25 --seconds 9 --hourly 12",
     "capeval study effort 1000 --votes 11 --curtail --pilot pilot.csv --seconds 6 --hourly 12 --fee 0.33",
+    "capeval study effort 400 --votes 48 --confidence 0.95 --concentration 1 --seconds 8 --hourly 12",
 )
 
 
@@ -27,6 +28,11 @@ def run(
     curtail: Annotated[
         bool, Option("--curtail", help="A question ends when more answers can't change its winner.")
     ] = False,
+    confidence: Annotated[
+        float | None,
+        Option(help="A question ends when its winner is that likely, such as 0.95.", show_default="never"),
+    ] = None,
+    least: Annotated[int, Option(min=1, help="Votes that --confidence takes at least.")] = 5,
     yes: Annotated[
         float | None, Option(help="Part of answers that are yes, or for the first.", show_default="0.5")
     ] = None,
@@ -80,6 +86,8 @@ def run(
         prices=Prices(seconds=seconds, hourly=hourly, fee=fee, workers=workers, hours=hours),
         systems=systems,
         curtail=curtail,
+        confidence=confidence,
+        least=least,
         level=level,
     )
     show(report(made, agreement), output)

@@ -9,7 +9,7 @@ from typing import Annotated
 from capeval.cli.commands import Argument, Option
 from capeval.cli.console import examples
 from capeval.cli.options import Level, Samples, Seed
-from capeval.cli.studies.output import Folder, show
+from capeval.cli.studies.output import Folder, show, write_columns
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -40,12 +40,12 @@ def run(
 
     M1 is 1 (better than a person's caption), 0 (equal) or -1 (worse); M2 is 1 (a person) or 0 (a machine);
     M5 is 1 (the same) or 0; M3, M4, P and R are from 1 to 5. With M1 and M2 come the points of COCO's
-    challenge of 2015. --output also writes human.csv, which 'study correlation' reads.
+    challenge of 2015. --output also writes human.csv, which 'study correlation' reads, and differences.csv:
+    each system against the next.
     """
-    from capeval.formats.human_scores import write_human_scores
     from capeval.formats.ratings import load_ratings
     from capeval.report.studies.judging import report
-    from capeval.studies.judging import human_scores, judge, leaderboard_points
+    from capeval.studies.judging import judge, leaderboard_points
 
     columns = [
         judge(load_ratings(path), question, samples=samples, confidence=level, seed=seed)
@@ -57,11 +57,11 @@ def run(
         if column.question.name in ("M1", "M2")
     }
 
-    def write(folder: Path) -> list[Path]:
-        write_human_scores(human_scores(columns, release=release), folder / "human.csv")
-        return [folder / "human.csv"]
-
-    show(report(columns, leaderboard_points(values) if len(values) == 2 else ()), output, write=write)
+    show(
+        report(columns, leaderboard_points(values) if len(values) == 2 else ()),
+        output,
+        write=lambda folder: write_columns(columns, folder, release=release),
+    )
 
 
 def _files(texts: Sequence[str]) -> dict[str, Path]:

@@ -12,8 +12,9 @@ from capeval.errors import DependencyError, OptionError
 
 if TYPE_CHECKING:
     from capeval.report.studies import StudyReport
+    from capeval.studies.judging import HumanColumn
 
-__all__ = ["CheckpointFile", "Folder", "numbers", "show"]
+__all__ = ["CheckpointFile", "Folder", "numbers", "show", "write_columns"]
 
 Folder = Annotated[
     Path | None,
@@ -88,3 +89,12 @@ def _require_matplotlib() -> None:
     except ImportError:
         message = 'figures need matplotlib: pip install ".[studies]"'
         raise DependencyError(message) from None
+
+
+def write_columns(columns: Sequence[HumanColumn], folder: Path, *, release: str = "") -> list[Path]:
+    """Writes what people think of systems: human.csv, and differences.csv; returns their paths."""
+    from capeval.formats.human_scores import write_human_scores
+    from capeval.studies.judging import human_scores
+
+    differences = [each for column in columns for each in column.differences()]
+    return write_human_scores(human_scores(columns, release=release), differences, folder)

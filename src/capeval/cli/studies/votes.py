@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from capeval.cli.commands import Argument, Option
 from capeval.cli.console import examples
-from capeval.cli.studies.output import Folder, show
+from capeval.cli.studies.output import Folder, show, write_columns
+
+if TYPE_CHECKING:
+    from capeval.studies.judging import HumanColumn
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -50,12 +53,14 @@ def run(
 
     A tied triplet gives no vote, and a tied pair is shown as a tie. Krippendorff's alpha measures how far
     people agree. What has fewer answers than planned is listed, and an error where it has none, unless
-    --complete-only leaves it out.
+    --complete-only leaves it out. Where pairs are of several systems, each has the fraction of its wins and
+    its strength (Bradley and Terry), with intervals from resampled images.
     """
-    from capeval.errors import OptionError
+    from capeval.errors import MismatchError, OptionError
     from capeval.formats.judgements import load_pair_votes, load_pairs, load_plan, load_votes, plan_files
     from capeval.report.studies.votes import report
     from capeval.studies.votes import count_pair_votes, count_votes
+    from capeval.studies.wins import judge_wins
 
     pairs_file, triplets_file = plan_files(plan)
     if not pairwise:
@@ -71,4 +76,15 @@ def run(
             judgements=judgements or 1,
             complete_only=complete_only,
         )
-    show(report(counted), output)
+    columns: tuple[HumanColumn, ...] = ()
+    lacking = ""
+    try:
+        columns = judge_wins(counted)
+    except MismatchError as error:
+        lacking = str(error)
+
+    show(
+        report(counted, columns, lacking),
+        output,
+        write=lambda folder: write_columns(columns, folder) if columns else (),
+    )

@@ -8,25 +8,23 @@ from capeval.report.grids import Cell, Grid
 from capeval.report.studies import StudyReport
 from capeval.studies.judging import HumanColumn, Standing
 
-__all__ = ["report"]
+__all__ = ["of_column", "report"]
 
 
 def report(columns: Sequence[HumanColumn], standings: Sequence[Standing] = ()) -> StudyReport:
     """A table of each question, and the points of M1 and M2 where there are both."""
-    tables = {column.question.name: _column(column) for column in columns}
+    tables = {column.question.name: of_column(column) for column in columns}
     if standings:
         tables["points"] = _points(standings)
     return StudyReport(tables=tables)
 
 
-def _column(column: HumanColumn) -> Grid:
+def of_column(column: HumanColumn) -> Grid:
     """A row for each system, the best first, tested against the next."""
-    names = list(column.rows)
     answers = tuple(column.question.answers.values())
+    p_values = {each.system: each.p_value for each in column.differences()}
     rows = []
-    for name, following in zip(names, [*names[1:], None], strict=True):
-        row = column.rows[name]
-        p_value = None if following is None else column.compare(name, following).p_value
+    for name, row in column.rows.items():
         value = Cell(value=row.interval.score, low=row.interval.low, high=row.interval.high)
         rows.append(
             (
@@ -36,7 +34,7 @@ def _column(column: HumanColumn) -> Grid:
                 Cell(value=row.images),
                 Cell(value=row.votes),
                 Cell(value=row.alpha),
-                Cell(value=p_value),
+                Cell(value=p_values.get(name)),
             )
         )
     shares = (f"Answers: {answer}" for answer in answers)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 from capeval.report.grids import Cell, Grid
 from capeval.report.studies import StudyReport
+from capeval.report.studies.judging import of_column
+from capeval.studies.judging import HumanColumn
 from capeval.studies.votes import Incomplete, PlanVotes, WriterWins
 
 __all__ = ["report"]
@@ -15,9 +17,16 @@ _SHOWN = 10
 _WINNER = {1: "first", -1: "second", 0: "tie"}
 
 
-def report(votes: PlanVotes) -> StudyReport:
-    """How far people agree, who wins against whom, what lacks answers, and the winner of each pair."""
-    tables = {"agreement": _agreement(votes), "wins": _wins(votes.wins)}
+def report(votes: PlanVotes, columns: Sequence[HumanColumn] = (), lacking: str = "") -> StudyReport:
+    """How far people agree, who wins against whom, what lacks answers, and the winner of each pair.
+
+    Args:
+        votes: The votes on a plan.
+        columns: How often each system wins, where that is known.
+        lacking: Why it is not known.
+    """
+    tables = {"agreement": _agreement(votes), "wins": _wins(votes.wins, lacking)}
+    tables |= {f"systems-{column.question.name.lower()}": of_column(column) for column in columns}
     long_tables: dict[str, Callable[[], Grid]] = {"winners": lambda: _winners(votes)}
     if votes.incomplete:
         tables["incomplete"] = _incomplete(votes.incomplete, votes.protocol, most=_SHOWN)
@@ -57,12 +66,13 @@ def _incomplete(incomplete: Sequence[Incomplete], protocol: str, *, most: int | 
     return Grid(columns=(what, "Pair", "Answers", "Planned"), rows=rows, notes=notes)
 
 
-def _wins(wins: Sequence[WriterWins]) -> Grid:
+def _wins(wins: Sequence[WriterWins], lacking: str) -> Grid:
     rows = tuple(
         tuple(Cell(value=value) for value in (each.kind, each.a, each.b, each.a_wins, each.b_wins, each.ties))
         for each in wins
     )
-    return Grid(columns=("Class", "A", "B", "A wins", "B wins", "Ties"), rows=rows)
+    notes = (f"no fractions of wins by system: {lacking}",) if lacking else ()
+    return Grid(columns=("Class", "A", "B", "A wins", "B wins", "Ties"), rows=rows, notes=notes)
 
 
 def _winners(votes: PlanVotes) -> Grid:

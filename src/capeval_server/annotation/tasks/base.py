@@ -68,12 +68,18 @@ class TaskType(ABC):
         lease_seconds: How long an item is kept for a worker who shows no activity.
         needs_image: Whether an item has an image.
         has_sides: Whether two things are shown side by side, which can be mirrored.
+        curtailed: Whether an item ends, by default, when further answers can't change which of its texts most
+            choose; None for kinds whose result is a share or a mean of answers, which that would bias.
+        votes_once: Whether the answers to an item are one vote, their majority, on the pair that its group
+            is; else each answer is a vote.
         reviewed: Whether people review the answers. Answers of other kinds are judged by checks.
         written: The part of an answer that is a sentence of the worker's, which rules look at; empty where
             there is none.
         choices: The questions that are answered by choosing, by the name that a browser sends; the page of a
             kind without any has a form of its own.
         texts: The names of the texts that ship for it, without `.md`; the first is the default.
+        text_rules: The levels of rules for sentences that go with a text, where they differ from the
+            defaults.
     """
 
     name: ClassVar[str]
@@ -83,10 +89,13 @@ class TaskType(ABC):
     lease_seconds: ClassVar[int]
     needs_image: ClassVar[bool]
     has_sides: ClassVar[bool] = False
+    curtailed: ClassVar[bool | None] = None
+    votes_once: ClassVar[bool] = False
     reviewed: ClassVar[bool] = False
     written: ClassVar[str] = ""
     choices: ClassVar[Mapping[str, Choices]] = {}
     texts: ClassVar[tuple[str, ...]]
+    text_rules: ClassVar[Mapping[str, Mapping[str, str]]] = {}
 
     @abstractmethod
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ class Pairwise(OneQuestion):
     lease_seconds = 180
     needs_image = True
     has_sides = True
+    curtailed = True
     texts = ("pairwise",)
     choices: ClassVar[Mapping[str, Choices]] = {
         "choice": Choices(label="Your choice", labels={"left": "The first", "right": "The second"})

@@ -45,6 +45,8 @@ class Triplet(OneQuestion):
     lease_seconds = 180
     needs_image = False
     has_sides = True
+    curtailed = False
+    votes_once = True
     texts = ("triplet",)
     choices: ClassVar[Mapping[str, Choices]] = {
         "choice": Choices(label="Your choice", labels={"left": "B", "right": "C"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from capeval_server.annotation.tasks.base import TaskType, checked_keys, checked_text, is_storable, register
 from capeval_server.errors import AnswerError, CampaignError
@@ -29,6 +29,9 @@ class Write(TaskType):
     reviewed = True
     written = "caption"
     texts = ("write-nocaps", "write-coco", "write-pascal")
+    # COCO and nocaps ask for eight words. PASCAL-50S does not: 15 % of ABSTRACT-50S's sentences, which were
+    # collected in the same way, have fewer.
+    text_rules: ClassVar[Mapping[str, Mapping[str, str]]] = {"write-pascal": {"short": "off"}}
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         """The keywords. Raises a `CampaignError` where they are no list of texts."""
@@ -69,6 +72,16 @@ class Write(TaskType):
         stored = self.answer(payload, expected, mirrored=False)
         if stored != expected:
             raise AnswerError(f"it must be as answers are stored, which is {stored!r}")
+
+    def in_words(
+        self,
+        payload: Mapping[str, Any],  # noqa: ARG002
+        expected: Mapping[str, Any],
+        *,
+        mirrored: bool,  # noqa: ARG002
+    ) -> dict[str, str]:
+        """The organisers' own sentence."""
+        return {"A sentence of the organisers": str(expected["caption"])}
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:  # noqa: ARG002
         """The keywords."""

@@ -23,15 +23,16 @@ from capeval_server.annotation import (
     rules,
     sentences,
     training,
+    warning,
 )
 from capeval_server.annotation.digests import digest_of
-from capeval_server.annotation.images import LARGE
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Draft, Image, Participation, Report
 from capeval_server.annotation.options import options_of
-from capeval_server.annotation.tasks import task_named
+from capeval_server.annotation.tasks import task_named, task_of
 from capeval_server.errors import AnswerError, NotFoundError, SentenceError
 from capeval_server.pages.annotator.choosing import asked, keys_of
 from capeval_server.pages.annotator.entering import for_workers, show_texts
+from capeval_server.pages.annotator.pictures import picture_of
 from capeval_server.pages.annotator.training import show_try
 from capeval_server.pages.markdown import to_html
 from capeval_server.pages.texts import title_and_rest
@@ -69,9 +70,15 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
         }
         return render(request, "pages/annotator/nothing.html", shown)
     number = participation.assignments.filter(batch=work.assignments[0].batch).count()
-    task = task_named(participation.campaign.kind)
+    # All items of a batch are of one kind: the work, or a part of the training.
+    task, trains = (
+        task_of(work.assignments[0].item, participation.campaign),
+        work.assignments[0].item.is_training,
+    )
     texts = entering.latest_texts(participation.campaign)
     title, rest = title_and_rest(texts.instructions)
+    if work.assignments[0].item.is_quiz:
+        title = task.title
     if task.written:
         # So that no check of a sentence has to wait for it.
         rules.prepare()
@@ -85,7 +92,9 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
         "items": [_shown(participation, held, images, typed.get(held.pk, "")) for held in work.assignments],
         "number": number,
         "options": options_of(participation.campaign),
-        "training": work.assignments[0].item.is_training,
+        "training": trains and not task.written,
+        "practice": trains and task.written,
+        "task": task,
         "from_panel": panels.open_session(participation) is not None,
         "reasons": Report.Reason.choices,
         "kind": f"pages/annotator/_{'judge' if task.choices else 'write'}.html",
@@ -106,22 +115,15 @@ def _must_agree_again(participation: Participation) -> bool:
     return begun and not entering.has_agreed(participation)
 
 
-def _picture(image: Image) -> dict[str, Any]:
-    """The warning of a picture, and its size as it is sent in full."""
-    scale = min(1, LARGE / max(image.width, image.height))
-    width, height = round(image.width * scale), round(image.height * scale)
-    return {"warning": image.warning, "width": width, "height": height}
-
-
 def _shown(
     participation: Participation, held: Assignment, images: Mapping[int, Image], typed: str
 ) -> dict[str, Any]:
-    task = task_named(participation.campaign.kind)
+    task = task_of(held.item, participation.campaign)
     shown = task.shown(held.item.payload, mirrored=held.mirrored)
     return {
         "lease": held.lease,
         "place": held.place,
-        "image": _picture(images[held.item.image_id]) if held.item.image_id else None,
+        "image": picture_of(images[held.item.image_id]) if held.item.image_id else None,
         "typed": typed,
         **shown,
         **(asked(task, shown) if task.choices else {}),
@@ -151,7 +153,7 @@ def _refused(request: HttpRequest, participation: Participation, error: CapevalE
 def answer(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
     """Takes an answer."""
     held = assignment.find(participation, lease)
-    names = task_named(participation.campaign.kind).choices or ("caption",)
+    names = task_of(held.item, participation.campaign).choices or ("caption",)
     raw = {name: request.POST[name] for name in names if name in request.POST}
     number = request.POST.get("revision", "1")
     try:
@@ -181,7 +183,7 @@ def answer(request: HttpRequest, participation: Participation, lease: UUID) -> H
 def check(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
     """What the rules say of a sentence while it is written."""
     held = assignment.find(participation, lease)
-    if not task_named(participation.campaign.kind).written:
+    if not task_of(held.item, participation.campaign).written:
         raise NotFoundError
     texts = entering.latest_texts(participation.campaign)
     try:
@@ -258,10 +260,13 @@ def image(request: HttpRequest, participation: Participation, lease: UUID, size:
     """The picture of an item, for who holds it."""
     held = assignment.find(participation, lease)
     picture = held.item.image
-    if picture is None or size not in ("small", "large"):
+    # What is out of work is shown to nobody: somebody on the picture may have asked for it.
+    if picture is None or held.item.held or size not in ("small", "large"):
         raise NotFoundError
     if held.state not in (Assignment.State.HELD, Assignment.State.SUBMITTED, Assignment.State.EXPIRED):
         raise NotFoundError
+    if picture.warning and held.warned_shown is None:
+        warning.note_shown(held)
     stored = default_storage.open(getattr(picture, size))
     sent = FileResponse(stored, content_type="image/jpeg")
     sent["Content-Disposition"] = 'inline; filename="image"'

@@ -15,8 +15,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from capeval.errors import CapevalError
-from capeval_server.annotation import entering, panels
+from capeval_server.annotation import entering, panels, warning
 from capeval_server.annotation.models import Campaign, Participation
+from capeval_server.annotation.tasks import task_named
 from capeval_server.errors import AssignmentError, EntryError, NotFoundError
 from capeval_server.pages.markdown import to_html
 from capeval_server.pages.texts import title_and_rest
@@ -31,6 +32,7 @@ __all__ = [
     "for_workers",
     "refused",
     "show_texts",
+    "warnings",
 ]
 
 View = Callable[..., HttpResponseBase]
@@ -144,6 +146,8 @@ def show_texts(request: HttpRequest, participation: Participation) -> HttpRespon
         "title": title,
         "instructions": to_html(rest),
         "consent": to_html(texts.consent),
+        "images": task_named(participation.campaign.kind).needs_image,
+        "avoids": participation.avoids_warnings,
         "again": participation.consented_to_id is not None,
         "from_panel": panels.open_session(participation) is not None,
     }
@@ -157,6 +161,23 @@ def agree(request: HttpRequest, participation: Participation) -> HttpResponse:
     number = request.POST.get("texts", "")
     try:
         entering.agree(participation, int(number) if number.isdecimal() and len(number) < 9 else 0)
+        if task_named(participation.campaign.kind).needs_image:
+            warning.avoid_warnings(participation, avoid=request.POST.get("avoid") == "on")
     except AssignmentError as error:
         messages.error(request, f"{error}.")
+    return redirect("annotate", participation.campaign.slug)
+
+
+@require_POST
+@for_workers
+def warnings(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """Says whether the worker is given no images with a warning."""
+    avoid = request.POST.get("avoid") == "on"
+    try:
+        warning.avoid_warnings(participation, avoid=avoid)
+    except AssignmentError as error:
+        messages.error(request, f"{error}.")
+    else:
+        told = "You get no images with a warning." if avoid else "You may get images with a warning."
+        messages.success(request, told)
     return redirect("annotate", participation.campaign.slug)

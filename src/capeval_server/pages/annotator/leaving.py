@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from capeval_server.annotation import leaving, panels
 from capeval_server.annotation.models import Participation
+from capeval_server.annotation.tasks import task_named
 from capeval_server.pages.annotator.entering import for_who_leaves
 from capeval_server.pages.markdown import to_html
 
@@ -32,6 +33,7 @@ def leave(request: HttpRequest, participation: Participation) -> HttpResponse:
         "campaign": campaign,
         "participation": participation,
         "texts": texts,
+        "images": texts is not None and task_named(campaign.kind).needs_image,
         "consent": to_html(texts.consent) if texts else "",
         "effect": leaving.effect_of_withdrawing(participation),
     }

@@ -9,34 +9,38 @@ from django.views.decorators.http import require_POST
 
 from capeval_server.annotation import training
 from capeval_server.annotation.models import Participation
-from capeval_server.annotation.tasks import task_named
 from capeval_server.errors import AssignmentError
 from capeval_server.pages.annotator.choosing import asked
 from capeval_server.pages.annotator.entering import for_workers
+from capeval_server.pages.annotator.pictures import picture_of
 
 __all__ = ["go_on", "show_try"]
 
 
 def show_try(request: HttpRequest, participation: Participation, done: training.Try) -> HttpResponse:
     """The items of a try with their answers."""
-    task = task_named(participation.campaign.kind)
     items = [
         {
-            **asked(task, item.shown),
+            **asked(item.task, item.shown),
+            "lease": item.lease,
+            "place": place,
+            "image": picture_of(item.image) if item.image is not None and not item.held else None,
             "right": item.right,
+            "written": item.written,
+            "findings": item.findings,
             "expected": item.expected.items(),
             "explanation": item.explanation,
         }
-        for item in done.items
+        for place, item in enumerate(done.items, 1)
     ]
-    shown = {"campaign": participation.campaign, "done": done, "items": items}
+    shown = {"campaign": participation.campaign, "done": done, "items": items, "number": len(items)}
     return render(request, "pages/annotator/training.html", shown)
 
 
 @require_POST
 @for_workers
 def go_on(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """Goes on after a try: to the work, to the next try, or out."""
+    """Goes on after a try: to the work, to the next try, to practice, or out."""
     try:
         training.go_on(participation)
     except AssignmentError as error:

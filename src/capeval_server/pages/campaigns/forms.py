@@ -12,6 +12,7 @@ from capeval_server.annotation.models import LONGEST_NOTE, Review
 from capeval_server.annotation.options import MOST_ANSWERS, Options
 from capeval_server.annotation.rules import LEVELS, RULES
 from capeval_server.annotation.tasks import TaskType
+from capeval_server.annotation.tasks.quiz import quizzes
 from capeval_server.challenges.access import makes_challenges, organised_by
 from capeval_server.challenges.models import ReferenceSet
 
@@ -27,7 +28,7 @@ __all__ = [
     "show_new_problem",
 ]
 
-_MAIN = ("title", "slug", "challenge", "items", "pictures", "instructions", "consent", "answers")
+_MAIN = ("title", "slug", "challenge", "items", "pictures", "instructions", "consent", "quiz", "answers")
 
 
 class NewForm(forms.Form):
@@ -62,6 +63,13 @@ class NewForm(forms.Form):
         help_text="Markdown. What workers agree to before they begin: what is recorded, what is published and"
         " under which licence, until when they can withdraw, what they are paid, whom to ask.",
     )
+    quiz = forms.ChoiceField(
+        label="Training: quiz on the rules",
+        required=False,
+        help_text="Sentences that ship, of which workers say whether they break a rule of the instructions;"
+        " below, to change them as items of your own. Choose none if your instructions or file of items have"
+        " others.",
+    )
     answers = forms.IntegerField(label="Answers of each item", help_text="Each by another person.")
     batch = forms.IntegerField(label="Items that a worker gets at once")
     lease_seconds = forms.IntegerField(
@@ -71,6 +79,18 @@ class NewForm(forms.Form):
     longest_lease_seconds = forms.IntegerField(label="Seconds for which an item is kept at most")
     check_every = forms.IntegerField(
         label="One check in so many answers", help_text="An item with “expected” is a check. 0 for none."
+    )
+    check_pass_answers = forms.IntegerField(
+        label="Answers of good workers to a check, after which it may be taken out",
+        help_text="Good workers are those who pass other checks.",
+    )
+    check_pass_share = forms.FloatField(
+        label="Part of them that must pass it",
+        help_text="From 0 to 1; 0 for any. A check that is taken out says why, and can be given out again.",
+    )
+    repeat_every = forms.IntegerField(
+        label="After so many answers, one of the worker's own items again, mirrored",
+        help_text="It says how far they agree with themselves, and counts in nothing. 0 for none.",
     )
     training_items = forms.IntegerField(label="Items of a training", help_text="If there are such items.")
     training_right = forms.IntegerField(label="Items of a training that must be right")
@@ -87,6 +107,25 @@ class NewForm(forms.Form):
     reopened_for = forms.ChoiceField(
         label="Who gets the places of rejected answers and of blocked workers",
         choices=[("trusted", "Trusted workers"), ("everybody", "Everybody")],
+    )
+    curtail = forms.BooleanField(
+        label="End an item when its winner is certain",
+        required=False,
+        help_text="Further answers could not change it. Winners are the same; shares of answers are biased.",
+    )
+    confidence = forms.FloatField(
+        label="End a pair when its winner is that likely",
+        help_text="Such as 0.95; 0 for never. The items of a pair have the same group. Nearly all winners are"
+        " those of all votes; shares of answers are biased.",
+    )
+    confidence_votes = forms.IntegerField(label="After so many votes on the pair at least")
+    next_pairs = forms.IntegerField(
+        label="Choose so many items at a time where it is least certain which of two systems is the better",
+        help_text="0 for a drawn order of all items. Each item needs “first_by” and “second_by”. Compare"
+        " strengths then: parts of wins are not comparable between systems.",
+    )
+    next_pairs_floor = forms.FloatField(
+        label="Part of them that is chosen evenly", help_text="From 0.01 to 1."
     )
     trust_answers = forms.IntegerField(label="Reviewed answers and checks that trust needs")
     trust_share = forms.FloatField(label="Part of them that must be fine", help_text="From 0 to 1.")
@@ -108,6 +147,18 @@ class NewForm(forms.Form):
             self.fields[name].initial = value
         if not task.needs_image:
             del self.fields["pictures"]
+        if task.written:
+            cast(forms.ChoiceField, self.fields["quiz"]).choices = [
+                ("", "None"),
+                *((name, name) for name in quizzes()),
+            ]
+        else:
+            del self.fields["quiz"]
+        if not task.has_sides:
+            del self.fields["repeat_every"]
+        if task.curtailed is None:
+            for name in ("curtail", "confidence", "confidence_votes", "next_pairs", "next_pairs_floor"):
+                del self.fields[name]
         if not task.reviewed:
             del self.fields["review_first"], self.fields["review_every"]
         for rule in RULES.values() if task.written else ():

@@ -24,6 +24,7 @@ from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.progress import with_counts
 from capeval_server.annotation.tasks import TASKS, TaskType
 from capeval_server.annotation.tasks.base import template_consent, template_text
+from capeval_server.annotation.tasks.quiz import quiz_lines, quizzes
 from capeval_server.challenges.access import makes_challenges, organised_by
 from capeval_server.challenges.models import Challenge
 from capeval_server.errors import NotFoundError
@@ -116,6 +117,8 @@ def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
         "instructions": template_text(text),
         "consent": template_consent(),
         "challenge": challenge.slug if challenge else "",
+        "quiz": text if text in quizzes() else "",
+        **{f"rule-{rule}": level for rule, level in task.text_rules.get(text, {}).items()},
     }
     form = NewForm(user, task, *sent, initial=begins)
     if form.is_valid():
@@ -128,7 +131,13 @@ def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
             sha256 = drafts.keep_draft(user, None, _KIND_OF_DRAFT, zipped(files))
             confirm = ConfirmForm(initial={"sha256": sha256, "seen": "0"})
             return render(request, "pages/campaigns/confirm.html", {"confirm": confirm, **_in_words(preview)})
-    context = {"form": form, "task": task, "text": text, "example": EXAMPLES[task.name]}
+    context = {
+        "form": form,
+        "task": task,
+        "text": text,
+        "example": EXAMPLES[task.name],
+        "quiz": b"\n".join(quiz_lines(text)).decode() if text in quizzes() else "",
+    }
     return render(request, "pages/campaigns/new.html", context, status=form_status(form))
 
 
@@ -138,7 +147,7 @@ def _files(form: NewForm, task: TaskType) -> dict[str, bytes]:
     if "pictures" in given:
         pictures = unzipped(given["pictures"].read(), limit=settings.UNPACKED_BYTES)
     about = {name: given[name] for name in ("slug", "title", "challenge", "instructions", "consent")}
-    about["kind"] = task.name
+    about |= {"kind": task.name, "quiz": given.get("quiz", "")}
     return formed_files(
         about, form.options(), items=given["items"].read(), rules=form.rules(), pictures=pictures
     )

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from capeval.studies.effort import Agreement, Prices
 from capeval_server.annotation.agreements import LEAST_OTHERS, LIMIT, agreements_of, captions_of
-from capeval_server.annotation.effort import SHARES, effort_of, measured_agreement
+from capeval_server.annotation.effort import SHARES, effort_of, ends_by_pair, measured_agreement
 from capeval_server.annotation.models import Campaign, ReviewRequest
 from capeval_server.annotation.options import options_of
 from capeval_server.annotation.progress import pace_of
@@ -20,7 +20,7 @@ from capeval_server.annotation.tasks import task_named
 from capeval_server.errors import NotFoundError
 from capeval_server.pages.campaigns.common import for_managers, show
 from capeval_server.pages.campaigns.forms import PlanForm
-from capeval_server.pages.campaigns.wording import counted
+from capeval_server.pages.campaigns.wording import counted, early_end
 from capeval_server.pages.organiser.common import form_status, tell
 from capeval_server.pages.participant.histograms import histogram
 
@@ -33,7 +33,13 @@ def agreement(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """How far people agree: by class where they choose, by caption where they write."""
     if task_named(campaign.kind).choices:
         return show(
-            request, campaign, "agreement", tab="agreement", agreements=agreements_of(campaign), captions=None
+            request,
+            campaign,
+            "agreement",
+            tab="agreement",
+            agreements=agreements_of(campaign),
+            captions=None,
+            early=early_end(options_of(campaign)),
         )
     captions = captions_of(campaign)
     unlike = captions.unlike
@@ -102,5 +108,7 @@ def plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             "width": f"{100 * said.width:.1f}",
             "difference": f"{100 * said.difference:.1f}",
             "yes": " or ".join(SHARES[campaign.kind]),
+            "early": early_end(options_of(campaign)),
+            "of": "pairs" if ends_by_pair(campaign, options_of(campaign)) else "items",
         }
     return show(request, campaign, "plan", tab="plan", **context, status=form_status(form))

@@ -15,6 +15,7 @@ from capeval_server.accounts.users import user_of
 from capeval_server.annotation import campaigns, quality
 from capeval_server.annotation.entering import latest_texts
 from capeval_server.annotation.models import Campaign, Response, Slot
+from capeval_server.annotation.next_pairs import latest_choice
 from capeval_server.annotation.options import options_of
 from capeval_server.annotation.plots import progress_plot
 from capeval_server.annotation.progress import classes_of, items_with_counts, pace_of, progress_of
@@ -55,6 +56,7 @@ def _overview(request: HttpRequest, campaign: Campaign, **forms: Any) -> HttpRes
         ],
         "trial": trial.count(),
         "options": options_in_words(task, options),
+        "next": latest_choice(campaign),
         "number": texts.number,
         "heading": title,
         "instructions": to_html(rest),
@@ -123,6 +125,8 @@ _WHICH = {
     "unfinished": "that lack answers",
     "reported": "out of work",
     "checks": "that are checks",
+    "training": "of the training",
+    "repeats": "shown again, mirrored",
 }
 
 
@@ -132,14 +136,21 @@ def items(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The items, with how far each is."""
     which = request.GET.get("which", "")
     rows = items_with_counts(campaign).select_related("image").prefetch_related("reports")
+    if which != "repeats":
+        rows = rows.filter(repeats=None)
     if which == "unfinished":
         empty = Slot.objects.filter(item__campaign=campaign, filled_by=None, closed=False)
         rows = rows.filter(pk__in=empty.values("item"))
     elif which == "reported":
         rows = rows.filter(held=True)
     elif which == "checks":
-        rows = rows.filter(is_check=True)
+        rows = rows.filter(is_check=True, is_training=False)
+    elif which == "training":
+        rows = rows.filter(is_training=True)
+    elif which == "repeats":
+        rows = rows.filter(repeats__isnull=False)
     context = {"which": which, "choices": _WHICH, **paged(request, rows)}
+    context["rows"] = [(item, quality.releases_of(item) if item.held else ()) for item in context["found"]]
     return show(request, campaign, "items", tab="items", **context)
 
 
@@ -149,6 +160,12 @@ def hold(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     """Takes an item out of work, or puts it back."""
     found = get_object_or_404(campaign.items, pk=pk)
     out = request.POST.get("held") == "on"
-    quality.hold(user_of(request), found, held=out)
+    try:
+        names = quality.hold(user_of(request), found, held=out, reason=request.POST.get("reason", ""))
+    except CapevalError as error:
+        messages.error(request, f"Nothing changed: {error}.")
+        return redirect("campaign_items", campaign.slug)
     tell(request, f"The item {found.key} is {'out of work' if out else 'given out again'}.")
+    if out and names:
+        tell(request, f"Its answers are in releases, which stay as they are: {', '.join(names)}.")
     return redirect("campaign_items", campaign.slug)

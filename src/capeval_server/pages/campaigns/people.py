@@ -15,6 +15,7 @@ from capeval_server.accounts.users import user_of
 from capeval_server.annotation import entering, quality, training
 from capeval_server.annotation.models import Campaign, Participation
 from capeval_server.annotation.payments import payments_csv
+from capeval_server.annotation.warning import warned_of
 from capeval_server.annotation.workers import summaries_of
 from capeval_server.errors import CampaignError
 from capeval_server.pages.campaigns.common import for_managers, show, worker_of
@@ -83,6 +84,7 @@ def _worker(
         tab="workers",
         participation=participation,
         summary=summary,
+        warned=warned_of(participation),
         effect=quality.effect_of_blocking(participation),
         exclusions=participation.exclusions.order_by("-time", "-pk"),
         blocked=participation.stage == Participation.Stage.BLOCKED,

@@ -14,8 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 from capeval.errors import CapevalError
 from capeval_server.accounts.users import user_of
 from capeval_server.annotation import releases as stored
+from capeval_server.annotation.judged import JUDGED
 from capeval_server.annotation.models import Campaign, Release
-from capeval_server.annotation.results import JUDGED, write_results
+from capeval_server.annotation.results import write_results
 from capeval_server.challenges.access import makes_challenges, organised_by
 from capeval_server.challenges.models import ReferenceSet
 from capeval_server.errors import CampaignError, NotFoundError

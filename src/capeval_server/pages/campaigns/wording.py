@@ -6,7 +6,7 @@ from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.options import Options
 from capeval_server.annotation.tasks import TaskType
 
-__all__ = ["ACTIONS", "EXAMPLES", "counted", "options_in_words"]
+__all__ = ["ACTIONS", "EXAMPLES", "counted", "early_end", "options_in_words"]
 
 _State = Campaign.State
 
@@ -68,8 +68,11 @@ def _time(seconds: int) -> str:
 
 def options_in_words(task: TaskType, options: Options) -> list[str]:
     """How a campaign gives out work and looks at it, in sentences."""
+    answers = f"{counted(options.answers, 'answer')}, each of another person"
     found = [
-        f"Each item gets {counted(options.answers, 'answer')}, each of another person.",
+        f"Each item gets at most {answers}: it ends when further answers can't change its winner."
+        if options.curtail
+        else f"Each item gets {answers}.",
         f"A worker gets {counted(options.batch, 'item')} at once.",
         f"An item is kept for a worker for {_time(options.lease_seconds)} without activity, and for"
         f" {_time(options.longest_lease_seconds)} at most.",
@@ -78,6 +81,29 @@ def options_in_words(task: TaskType, options: Options) -> list[str]:
         if options.check_every
         else "No checks are given out.",
     ]
+    if options.confidence:
+        found.insert(
+            1,
+            f"All items of a pair end once its winner has a probability of {options.confidence:.4g}, after"
+            f" {counted(options.confidence_votes, 'vote')} at least"
+            + (": a vote is the majority of an item's answers." if task.votes_once else "."),
+        )
+    if options.next_pairs:
+        found.append(
+            f"{counted(options.next_pairs, 'item')} at a time are chosen to be given out next:"
+            f" {options.next_pairs_floor:.0%} of them evenly from all systems that are compared, the others"
+            " where it is least certain which of two systems is the better."
+        )
+    if options.check_every and options.check_pass_share:
+        found.append(
+            f"A check that fewer than {options.check_pass_share:.0%} of at least"
+            f" {counted(options.check_pass_answers, 'good worker')} pass is taken out of work."
+        )
+    if task.has_sides and options.repeat_every:
+        found.append(
+            f"After {counted(options.repeat_every, 'answer')}, one of a worker's own items is shown again,"
+            " mirrored, and counts in nothing."
+        )
     if options.pay_per_answer:
         found.append(f"An answer is paid {options.pay_per_answer} {options.currency}.")
     if task.reviewed:
@@ -101,3 +127,10 @@ def _reviews(options: Options) -> str:
     if options.review_every:
         parts.append(f"one answer in {options.review_every:,}, drawn at random")
     return f"A person reviews {' and '.join(parts)}." if parts else "No answers are drawn for review."
+
+
+def early_end(options: Options) -> str:
+    """When what people answer ends before all have answered, in words; empty for never."""
+    if options.confidence:
+        return f"as pairs end when their winner is likely ({options.confidence:.4g})"
+    return "as items end when they are decided" if options.curtail else ""

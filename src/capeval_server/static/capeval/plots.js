@@ -1,4 +1,4 @@
-// While a plot is being made, the one that this tab had before is shown in grey, and words say so.
+// While a plot is being made, words say so, and the one that this tab had before is shown in grey.
 (() => {
   // In milliseconds. A plot that did not change is confirmed sooner, and is not shown in grey first.
   const patience = 200;
@@ -22,13 +22,15 @@
     earlier.className = "earlier";
     earlier.alt = plot.alt;
     earlier.src = `data:image/svg+xml,${encodeURIComponent(drawn)}`;
-    const words = figure.querySelector("figcaption");
     figure.querySelector("picture").before(earlier);
+    plot.addEventListener("load", () => earlier.remove());
+  }
+
+  function sayWaiting(figure, plot, drawn) {
+    const words = figure.querySelector("figcaption");
+    if (drawn) words.textContent = words.dataset.earlier;
     words.hidden = false;
-    plot.addEventListener("load", () => {
-      earlier.remove();
-      words.hidden = true;
-    });
+    for (const end of ["load", "error"]) plot.addEventListener(end, () => (words.hidden = true));
   }
 
   document.querySelectorAll("figure.plot").forEach((figure) => {
@@ -41,6 +43,11 @@
       return;
     }
     const drawn = sessionStorage.getItem(chosen(plot));
-    if (drawn) setTimeout(() => plot.naturalWidth || showEarlier(figure, plot, drawn), patience);
+    setTimeout(() => {
+      // It came meanwhile, or will not come.
+      if (plot.complete) return;
+      if (drawn) showEarlier(figure, plot, drawn);
+      sayWaiting(figure, plot, drawn);
+    }, patience);
   });
 })();

@@ -1,4 +1,4 @@
-"""The demo: the COCO challenge, an account, and a few simple methods on its leaderboard."""
+"""Loading the demo: the COCO challenge, an account, simple methods on its leaderboard, and campaigns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from capeval.formats.captions import coco_results
 from capeval.formats.json import json_bytes
 from capeval.sampling import hold_out, python_random
 from capeval_server.accounts.users import make_user
+from capeval_server.annotation import entering
+from capeval_server.annotation.models import Campaign
 from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.demo import campaigns
+from capeval_server.demo.material import draw_material, save_captions
 from capeval_server.examples import write_example
 from capeval_server.jobs import worker
 from capeval_server.organising.definition_files import import_challenge
@@ -24,44 +28,58 @@ from capeval_server.submissions import intake, standing
 from capeval_server.submissions.models import UNFINISHED, Submission
 from capeval_server.teams.joining import make_team
 
-__all__ = ["ACCOUNT", "BOARD", "load", "password"]
+__all__ = ["ACCOUNT", "BOARD", "captions_file", "entry", "load", "password"]
 
 ACCOUNT = "demo"
 _CHALLENGE, _PHASE, _SPLIT = "coco-captions", "validation", "val2014"
 BOARD = f"/{_CHALLENGE}/{_PHASE}/"
+# The methods whose captions are judged. The words of another one are in any order, which robots that count
+# words don't see.
+_JUDGED = ("first-six-words", "one-sentence", "vocabulary-200")
 
 
-def load(files: Path, said: Callable[[str], None]) -> None:
-    """Loads the COCO challenge, and submits and scores what simple methods give.
+def load(folder: Path, said: Callable[[str], None]) -> None:
+    """Loads the COCO challenge, submits and scores what simple methods give, and makes campaigns.
 
     What is there already is left as it is, so a load that was stopped goes on.
 
     Args:
-        files: A folder for the challenge's files.
+        folder: The folder of the demo.
         said: Takes a line about what is being done.
 
     Raises:
         ResourceError: `pycocoevalcap`, which carries the captions, is not installed.
     """
+    files = folder / _CHALLENGE
     path = files / "challenge.toml"
     if not path.exists():
         said(
-            "1 of 4: writing the files of the COCO challenge, 40,504 images of val2014 and 5,174 of train2014"
+            "1 of 5: writing the files of the COCO challenge, 40,504 images of val2014 and 5,174 of train2014"
         )
         write_example(_CHALLENGE, files)
-    said("2 of 4: importing them")
+    said("2 of 5: importing them")
     challenge = import_challenge(path)
     phase = challenge.phases.get(name=_PHASE)
     # What is scored already is as people left it, and so is what they submitted themselves.
     own = Submission.objects.filter(phase=phase, idempotency_key=F("team__name"))
-    said("3 of 4: submitting the captions of a few simple methods")
+    said("3 of 5: submitting the captions of a few simple methods")
     if own.count() < _METHODS:
         _submit_methods(challenge, phase, files)
-    said("4 of 4: scoring what is not scored yet")
+    said("4 of 5: scoring what is not scored yet")
     waiting = list(own.filter(state__in=UNFINISHED).values_list("pk", flat=True))
     worker.run(until_empty=True)
     for submission in own.filter(pk__in=waiting, state=Submission.State.SCORED):
         standing.set_standing(submission, True)
+    if not captions_file(folder).exists() or not campaigns.are_made():
+        said("5 of 5: making campaigns, in which robots work")
+        material = draw_material(files, _SPLIT, phase, _JUDGED)
+        save_captions(material, captions_file(folder))
+        campaigns.make_missing(_organiser(), challenge, material)
+
+
+def captions_file(folder: Path) -> Path:
+    """The file of what people wrote of the campaigns' images."""
+    return folder / "robots.json"
 
 
 def _submit_methods(challenge: Challenge, phase: Phase, files: Path) -> None:
@@ -117,8 +135,17 @@ def _submit(
     intake.submit(user, phase, file, [results], declared=declared, key=name)
 
 
+def _organiser() -> User:
+    """The demo's account, an organiser of its challenge; it is made when it is missing."""
+    user = User.objects.filter(username=ACCOUNT).first()
+    if user is None:
+        user = make_user(ACCOUNT, email=f"{ACCOUNT}@example.org", staff=True)
+    Challenge.objects.get(slug=_CHALLENGE).organisers.add(user)
+    return user
+
+
 def password(kept: Path) -> str | None:
-    """The password of the demo's account, an organiser of its challenge; both are made when they are missing.
+    """The password of the demo's account; both are made when they are missing.
 
     Args:
         kept: The file that keeps the password from one start to the next.
@@ -126,17 +153,31 @@ def password(kept: Path) -> str | None:
     Returns:
         The password; none if its user chose another one.
     """
-    user = User.objects.filter(username=ACCOUNT).first()
-    if user is None:
-        user = make_user(ACCOUNT, email=f"{ACCOUNT}@example.org", staff=True)
-    Challenge.objects.get(slug=_CHALLENGE).organisers.add(user)
+    user = _organiser()
     if kept.exists():
         known = kept.read_text().strip()
         return known if user.check_password(known) else None
     made = secrets.token_urlsafe(9)
-    with written_whole(kept) as file:
-        file.write(f"{made}\n".encode())
-    kept.chmod(0o600)
+    _keep(kept, made)
     user.set_password(made)
     user.save()
     return made
+
+
+def entry(kept: Path) -> str:
+    """The address by which a visitor works beside the robots, without an account.
+
+    Args:
+        kept: The file that keeps its token from one start to the next.
+    """
+    campaign = Campaign.objects.get(slug=campaigns.FIRST)
+    if not kept.exists():
+        (made,) = entering.invite(_organiser(), campaign, 1)
+        _keep(kept, made)
+    return f"/annotate/{campaign.slug}/enter/{kept.read_text().strip()}/"
+
+
+def _keep(path: Path, secret: str) -> None:
+    with written_whole(path) as file:
+        file.write(f"{secret}\n".encode())
+    path.chmod(0o600)
