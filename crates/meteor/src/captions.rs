@@ -52,9 +52,16 @@ pub(crate) struct Captions {
     rows: Vec<usize>,
     words: Vec<u32>,
     keys: Vec<i32>,
+    functions: Vec<bool>,
     word_starts: Vec<u32>,
+    /// Of `CHUNK` captions each.
+    parts: Vec<Part>,
+}
+
+/// The units of some captions, and where those of each end.
+struct Part {
     occurrences: Vec<Occurrence>,
-    occurrence_starts: Vec<u32>,
+    ends: Vec<u32>,
 }
 
 impl Captions {
@@ -69,13 +76,15 @@ impl Captions {
         let vocabulary =
             vocabulary.map(|word| Word::look_up(tables, options.language, read.texts.word(word)));
         let vocabulary = vocabulary.collect::<Result<Vec<_>, TableError>>()?;
-        let keys = read.words.par_iter().map(|&word| vocabulary[word as usize].key).collect();
+        let of_word = |&word: &u32| (vocabulary[word as usize].key, vocabulary[word as usize].is_function);
+        let (keys, functions) = read.words.par_iter().map(of_word).unzip();
         let mut captions = Self {
             vocabulary,
             texts: read.texts,
             rows: read.rows,
             words: read.words,
             keys,
+            functions,
             word_starts: read.starts,
             ..Self::default()
         };
@@ -84,59 +93,29 @@ impl Captions {
     }
 
     fn find_phrases<B: AsRef<[u8]> + Sync>(&mut self, tables: &Tables<B>) -> Result<(), MeteorError> {
+        let begins: Vec<Begin> =
+            self.vocabulary.iter().map(|word| Begin { node: word.node, word: word.table_word }).collect();
         let ranges = self.word_starts.par_windows(2).map(|pair| pair[0] as usize..pair[1] as usize);
         let ranges: Vec<Range<usize>> = ranges.collect();
-        let found =
-            ranges.par_chunks(CHUNK).map_init(Steps::new, |steps, ranges| self.walk(tables, steps, ranges));
-        let found = found.collect::<Result<Vec<_>, TableError>>()?;
+        let found = ranges
+            .par_chunks(CHUNK)
+            .map_init(|| Walk::new(tables, &begins), |walk, ranges| walk.all(&self.words, ranges));
+        let found = found.collect::<Result<Vec<_>, MeteorError>>()?;
         let words = self.vocabulary.len() as u32;
         let mut units = FxHashMap::default();
-        self.occurrence_starts = vec![0];
-        for (mut occurrences, ends) in found {
-            for occurrence in occurrences.iter_mut().filter(|occurrence| occurrence.len > 1) {
+        for (mut part, phrases) in found {
+            for place in phrases {
+                let unit = &mut part.occurrences[place as usize].unit;
                 let next = words + self.phrases.len() as u32;
-                let unit = *units.entry(occurrence.unit).or_insert(next);
-                if unit == next {
-                    self.phrases.push(occurrence.unit);
+                let known = *units.entry(*unit).or_insert(next);
+                if known == next {
+                    self.phrases.push(*unit);
                 }
-                occurrence.unit = unit;
+                *unit = known;
             }
-            let start = self.occurrences.len() as u32;
-            self.occurrences.extend(occurrences);
-            self.occurrence_starts.extend(ends.iter().map(|end| start + end));
+            self.parts.push(part);
         }
-        let limit = MeteorError::TooLarge { what: "phrases", limit: u32::MAX };
-        u32::try_from(self.occurrences.len()).map(|_| ()).map_err(|_| limit)
-    }
-
-    /// Occurrences of some captions; the unit of a phrase is still its trie node.
-    fn walk<B: AsRef<[u8]>>(
-        &self,
-        tables: &Tables<B>,
-        steps: &mut Steps,
-        captions: &[Range<usize>],
-    ) -> Result<(Vec<Occurrence>, Vec<u32>), TableError> {
-        let (mut occurrences, mut ends) = (Vec::new(), Vec::with_capacity(captions.len()));
-        for caption in captions {
-            let words = &self.words[caption.clone()];
-            for (start, &word) in words.iter().enumerate() {
-                occurrences.push(Occurrence { start: start as u32, len: 1, unit: word });
-                let mut node = self.vocabulary[word as usize].node;
-                for (len, &next) in (2..).zip(&words[start + 1..]) {
-                    if node == 0 {
-                        break;
-                    }
-                    let is_phrase;
-                    (node, is_phrase) =
-                        steps.next(tables, node, self.vocabulary[next as usize].table_word)?;
-                    if is_phrase {
-                        occurrences.push(Occurrence { start: start as u32, len, unit: node });
-                    }
-                }
-            }
-            ends.push(occurrences.len() as u32);
-        }
-        Ok((occurrences, ends))
+        Ok(())
     }
 
     /// Number of distinct words and phrases.
@@ -157,8 +136,8 @@ impl Captions {
     }
 
     /// Whether each word of a caption is a function word.
-    pub(crate) fn function_words(&self, caption: usize) -> impl ExactSizeIterator<Item = bool> + '_ {
-        self.words[self.words_of(caption)].iter().map(|&word| self.vocabulary[word as usize].is_function)
+    pub(crate) fn function_words(&self, caption: usize) -> &[bool] {
+        &self.functions[self.words_of(caption)]
     }
 
     /// The row of tokens that each caption comes from.
@@ -178,38 +157,89 @@ impl Captions {
 
     /// Units of a caption, by start, then by length.
     pub(crate) fn occurrences(&self, caption: usize) -> &[Occurrence] {
-        let range = self.occurrence_starts[caption] as usize..self.occurrence_starts[caption + 1] as usize;
-        &self.occurrences[range]
+        let (part, place) = (&self.parts[caption / CHUNK], caption % CHUNK);
+        let start = if place == 0 { 0 } else { part.ends[place - 1] };
+        &part.occurrences[start as usize..part.ends[place] as usize]
     }
 }
 
-/// Recent steps in the trie. Captions repeat each other's word pairs, and a step in a mapped file
-/// of many megabytes is a dozen cache misses.
-struct Steps {
-    slots: Vec<(u64, u32, bool)>,
+/// The phrase that is a word alone, 0 if there is none, and the word's number in the tables.
+struct Begin {
+    node: u32,
+    word: u32,
 }
 
-impl Steps {
-    const SLOTS: usize = 1 << 13;
+/// Finds the phrases of captions.
+struct Walk<'a, B> {
+    tables: &'a Tables<B>,
+    begins: &'a [Begin],
+    /// Recent steps: captions repeat each other's word pairs, and a step is a dozen reads in a mapped file of
+    /// many megabytes. Node and word, and what `Walk::step` says.
+    known: Vec<(u64, u32, bool)>,
+    /// Where each word of a caption begins, 0 if no phrase goes on from it.
+    nodes: Vec<u32>,
+}
 
-    fn new() -> Self {
-        Self { slots: vec![(0, 0, false); Self::SLOTS] }
+impl<'a, B: AsRef<[u8]>> Walk<'a, B> {
+    const KNOWN: usize = 1 << 14;
+
+    fn new(tables: &'a Tables<B>, begins: &'a [Begin]) -> Self {
+        Self { tables, begins, known: vec![(0, 0, false); Self::KNOWN], nodes: Vec::new() }
+    }
+
+    /// The units of some captions, of which those of phrases are still trie nodes, and the places of these.
+    fn all(&mut self, words: &[u32], captions: &[Range<usize>]) -> Result<(Part, Vec<u32>), MeteorError> {
+        let mut part = Part { occurrences: Vec::new(), ends: Vec::with_capacity(captions.len()) };
+        let mut places = Vec::new();
+        for caption in captions {
+            self.one(&words[caption.clone()], &mut part.occurrences, &mut places)?;
+            let end = u32::try_from(part.occurrences.len());
+            part.ends.push(end.map_err(|_| MeteorError::TooLarge { what: "phrases", limit: u32::MAX })?);
+        }
+        Ok((part, places))
+    }
+
+    fn one(
+        &mut self,
+        words: &[u32],
+        occurrences: &mut Vec<Occurrence>,
+        places: &mut Vec<u32>,
+    ) -> Result<(), TableError> {
+        // All first steps of a caption together: so the processor waits for several of them at a time.
+        self.nodes.clear();
+        for pair in words.windows(2) {
+            let Begin { node, .. } = self.begins[pair[0] as usize];
+            let may_step = self.tables.may_step(node, self.begins[pair[1] as usize].word)?;
+            self.nodes.push(if may_step { node } else { 0 });
+        }
+        self.nodes.push(0);
+        for (start, &unit) in words.iter().enumerate() {
+            occurrences.push(Occurrence { start: start as u32, len: 1, unit });
+            let mut node = self.nodes[start];
+            for (len, &next) in (2..).zip(&words[start + 1..]) {
+                if node == 0 {
+                    break;
+                }
+                let is_phrase;
+                (node, is_phrase) = self.step(node, self.begins[next as usize].word)?;
+                if is_phrase {
+                    places.push(occurrences.len() as u32);
+                    occurrences.push(Occurrence { start: start as u32, len, unit: node });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The node after `node` by a word, 0 if there is none, and whether it is a phrase.
-    fn next<B: AsRef<[u8]>>(
-        &mut self,
-        tables: &Tables<B>,
-        node: u32,
-        word: u32,
-    ) -> Result<(u32, bool), TableError> {
+    fn step(&mut self, node: u32, word: u32) -> Result<(u32, bool), TableError> {
         let key = u64::from(node) << 32 | u64::from(word);
-        let slot = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - Self::SLOTS.trailing_zeros());
-        let known = &mut self.slots[slot as usize];
+        let slot = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - Self::KNOWN.trailing_zeros());
+        let known = &mut self.known[slot as usize];
         // No key is 0: the root is never stepped from.
         if known.0 != key {
-            let child = tables.child(node, word)?;
-            *known = (key, child, child != 0 && tables.is_phrase(child)?);
+            let child = self.tables.child(node, word)?;
+            *known = (key, child, child != 0 && self.tables.is_phrase(child)?);
         }
         Ok((known.1, known.2))
     }

@@ -9,14 +9,23 @@ use crate::options::{Options, Stage};
 use crate::tables::Tables;
 
 /// A unit of the references that a unit of the candidates can match.
+type Link = (u32, LinkKind);
+
+/// How units match.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Link {
-    pub unit: u32,
+pub(crate) struct LinkKind {
     /// Twice the place of the stage, plus one if the reference's phrase is the paraphrase (and the
     /// candidate's phrase the one it is listed under).
     pub order: u8,
     /// Position of the paraphrase in its list.
     pub rank: u32,
+}
+
+/// What a unit of the candidates can match. Most of it is in references of other images, so the units are looked
+/// at alone, and side by side.
+pub(crate) struct Links {
+    pub units: Box<[u32]>,
+    pub kinds: Box<[LinkKind]>,
 }
 
 /// The units of the references by what can match them.
@@ -69,7 +78,7 @@ impl Index {
         options: &Options,
         candidates: &Captions,
         references: &Captions,
-    ) -> Result<Vec<Box<[Link]>>, TableError> {
+    ) -> Result<Vec<Links>, TableError> {
         let units = (0..candidates.units() as u32).into_par_iter().with_min_len(64);
         units.map(|unit| self.links_of(tables, options, candidates, references, unit)).collect()
     }
@@ -81,7 +90,7 @@ impl Index {
         candidates: &Captions,
         references: &Captions,
         unit: u32,
-    ) -> Result<Box<[Link]>, TableError> {
+    ) -> Result<Links, TableError> {
         let mut links = Vec::new();
         for (place, weighted) in (0..).zip(&options.stages) {
             let order = 2 * place;
@@ -101,12 +110,13 @@ impl Index {
             let differs = |unit: &u32| {
                 weighted.stage == Stage::Exact || references.vocabulary[*unit as usize].key != word.key
             };
-            links.extend(units.filter(differs).map(|unit| Link { unit, order, rank: 0 }));
+            links.extend(units.filter(differs).map(|unit| (unit, LinkKind { order, rank: 0 })));
             // Two words may share several synsets, but match once.
             links[start..].sort_unstable();
             links.dedup();
         }
-        Ok(links.into_boxed_slice())
+        let (units, kinds): (Vec<_>, Vec<_>) = links.into_iter().unzip();
+        Ok(Links { units: units.into(), kinds: kinds.into() })
     }
 
     fn link_paraphrases<B: AsRef<[u8]>>(
@@ -119,10 +129,10 @@ impl Index {
         if node == 0 {
             return Ok(());
         }
-        links.extend(entries(&self.paraphrases, node).map(|(unit, rank)| Link { unit, order, rank }));
+        links.extend(entries(&self.paraphrases, node).map(|(unit, rank)| (unit, LinkKind { order, rank })));
         for (rank, paraphrase) in (0..).zip(tables.paraphrases(node)?) {
             if let Some(&unit) = self.nodes.get(&paraphrase) {
-                links.push(Link { unit, order: order + 1, rank });
+                links.push((unit, LinkKind { order: order + 1, rank }));
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::captions::{Captions, Occurrence};
 use crate::error::MeteorError;
-use crate::index::Link;
+use crate::index::{LinkKind, Links};
 use crate::options::Options;
 use crate::score::{Statistics, score};
 use crate::search::{MAX_DISTANCE, MAX_MATCHES, Match, Search, count_chunks};
@@ -39,8 +39,8 @@ struct FoundLink {
     rank: u32,
 }
 
-/// Where a match stands in the order in which METEOR finds matches.
-type FindingOrder = (u32, u8, u32, u32, u32);
+/// Where a match of a reference word stands in the order in which METEOR finds matches, as one number.
+type FindingOrder = u128;
 
 /// Reusable memory of one task.
 pub(crate) struct Scratch {
@@ -79,7 +79,7 @@ pub(crate) struct Scorer<'a> {
     pub references: &'a ReferenceCaptions,
     pub candidates: Captions,
     /// What each unit of the candidates can match.
-    pub links: Vec<Box<[Link]>>,
+    pub links: Vec<Links>,
 }
 
 impl Scorer<'_> {
@@ -130,15 +130,12 @@ impl Scorer<'_> {
             }
         }
         for &occurrence in self.candidates.occurrences(candidate) {
-            for link in &self.links[occurrence.unit as usize] {
-                if scratch.present[link.unit as usize / 64] >> (link.unit % 64) & 1 == 1 {
-                    let head = &mut scratch.heads[scratch.slots[link.unit as usize] as usize - 1];
-                    scratch.found.push(FoundLink {
-                        before: *head,
-                        occurrence,
-                        order: link.order,
-                        rank: link.rank,
-                    });
+            let links = &self.links[occurrence.unit as usize];
+            for (place, &unit) in links.units.iter().enumerate() {
+                if scratch.present[unit as usize / 64] >> (unit % 64) & 1 == 1 {
+                    let head = &mut scratch.heads[scratch.slots[unit as usize] as usize - 1];
+                    let LinkKind { order, rank } = links.kinds[place];
+                    scratch.found.push(FoundLink { before: *head, occurrence, order, rank });
                     *head = scratch.found.len() as u32 - 1;
                 }
             }
@@ -197,10 +194,11 @@ impl Scorer<'_> {
     fn ordered_match(&self, reference: Occurrence, found: &FoundLink) -> (FindingOrder, Match) {
         let candidate = found.occurrence;
         let order = if found.order.is_multiple_of(2) {
-            (reference.start, found.order, reference.len, found.rank, candidate.start)
+            [found.order.into(), reference.len, found.rank, candidate.start]
         } else {
-            (reference.start, found.order, candidate.start, candidate.len, found.rank)
+            [found.order.into(), candidate.start, candidate.len, found.rank]
         };
+        let order = order.into_iter().fold(0, |all, next| all << 32 | u128::from(next));
         let stage = self.options.stages[usize::from(found.order / 2)].stage;
         let found = Match {
             reference: reference.start,
@@ -231,12 +229,11 @@ pub(crate) fn statistics(
     for (side, (captions, caption)) in sides.into_iter().enumerate() {
         let function_words = captions.function_words(caption);
         row.0[side] = function_words.len() as f64;
-        row.0[2 + side] = function_words.filter(|&is_function| is_function).count() as f64;
+        row.0[2 + side] = function_words.iter().filter(|&&is_function| is_function).count() as f64;
         for found in chosen {
-            let place =
+            let (start, len) =
                 [(found.candidate, found.candidate_len), (found.reference, found.reference_len)][side];
-            let words = captions.function_words(caption).skip(place.0 as usize).take(place.1 as usize);
-            for is_function in words {
+            for &is_function in &function_words[start as usize..][..len as usize] {
                 row.0[4 + 4 * usize::from(found.stage) + side + if is_function { 2 } else { 0 }] += 1.0;
                 row.0[Statistics::CHUNKS + 1 + side] += 1.0;
             }

@@ -6,6 +6,8 @@
 //! its words on either side, rounded down, so a single word matched by stem or synonym counts
 //! nothing and is taken only for the sake of chunks and order.
 
+use std::ops::{Add, Sub};
+
 /// Possible matches of a candidate with one reference at most: 2048 times the same word on both sides.
 pub(crate) const MAX_MATCHES: usize = 1 << 22;
 /// What the distances of these matches may sum to: the bits that ranks have for them.
@@ -39,52 +41,98 @@ impl Match {
 
 const NONE: u32 = u32::MAX;
 
+/// What a partial alignment is worth, as one number that grows and shrinks as matches are taken: smaller is
+/// better. From the high bits to the low ones: the matched words that are missing, the chunks, the distance,
+/// and the order of equals, which is 0 but while they are sorted.
+trait Rank: Copy + Ord + Add<Output = Self> + Sub<Output = Self> {
+    /// The lowest bit of the distance, of the chunks, and of the words.
+    const PLACES: [u32; 3];
+    const START: Self;
+
+    fn of(number: u64, place: u32) -> Self;
+
+    fn words(number: u32) -> Self {
+        Self::of(number.into(), Self::PLACES[2])
+    }
+
+    /// One chunk more, if there is one.
+    fn chunk(is_chunk: bool) -> Self {
+        Self::of(is_chunk.into(), Self::PLACES[1])
+    }
+
+    /// Of all matches that were looked at: METEOR's overflows where long captions repeat a word.
+    fn distance(number: u32) -> Self {
+        Self::of(number.into(), Self::PLACES[0])
+    }
+
+    fn order(self) -> usize;
+}
+
+/// Of captions. There are no more chunks than matches.
+impl Rank for u64 {
+    const PLACES: [u32; 3] = [16, 40, 52];
+    const START: Self = Self::MAX << Self::PLACES[2];
+
+    fn of(number: u64, place: u32) -> Self {
+        number << place
+    }
+
+    fn order(self) -> usize {
+        (self & 0xffff) as usize
+    }
+}
+
+/// Of whatever else there is.
+impl Rank for u128 {
+    const PLACES: [u32; 3] = [32, 32 + DISTANCE_BITS, 96];
+    const START: Self = Self::MAX << Self::PLACES[2];
+
+    fn of(number: u64, place: u32) -> Self {
+        Self::from(number) << place
+    }
+
+    fn order(self) -> usize {
+        self as u32 as usize
+    }
+}
+
+/// Whether the ranks of 64 bits hold all that can be.
+fn is_small(candidate_len: usize, reference_len: usize, beam_size: usize, matches: usize) -> bool {
+    candidate_len <= 64 && reference_len < 1 << 10 && matches < 1 << 10 && beam_size < 1 << 6
+}
+
 /// A partial alignment up to some reference word.
 #[derive(Clone, Copy)]
-struct Path {
-    gain: u32,
-    chunks: u32,
-    /// Of all matches that were looked at: METEOR's overflows where long captions repeat a word.
-    distance: u64,
+struct Path<R> {
+    rank: R,
     /// First reference word after the last match or skipped word.
     next: u32,
     /// Candidate word after the last match, `NONE` if the last reference word was skipped.
     open: u32,
-    /// Last step of the path in `Search::steps`.
+    /// Last of its steps.
     tail: u32,
 }
 
-impl Path {
-    const START: Self = Self { gain: 0, chunks: 0, distance: 0, next: 0, open: NONE, tail: NONE };
+impl<R: Rank> Path<R> {
+    /// The rank with a match, but for its distance.
+    fn rank_with(&self, found: &Match) -> R {
+        self.rank + R::chunk(self.open != NONE && found.candidate != self.open) - R::words(found.gain())
+    }
 
-    fn take(&mut self, found: &Match) {
-        self.gain += found.gain();
-        self.chunks += u32::from(self.open != NONE && found.candidate != self.open);
+    fn go_to_end_of(&mut self, found: &Match) {
         self.next = found.reference + found.reference_len;
         self.open = found.candidate + found.candidate_len;
     }
 
-    fn close_chunk(&mut self) {
-        self.chunks += u32::from(self.open != NONE);
+    /// The rank without a match of the next reference word.
+    fn rank_without(&self) -> R {
+        self.rank + R::chunk(self.open != NONE)
+    }
+
+    fn skip(&mut self) {
         self.open = NONE;
+        self.next += 1;
     }
-
-    /// Smaller is better; `order`, in the low 32 bits, keeps equals in the order in which they were
-    /// found. There are no more chunks than matches, which 24 bits hold.
-    fn rank(&self, order: usize) -> u128 {
-        u128::from(!self.gain) << 96
-            | u128::from(self.chunks) << (32 + DISTANCE_BITS)
-            | u128::from(self.distance) << 32
-            | order as u128
-    }
-}
-
-/// A path about to be kept: from which path it comes and by which match.
-#[derive(Clone, Copy)]
-struct Extension {
-    path: Path,
-    parent: u32,
-    taken: u32,
 }
 
 /// Reusable memory of the search.
@@ -94,15 +142,8 @@ pub(crate) struct Search {
     reference_cover: Vec<u32>,
     /// Fixed match that starts at a reference word, `NONE` if there is none.
     fixed: Vec<u32>,
-    paths: Vec<Path>,
-    /// The used words of each path.
-    used: Vec<u64>,
-    next_used: Vec<u64>,
-    extensions: Vec<Extension>,
-    /// The rank of each extension.
-    ranks: Vec<u128>,
-    /// Taken matches: the step before and the match.
-    steps: Vec<(u32, u32)>,
+    small: Beam<u64>,
+    large: Beam<u128>,
 }
 
 impl Search {
@@ -121,16 +162,14 @@ impl Search {
             chosen.extend_from_slice(matches);
             return;
         }
-        let layout = Layout::new(candidate_len, reference_len);
-        self.start(layout, matches);
-        let mut from = 0;
-        for position in 0..reference_len as u32 {
-            let here = matches[from..].iter().take_while(|found| found.reference == position).count();
-            self.extend_paths(layout, position, matches, from..from + here);
-            self.keep_best(layout, beam_size, matches);
-            from += here;
+        if is_small(candidate_len, reference_len, beam_size, matches.len()) {
+            self.small.run(1, beam_size, &self.fixed, matches, chosen);
+        } else {
+            self.large.run(candidate_len.div_ceil(64), beam_size, &self.fixed, matches, chosen);
         }
-        self.collect_best(matches, chosen);
+        let fixed = self.fixed.iter().filter(|&&index| index != NONE);
+        chosen.extend(fixed.map(|&index| matches[index as usize]));
+        chosen.sort_unstable_by_key(|found| found.reference);
     }
 
     /// Mark the matches that overlap no other; true if these are all.
@@ -158,123 +197,6 @@ impl Search {
         }
         all
     }
-
-    fn start(&mut self, layout: Layout, matches: &[Match]) {
-        self.steps.clear();
-        self.paths.clear();
-        self.paths.push(Path::START);
-        refill(&mut self.used, layout.all, 0);
-        for &index in self.fixed.iter().filter(|&&index| index != NONE) {
-            layout.insert(&mut self.used, &matches[index as usize]);
-        }
-    }
-
-    /// All ways to go on over the reference word at `position`.
-    fn extend_paths(
-        &mut self,
-        layout: Layout,
-        position: u32,
-        matches: &[Match],
-        here: std::ops::Range<usize>,
-    ) {
-        self.extensions.clear();
-        self.ranks.clear();
-        for parent in 0..self.paths.len() {
-            let mut path = self.paths[parent];
-            let used = layout.set(&self.used, parent);
-            let mut push = |path: Path, taken| {
-                self.ranks.push(path.rank(self.extensions.len()));
-                self.extensions.push(Extension { path, parent: parent as u32, taken });
-            };
-            if layout.has_reference_word(used, position) {
-                if position >= path.next {
-                    let found = &matches[self.fixed[position as usize] as usize];
-                    path.take(found);
-                    path.distance += u64::from(found.distance());
-                }
-                push(path, NONE);
-                continue;
-            }
-            for index in here.clone() {
-                let found = &matches[index];
-                if layout.overlaps(used, found) {
-                    continue;
-                }
-                let mut taken = path;
-                taken.take(found);
-                push(taken, index as u32);
-                // METEOR charges the distance of a match to the paths found after it.
-                path.distance += u64::from(found.distance());
-            }
-            path.close_chunk();
-            path.next += 1;
-            push(path, NONE);
-        }
-    }
-
-    /// Make the best extensions the new paths, best first.
-    fn keep_best(&mut self, layout: Layout, beam_size: usize, matches: &[Match]) {
-        if let [only] = self.extensions[..] {
-            self.paths[0] = only.path;
-            if only.taken != NONE {
-                layout.insert(&mut self.used, &matches[only.taken as usize]);
-                self.paths[0].tail = self.step(only);
-            }
-            return;
-        }
-        if self.is_in_order() {
-            for (path, extension) in self.paths.iter_mut().zip(&self.extensions) {
-                *path = extension.path;
-            }
-            return;
-        }
-        if self.ranks.len() > beam_size {
-            self.ranks.select_nth_unstable(beam_size - 1);
-            self.ranks.truncate(beam_size);
-        }
-        self.ranks.sort_unstable();
-        self.paths.clear();
-        self.next_used.clear();
-        for index in 0..self.ranks.len() {
-            let extension = self.extensions[self.ranks[index] as u32 as usize];
-            let mut path = extension.path;
-            let start = self.next_used.len();
-            self.next_used.extend_from_slice(layout.set(&self.used, extension.parent as usize));
-            if extension.taken != NONE {
-                layout.insert(&mut self.next_used[start..], &matches[extension.taken as usize]);
-                path.tail = self.step(extension);
-            }
-            self.paths.push(path);
-        }
-        std::mem::swap(&mut self.used, &mut self.next_used);
-    }
-
-    /// Whether every path goes on in one way, without a match, and none overtakes another.
-    fn is_in_order(&self) -> bool {
-        self.extensions.len() == self.paths.len()
-            && self.extensions.iter().all(|extension| extension.taken == NONE)
-            && self.ranks.is_sorted()
-    }
-
-    fn step(&mut self, extension: Extension) -> u32 {
-        self.steps.push((extension.path.tail, extension.taken));
-        self.steps.len() as u32 - 1
-    }
-
-    fn collect_best(&mut self, matches: &[Match], chosen: &mut Vec<Match>) {
-        for path in &mut self.paths {
-            path.close_chunk();
-        }
-        let best = self.paths.iter().enumerate().min_by_key(|(order, path)| path.rank(*order));
-        let mut tail = best.map_or(NONE, |(_, path)| path.tail);
-        chosen
-            .extend(self.fixed.iter().filter(|&&index| index != NONE).map(|&index| matches[index as usize]));
-        while let Some(&(before, taken)) = self.steps.get(tail as usize) {
-            chosen.push(matches[taken as usize]);
-            tail = before;
-        }
-        chosen.sort_unstable_by_key(|found| found.reference);
-    }
 }
 
 fn refill<T: Clone>(vector: &mut Vec<T>, len: usize, value: T) {
@@ -282,53 +204,180 @@ fn refill<T: Clone>(vector: &mut Vec<T>, len: usize, value: T) {
     vector.resize(len, value);
 }
 
-/// Layout of sets of words as bits: blocks for the candidate, then blocks for the reference.
+/// A match that a path took.
 #[derive(Clone, Copy)]
-struct Layout {
-    candidate: usize,
-    all: usize,
+struct Step {
+    before: u32,
+    taken: u32,
 }
 
-impl Layout {
-    fn new(candidate_len: usize, reference_len: usize) -> Self {
-        let candidate = candidate_len.div_ceil(64);
-        Self { candidate, all: candidate + reference_len.div_ceil(64) }
+/// How a path goes on over a reference word: by a match, or as here.
+const SKIPPED: u32 = u32::MAX;
+const COVERED: u32 = u32::MAX - 1;
+
+/// The best partial alignments, and how they go on.
+#[derive(Default)]
+struct Beam<R> {
+    /// Best first.
+    paths: Vec<Path<R>>,
+    next_paths: Vec<Path<R>>,
+    /// From which path each way to go on comes, and how.
+    extensions: Vec<(u32, u32)>,
+    ranks: Vec<R>,
+    steps: Vec<Step>,
+    /// The words of the candidate that are used up to each step, as blocks of bits. Those of fixed matches are
+    /// not in them: no other match has them. Of the reference, a path has used all before its next word.
+    used: Vec<u64>,
+}
+
+impl<R: Rank> Beam<R> {
+    /// Adds the matches of the best alignment to `chosen`, but for the fixed ones.
+    // A path of its own is compiled for one block.
+    #[inline(always)]
+    fn run(
+        &mut self,
+        blocks: usize,
+        beam_size: usize,
+        fixed: &[u32],
+        matches: &[Match],
+        chosen: &mut Vec<Match>,
+    ) {
+        self.paths.clear();
+        self.paths.push(Path { rank: R::START, next: 0, open: NONE, tail: 0 });
+        self.steps.clear();
+        self.steps.push(Step { before: NONE, taken: NONE });
+        refill(&mut self.used, blocks, 0);
+        let mut rest = (0, matches);
+        for (position, &fixed) in (0..).zip(fixed) {
+            let here = rest.1.iter().take_while(|found| found.reference == position).count();
+            if fixed != NONE {
+                self.take_all(position, &matches[fixed as usize]);
+            } else if here == 0 {
+                self.skip_all(position);
+            } else {
+                self.extend(blocks, position, rest.0, &rest.1[..here]);
+                self.keep_best(blocks, beam_size, matches);
+            }
+            rest = (rest.0 + here as u32, &rest.1[here..]);
+        }
+        let Some(best) = self.paths.iter().min_by_key(|path| path.rank_without()) else { return };
+        let mut step = self.steps[best.tail as usize];
+        while step.taken != NONE {
+            chosen.push(matches[step.taken as usize]);
+            step = self.steps[step.before as usize];
+        }
     }
 
-    /// The set at a position of a list of sets.
-    fn set(self, sets: &[u64], position: usize) -> &[u64] {
-        &sets[position * self.all..][..self.all]
+    /// All paths take a fixed match.
+    fn take_all(&mut self, position: u32, found: &Match) {
+        for path in self.paths.iter_mut().filter(|path| position >= path.next) {
+            path.rank = path.rank_with(found) + R::distance(found.distance());
+            path.go_to_end_of(found);
+        }
+        self.sort();
     }
 
-    fn has_reference_word(self, set: &[u64], word: u32) -> bool {
-        bit(&set[self.candidate..], word)
+    /// Nothing matches a reference word.
+    fn skip_all(&mut self, position: u32) {
+        for path in self.paths.iter_mut().filter(|path| position >= path.next) {
+            path.rank = path.rank_without();
+            path.skip();
+        }
+        self.sort();
     }
 
-    /// Whether a word of the match is in the set.
-    fn overlaps(self, set: &[u64], found: &Match) -> bool {
-        let (candidate, reference) = set.split_at(self.candidate);
-        any_bit(candidate, found.candidate, found.candidate_len)
-            || any_bit(reference, found.reference, found.reference_len)
+    fn sort(&mut self) {
+        if !self.paths.is_sorted_by_key(|path| path.rank) {
+            // Equals stay in the order in which they were found.
+            self.paths.sort_by_key(|path| path.rank);
+        }
     }
 
-    /// Adds the words of a match to a set.
-    fn insert(self, set: &mut [u64], found: &Match) {
-        let (candidate, reference) = set.split_at_mut(self.candidate);
-        set_bits(candidate, found.candidate, found.candidate_len);
-        set_bits(reference, found.reference, found.reference_len);
+    /// All ways to go on over the reference word at `position`, with the matches there, which are numbered from
+    /// `first`.
+    #[inline(always)]
+    fn extend(&mut self, blocks: usize, position: u32, first: u32, here: &[Match]) {
+        self.extensions.clear();
+        self.ranks.clear();
+        for (parent, path) in (0..).zip(&self.paths) {
+            let mut push = |rank: R, how| {
+                self.ranks.push(rank + R::of(self.extensions.len() as u64, 0));
+                self.extensions.push((parent, how));
+            };
+            if position < path.next {
+                push(path.rank, COVERED);
+                continue;
+            }
+            let used = &self.used[path.tail as usize * blocks..][..blocks];
+            // METEOR charges the distance of a match to the paths found after it.
+            let mut distance = R::of(0, 0);
+            for (index, found) in (first..).zip(here) {
+                if !has_any(used, found) {
+                    push(path.rank_with(found) + distance, index);
+                    distance = distance + R::distance(found.distance());
+                }
+            }
+            push(path.rank_without() + distance, SKIPPED);
+        }
+    }
+
+    /// Make the best extensions the new paths, best first.
+    #[inline(always)]
+    fn keep_best(&mut self, blocks: usize, beam_size: usize, matches: &[Match]) {
+        if self.ranks.len() > beam_size {
+            self.ranks.select_nth_unstable(beam_size - 1);
+            self.ranks.truncate(beam_size);
+        }
+        self.ranks.sort_unstable();
+        self.next_paths.clear();
+        for &rank in &self.ranks {
+            let (parent, how) = self.extensions[rank.order()];
+            let mut path = self.paths[parent as usize];
+            path.rank = rank - R::of(rank.order() as u64, 0);
+            match how {
+                COVERED => {}
+                SKIPPED => path.skip(),
+                taken => {
+                    let found = &matches[taken as usize];
+                    let start = path.tail as usize * blocks;
+                    let end = self.used.len();
+                    self.used.extend_from_within(start..start + blocks);
+                    insert(&mut self.used[end..], found);
+                    self.steps.push(Step { before: path.tail, taken });
+                    path.tail = self.steps.len() as u32 - 1;
+                    path.go_to_end_of(found);
+                }
+            }
+            self.next_paths.push(path);
+        }
+        std::mem::swap(&mut self.paths, &mut self.next_paths);
     }
 }
 
-fn any_bit(blocks: &[u64], start: u32, len: u32) -> bool {
-    (start..start + len).any(|word| bit(blocks, word))
+/// Whether a word of the candidate that a match has is in a set.
+fn has_any(set: &[u64], found: &Match) -> bool {
+    if let [bits] = set {
+        return bits & bits_of(found) != 0;
+    }
+    words_of(found).any(|word| set[word / 64] >> (word % 64) & 1 == 1)
 }
 
-fn set_bits(blocks: &mut [u64], start: u32, len: u32) {
-    (start..start + len).for_each(|word| blocks[word as usize / 64] |= 1 << (word % 64));
+/// Adds the words of the candidate that a match has to a set.
+fn insert(set: &mut [u64], found: &Match) {
+    if let [bits] = set {
+        *bits |= bits_of(found);
+        return;
+    }
+    words_of(found).for_each(|word| set[word / 64] |= 1 << (word % 64));
 }
 
-fn bit(blocks: &[u64], word: u32) -> bool {
-    blocks[word as usize / 64] >> (word % 64) & 1 == 1
+/// The same where all words of the candidate are in one block.
+fn bits_of(found: &Match) -> u64 {
+    u64::MAX >> (64 - found.candidate_len) << found.candidate
+}
+
+fn words_of(found: &Match) -> std::ops::Range<usize> {
+    found.candidate as usize..(found.candidate + found.candidate_len) as usize
 }
 
 /// Number of chunks of an alignment: runs of matches that are contiguous and in the same order in

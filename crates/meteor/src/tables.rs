@@ -230,10 +230,15 @@ impl<B: AsRef<[u8]>> Tables<B> {
         self.file.number(self.word_nodes, word as usize)
     }
 
+    /// Whether a phrase may be extended by one word: no, or perhaps.
+    pub(crate) fn may_step(&self, node: u32, word: u32) -> Result<bool, TableError> {
+        let bit = step_bit(node, word, 32 * self.step_filter.len());
+        Ok(self.file.number(self.step_filter, bit / 32)? >> (bit % 32) & 1 == 1)
+    }
+
     /// The node of a phrase extended by one word, 0 if no phrase starts like this.
     pub(crate) fn child(&self, node: u32, word: u32) -> Result<u32, TableError> {
-        let bit = step_bit(node, word, 32 * self.step_filter.len());
-        if self.file.number(self.step_filter, bit / 32)? >> (bit % 32) & 1 == 0 {
+        if !self.may_step(node, word)? {
             return Ok(0);
         }
         let mut low = self.file.number(self.node_starts, 2 * node as usize)?;
