@@ -59,9 +59,10 @@ lint-python: $(VENV)/.native
 test-rust: ## The tests of the Rust crates
 	PROPTEST_RNG_SEED=1 cargo test --workspace --exclude capeval-python --quiet
 
+# A process of tests that dies ends the run, with the name of its test: started again, the run would wait for ever.
 test-python: $(VENV)/.native $(VENV)/.spice $(VENV)/.object-store ## The tests of the Python package, the command line, the server and the documents
 	@sh scripts/install_packages.sh
-	$(BIN)/pytest -m "not conformance" -n auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -m "not conformance" -n auto --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 # The tests with PyTorch have an environment of their own, with Debian's PyTorch; TORCH=pypi takes the newest one
 # (2.9 GB to fetch).
