@@ -16,8 +16,9 @@ class RefusalTask(ErrorTask):  # type: ignore[misc]
 
     def execute(self) -> None:
         """Writes the answer."""
-        of_program = self.request.path.startswith("/api/")
-        if of_program or not isinstance(self.request.error, RequestEntityTooLarge):
+        # A request that failed in the server has no path here.
+        is_large = isinstance(self.request.error, RequestEntityTooLarge)
+        if not is_large or self.request.path.startswith("/api/"):
             super().execute()
             return
         page = render_to_string("413.html", {"bytes": settings.UPLOAD_BYTES}).encode()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
+from importlib.metadata import packages_distributions, requires
+from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -40,3 +45,56 @@ def test_the_servers_lowest_versions_are_those_of_the_tests() -> None:
     for name, requirement in EXTRAS["server"].items():
         assert floor(EXTRAS["dev"][name]) == floor(requirement), name
         assert requirement.extras == EXTRAS["dev"][name].extras, name
+
+
+SERVER_ALONE = """
+import pkgutil, sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in sys.argv[1].split():
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing())
+import django
+django.setup()
+from django.urls import get_resolver
+assert get_resolver().url_patterns
+import capeval_server
+from importlib import import_module
+for module in pkgutil.walk_packages(capeval_server.__path__, "capeval_server."):
+    # What it imports is of the extra `s3`.
+    if module.name != "capeval_server.object_store":
+        import_module(module.name)
+print("imported")
+"""
+
+
+def test_the_server_needs_nothing_but_its_extra(tmp_path: Path) -> None:
+    waiting = [Requirement(text) for text in DECLARED["dependencies"]] + list(EXTRAS["server"].values())
+    installed: set[str] = {"capeval"}
+    while waiting:
+        requirement = waiting.pop()
+        if (name := canonicalize_name(requirement.name)) in installed:
+            continue
+        installed.add(name)
+        extras = requirement.extras or {""}
+        for needed in map(Requirement, requires(name) or []):
+            if needed.marker is None or any(needed.marker.evaluate({"extra": extra}) for extra in extras):
+                waiting.append(needed)
+    others = {
+        module
+        for module, of in packages_distributions().items()
+        if not installed & {canonicalize_name(each) for each in of}
+    }
+    assert {"pytest", "playwright", "scipy"} <= others, "the scan found too little"
+    done = subprocess.run(
+        [sys.executable, "-c", SERVER_ALONE, " ".join(others)],
+        env={
+            **os.environ,
+            "CAPEVAL_SERVER_DATA": str(tmp_path),
+            "DJANGO_SETTINGS_MODULE": "capeval_server.settings",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "imported\n"), done.stderr

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import re
 import socket
+import threading
 from contextlib import ExitStack
 
+import httpx
+import pytest
+import waitress
+from waitress.channel import HTTPChannel
+
+from capeval_server.refusals import RefusalTask
 from tests.server.pages import check_page
 from tests.server.processes import Server
 
@@ -47,3 +54,19 @@ def test_headers_and_requests_have_a_limit(fresh: Server) -> None:
     # Programs get a line of text.
     _, text = _refused(fresh, "/api/challenges/small/phases/open/submissions")
     assert text.startswith("Request Entity Too Large")
+
+
+def test_an_error_that_nobody_handles_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> list[bytes]:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(HTTPChannel, "error_task_class", RefusalTask)
+    server = waitress.create_server(broken, host="127.0.0.1", port=0)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        address = f"http://127.0.0.1:{server.effective_port}"
+        assert [httpx.get(address + path).status_code for path in ("/", "/api/challenges")] == [500, 500]
+    finally:
+        server.close()
+    thread.join()
