@@ -39,7 +39,7 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
         try:
             super().send_mail(template_prefix, email, {"current_site": _site(), **_of_site(context_)})
         except OSError as error:
-            _log.exception("mail can't be sent")
+            _log.warning("mail can't be sent: %s", error)
             answer = render(context.request, "503.html", status=503)
             raise ImmediateHttpResponse(answer) from error
 
