@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Crowd", "check_end"]
 
+# In campaigns with more slots than this an organiser does no more than in one with so many: whoever blocks
+# somebody, or lets them in again, fills or empties a slot for each of their answers.
+_MANAGED = 5_000
+
 
 class Crowd:
     """Robots of one process, and now and then an organiser. What they do follows from a seed.
@@ -36,11 +40,14 @@ class Crowd:
         self.done: dict[str, int] = {}
         self._given = Given
         self._late: list[Assignment] = []
+        self._rarely = 1.0
 
     def run(self, campaign: Campaign) -> None:
         """Works until nobody gets work any more."""
         from capeval_server.annotation import assignment
+        from capeval_server.annotation.models import Slot
 
+        self._rarely = max(1, Slot.objects.filter(item__campaign=campaign).count() / _MANAGED)
         idle = 0
         while idle < 2 * len(self.workers):
             worker = self.random.choice(self.workers)
@@ -127,7 +134,7 @@ class Crowd:
         from capeval_server.annotation import campaigns, quality
         from capeval_server.annotation.models import Exclusion
 
-        chance = self.random.random()
+        chance = self.random.random() * self._rarely
         try:
             if chance < 0.004:
                 quality.block(None, worker, "spam")
