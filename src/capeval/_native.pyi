@@ -31,6 +31,7 @@ __all__ = [
     "TooManyMatchesError",
     "__version__",
     "bleu_statistics",
+    "check_pickle",
     "compile_meteor_tables",
     "compile_spice_model",
     "meteor_align",
@@ -162,6 +163,13 @@ def read_json_lines_results(data: bytes) -> Captions:
 
     Raises:
         FormatError: The data is something else.
+    """
+
+def check_pickle(pickle: bytes) -> None:
+    """Looks a pickle over, for parts that are missing and numbers of objects that it can't have.
+
+    Raises:
+        ValueError: It is damaged.
     """
 
 def read_json(data: bytes) -> Any:

@@ -32,6 +32,7 @@ mod interner;
 mod json;
 mod karpathy;
 mod outline;
+mod pickle;
 mod python_numbers;
 mod readers;
 mod shapes;
@@ -43,6 +44,7 @@ pub use captions::{Captions, CaptionsError};
 pub use error::{Place, Position, ReadError, ReadErrorKind};
 pub use ids::{ImageId, ImageIds};
 pub use outline::{Looks, Outline, read_outline};
+pub use pickle::check_pickle;
 pub use readers::{
     read_annotations, read_json, read_json_lines, read_json_lines_references, read_json_lines_results,
     read_karpathy, read_results, read_results_strictly, read_results_under,

@@ -256,7 +256,13 @@ fn slices<'a>(longer: &'a [(Given<'_>, Given<'_>, Given<'_>)]) -> PyResult<Vec<p
     slices.collect()
 }
 
+#[pyfunction]
+fn check_pickle(py: Python<'_>, pickle: &[u8]) -> PyResult<()> {
+    py.detach(|| capeval_formats::check_pickle(pickle)).map_err(PyValueError::new_err)
+}
+
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(check_pickle, module)?)?;
     module.add_class::<PartialFrequencies>()?;
     module.add_class::<DocumentFrequencies>()
 }

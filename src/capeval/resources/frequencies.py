@@ -340,10 +340,12 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _unpickled(path: Path) -> Any:
-    data = io.BytesIO(path.read_bytes())
+    data = path.read_bytes()
     try:
+        # Python makes room for as many objects as a damaged pickle says, which may take more than the memory.
+        _native.check_pickle(data)
         # Python 2 wrote words as bytes; they are UTF-8.
-        return _Unpickler(data, encoding="utf-8").load()
+        return _Unpickler(io.BytesIO(data), encoding="utf-8").load()
     except Exception as error:
         # A damaged pickle can raise almost anything.
         raise _not_pickle(path, str(error) or type(error).__name__) from None
