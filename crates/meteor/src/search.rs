@@ -111,6 +111,8 @@ struct Path<R> {
     open: u32,
     /// Last of its steps.
     tail: u32,
+    /// The place of its words in `Beam::used`.
+    used: u32,
 }
 
 impl<R: Rank> Path<R> {
@@ -225,9 +227,10 @@ struct Beam<R> {
     extensions: Vec<(u32, u32)>,
     ranks: Vec<R>,
     steps: Vec<Step>,
-    /// The words of the candidate that are used up to each step, as blocks of bits. Those of fixed matches are
-    /// not in them: no other match has them. Of the reference, a path has used all before its next word.
+    /// The words of the candidate that each path has used, as blocks of bits. Those of fixed matches are not in
+    /// them: no other match has them. Of the reference, a path has used all before its next word.
     used: Vec<u64>,
+    next_used: Vec<u64>,
 }
 
 impl<R: Rank> Beam<R> {
@@ -243,7 +246,7 @@ impl<R: Rank> Beam<R> {
         chosen: &mut Vec<Match>,
     ) {
         self.paths.clear();
-        self.paths.push(Path { rank: R::START, next: 0, open: NONE, tail: 0 });
+        self.paths.push(Path { rank: R::START, next: 0, open: NONE, tail: 0, used: 0 });
         self.steps.clear();
         self.steps.push(Step { before: NONE, taken: NONE });
         refill(&mut self.used, blocks, 0);
@@ -251,7 +254,7 @@ impl<R: Rank> Beam<R> {
         for (position, &fixed) in (0..).zip(fixed) {
             let here = rest.1.iter().take_while(|found| found.reference == position).count();
             if fixed != NONE {
-                self.take_all(position, &matches[fixed as usize]);
+                self.take_all(&matches[fixed as usize]);
             } else if here == 0 {
                 self.skip_all(position);
             } else {
@@ -269,8 +272,8 @@ impl<R: Rank> Beam<R> {
     }
 
     /// All paths take a fixed match.
-    fn take_all(&mut self, position: u32, found: &Match) {
-        for path in self.paths.iter_mut().filter(|path| position >= path.next) {
+    fn take_all(&mut self, found: &Match) {
+        for path in &mut self.paths {
             path.rank = path.rank_with(found) + R::distance(found.distance());
             path.go_to_end_of(found);
         }
@@ -308,7 +311,7 @@ impl<R: Rank> Beam<R> {
                 push(path.rank, COVERED);
                 continue;
             }
-            let used = &self.used[path.tail as usize * blocks..][..blocks];
+            let used = &self.used[path.used as usize * blocks..][..blocks];
             // METEOR charges the distance of a match to the paths found after it.
             let mut distance = R::of(0, 0);
             for (index, found) in (first..).zip(here) {
@@ -330,19 +333,20 @@ impl<R: Rank> Beam<R> {
         }
         self.ranks.sort_unstable();
         self.next_paths.clear();
+        self.next_used.clear();
         for &rank in &self.ranks {
             let (parent, how) = self.extensions[rank.order()];
             let mut path = self.paths[parent as usize];
             path.rank = rank - R::of(rank.order() as u64, 0);
+            let used = path.used as usize * blocks..(path.used as usize + 1) * blocks;
+            path.used = self.next_paths.len() as u32;
+            self.next_used.extend_from_slice(&self.used[used]);
             match how {
                 COVERED => {}
                 SKIPPED => path.skip(),
                 taken => {
                     let found = &matches[taken as usize];
-                    let start = path.tail as usize * blocks;
-                    let end = self.used.len();
-                    self.used.extend_from_within(start..start + blocks);
-                    insert(&mut self.used[end..], found);
+                    insert(&mut self.next_used[path.used as usize * blocks..], found);
                     self.steps.push(Step { before: path.tail, taken });
                     path.tail = self.steps.len() as u32 - 1;
                     path.go_to_end_of(found);
@@ -351,6 +355,7 @@ impl<R: Rank> Beam<R> {
             self.next_paths.push(path);
         }
         std::mem::swap(&mut self.paths, &mut self.next_paths);
+        std::mem::swap(&mut self.used, &mut self.next_used);
     }
 }
 
