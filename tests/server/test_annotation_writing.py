@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from capeval_server.annotation import answering, assignment, entering, payments, training
+from capeval_server.annotation import answering, assignment, entering, payments, quality, training
 from capeval_server.annotation.auditing import audit
 from capeval_server.annotation.campaigns import change_state
 from capeval_server.annotation.definition import NewItem, read_definition, read_items
@@ -140,6 +140,18 @@ def test_practice_alone_and_a_quiz_alone() -> None:
     assert training.go_on(passes).stage == "working"
     assert not attempt(fails, 7).again
     assert training.go_on(fails).stage == "screened out"
+
+
+def test_practice_that_is_out_of_work_keeps_nobody_from_it() -> None:
+    campaign = trained(questions=[])
+    for item in campaign.items.filter(is_training=True):
+        quality.hold(None, item, held=True)
+    (worker,) = join(campaign)
+    assert worker.stage == "training"
+    assert not any(one.item.is_training for one in assignment.work(worker).assignments)
+    worker.refresh_from_db()
+    assert (worker.stage, len(assignment.work(worker).assignments)) == ("working", 2)
+    assert list(audit(campaign)) == []
 
 
 def test_practice_that_is_set_aside_or_refused() -> None:

@@ -35,7 +35,7 @@ from capeval_server.annotation.options import Options, options_of
 from capeval_server.annotation.panels import end, is_completed, open_session
 from capeval_server.annotation.slots import first_free, recount, settle
 from capeval_server.annotation.tasks import task_named
-from capeval_server.annotation.training import finished_try, next_items
+from capeval_server.annotation.training import finished_try, graded_items, next_items
 from capeval_server.annotation.trust import is_trusted
 from capeval_server.errors import AssignmentError, NotFoundError
 from capeval_server.jobs.leases import database_time
@@ -61,6 +61,7 @@ _NOT_WORKING = {
 }
 _TRAINED = "Please look at the answers of the training, and go on."
 _NOTHING_LEFT = "There is no work for you now."
+_AVOIDED_TRAINING = "There is no training for you now without images that have a warning."
 _NEW_TEXTS = "The instructions were changed: please read them and agree to them first."
 
 
@@ -182,7 +183,13 @@ def _train(participation: Participation, options: Options) -> Work:
     if finished_try(participation) is not None:
         return Work(assignments=[], why=_TRAINED)
     made = _assigned(participation, [(item, None) for item in next_items(participation)], options)
-    return Work(assignments=made, why="" if made else _NOTHING_LEFT)
+    if not made and not graded_items(participation.campaign).exists():
+        # All that could be practised is out of work, or has a warning that the worker wants none of.
+        participation.stage = Participation.Stage.WORKING
+        participation.save(update_fields=["stage"])
+        made = _give(participation, options)
+    nothing = _AVOIDED_TRAINING if participation.avoids_warnings else _NOTHING_LEFT
+    return Work(assignments=made, why="" if made else nothing)
 
 
 def expire(campaign: Campaign) -> int:

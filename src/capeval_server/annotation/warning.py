@@ -54,7 +54,9 @@ def set_warning(user: User | None, campaign: Campaign, name: str, text: str) -> 
 
 
 def avoid_warnings(participation: Participation, *, avoid: bool) -> Participation:
-    """Says whether a worker is given no pictures with a warning. Those that they hold are given back then.
+    """Says whether a worker is given no pictures with a warning.
+
+    Those that they hold are given back then, but for those of the training.
 
     Raises:
         AssignmentError: The worker has left.

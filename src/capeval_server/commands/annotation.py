@@ -273,6 +273,10 @@ def hold(
     from capeval_server.annotation import quality
 
     items = _campaign_named(slug).items.filter(repeats=None)
+    if (give or reason) and not key:
+        raise OptionError("'--give' and '--reason' need an ITEM")
+    if give and reason:
+        raise OptionError("'--reason' is why an item is taken out: it can't be given with '--give'")
     if not key:
         for item in items.filter(held=True).order_by("pk"):
             names = ", ".join(quality.releases_of(item)) or "none"

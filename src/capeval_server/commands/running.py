@@ -195,15 +195,21 @@ def demo(
         print("\nStopped. The next start goes on from here", flush=True)
         sys.exit(130)
     _say_demo(folder, _address(host, port))
-    # A session of its own: Ctrl-C is for this process, which then ends the worker and the robots.
-    scorer = subprocess.Popen([sys.executable, "-m", "capeval_server", "worker"], start_new_session=True)
-    robots = _start_robots(sockets, folder)
+    started: list[subprocess.Popen[bytes]] = []
     try:
+        started.append(_start_worker())
+        started.append(_start_robots(sockets, folder))
         _serve(sockets, _address(host, port), 8, processors())
     finally:
-        for process in (scorer, robots):
+        for process in started:
             process.terminate()
+        for process in started:
             process.wait()
+
+
+def _start_worker() -> subprocess.Popen[bytes]:
+    """Starts a worker in a session of its own: Ctrl-C is for this process, which then ends both."""
+    return subprocess.Popen([sys.executable, "-m", "capeval_server", "worker"], start_new_session=True)
 
 
 def _start_robots(sockets: list[socket.socket], folder: Path) -> subprocess.Popen[bytes]:

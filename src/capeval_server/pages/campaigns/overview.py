@@ -14,7 +14,7 @@ from capeval.errors import CapevalError
 from capeval_server.accounts.users import user_of
 from capeval_server.annotation import campaigns, quality
 from capeval_server.annotation.entering import latest_texts
-from capeval_server.annotation.models import Campaign, Response, Slot
+from capeval_server.annotation.models import Campaign, Response
 from capeval_server.annotation.next_pairs import latest_choice
 from capeval_server.annotation.options import options_of
 from capeval_server.annotation.plots import progress_plot
@@ -139,8 +139,7 @@ def items(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if which != "repeats":
         rows = rows.filter(repeats=None)
     if which == "unfinished":
-        empty = Slot.objects.filter(item__campaign=campaign, filled_by=None, closed=False)
-        rows = rows.filter(pk__in=empty.values("item"))
+        rows = rows.filter(pk__in=campaigns.unfinished(campaign))
     elif which == "reported":
         rows = rows.filter(held=True)
     elif which == "checks":
