@@ -50,5 +50,5 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """How many processes `-n auto` is: one more than processors, as many tests wait for other programs."""
+    """How many processes `-n auto` is, at most 4: one more than processors, since tests wait."""
     return min((os.cpu_count() or 1) + 1, 4)

@@ -34,16 +34,17 @@ def importing_numpy(file: str | Path | bytes) -> Iterator[None]:
     from threading import Thread
 
     thread = Thread(target=_import_numpy, daemon=True)
-    try:
-        thread.start()
-    except RuntimeError:
-        # No thread may be started here: numpy is imported later.
-        yield
-        return
-    try:
-        yield
-    finally:
-        thread.join()
+    with _sleeping_early():
+        try:
+            thread.start()
+        except RuntimeError:
+            # No thread may be started here: numpy is imported later.
+            yield
+            return
+        try:
+            yield
+        finally:
+            thread.join()
 
 
 def _size(file: str | Path | bytes) -> int:
@@ -56,12 +57,19 @@ def _size(file: str | Path | bytes) -> int:
 
 
 def _import_numpy() -> None:
-    is_set = _WAIT in os.environ
-    os.environ.setdefault(_WAIT, _CYCLES)
+    # Where it can't be imported, whoever uses it says so.
+    with suppress(Exception):
+        import_module("numpy")
+
+
+@contextmanager
+def _sleeping_early() -> Iterator[None]:
+    """The threads of an OpenBLAS that is loaded meanwhile sleep early, for as long as the process lives."""
+    if _WAIT in os.environ:
+        yield
+        return
+    os.environ[_WAIT] = _CYCLES
     try:
-        # Where it can't be imported, whoever uses it says so.
-        with suppress(Exception):
-            import_module("numpy")
+        yield
     finally:
-        if not is_set:
-            os.environ.pop(_WAIT, None)
+        os.environ.pop(_WAIT, None)

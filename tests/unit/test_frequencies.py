@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pickle
+import pickletools
 import random
 import struct
 import tracemalloc
@@ -19,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from capeval import Cider, CiderD, DocumentFrequencies, References, Tokenizer
+from capeval import Cider, CiderD, DocumentFrequencies, References, Tokenizer, _native
 from capeval.errors import CaptionError, FormatError, OptionError
 from tests.properties.strategies import Corpus, corpora
 from tests.twins import cider
@@ -295,6 +296,57 @@ def test_objects_that_a_pickle_numbers_take_no_more_memory_than_it(put: bytes, t
     path.write_bytes(b"\x80\x02}" + put + b".")
     with pytest.raises(FormatError, match=r"byte 3 numbers an object (1610612735, in a pickle|by no number)"):
         DocumentFrequencies.load_pickle(path, images=3)
+
+
+def arguments(operation: pickletools.OpcodeInfo) -> bytes:
+    """The shortest argument of an operation that is whole."""
+    kind = operation.arg
+    if kind is None:
+        return b""
+    if kind.n >= 0:
+        return bytes(kind.n)
+    if kind.n == pickletools.UP_TO_NEWLINE:
+        return b"0\n" * (2 if kind.name == "stringnl_noescape_pair" else 1)
+    # A count, and one byte.
+    width = {pickletools.TAKEN_FROM_ARGUMENT4: 4, pickletools.TAKEN_FROM_ARGUMENT4U: 4}.get(kind.n)
+    width = width or {pickletools.TAKEN_FROM_ARGUMENT1: 1, pickletools.TAKEN_FROM_ARGUMENT8U: 8}[kind.n]
+    return (1).to_bytes(width, "little") + b"0"
+
+
+def test_every_operation_of_pickles_is_known() -> None:
+    for operation in pickletools.opcodes:
+        code = operation.code.encode("latin-1")
+        argument = arguments(operation)
+        _native.check_pickle(code + argument + b"." * (operation.name != "STOP"))
+        for short in range(len(argument)):
+            with pytest.raises(ValueError, match="byte 0"):
+                _native.check_pickle(code + argument[:short])
+
+
+def test_other_bytes_are_no_operations_of_pickles() -> None:
+    known = {ord(operation.code) for operation in pickletools.opcodes}
+    for byte in set(range(256)) - known:
+        with pytest.raises(ValueError, match="byte 0 is no operation of pickles"):
+            _native.check_pickle(bytes([byte]) + b".")
+
+
+@settings(max_examples=300)
+@given(data=st.data())
+def test_a_pickle_that_python_can_take_apart_passes(data: st.DataObject) -> None:
+    pickled = damaged(data, PICKLES[data.draw(st.sampled_from(sorted(PICKLES)))])
+    try:
+        for operation, argument, place in pickletools.genops(pickled):
+            # Python's unpickler misses the rest of a frame.
+            if operation.name == "FRAME" and argument > len(pickled) - place - 9:
+                return
+    except ValueError:
+        return
+    refused = ""
+    try:
+        _native.check_pickle(pickled)
+    except ValueError as error:
+        refused = str(error)
+    assert not refused or "numbers an object" in refused
 
 
 @pytest.mark.parametrize("kind", ["mapping", "protocol 0", "Python 2 defaultdict"])

@@ -44,6 +44,16 @@ report = evaluate(references, {7: " ".join(words), 1: "two cats"}, ["METEOR"])
 print(*report.per_image["METEOR"])
 """
 
+# Both draw from the same words, many of them several times: these can be matched in several ways.
+SHUFFLED = """
+import random, resource, sys
+from capeval import Meteor
+words, draw = int(sys.argv[1]), random.Random(1)
+texts = [" ".join(f"w{draw.randrange(words // 2)}x" for _ in range(words)) for _ in range(2)]
+Meteor().prepare({1: texts[:1]}).score({1: texts[1]})
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
 NAMED = """
 from capeval import Meteor
 from capeval.errors import CaptionError
@@ -108,6 +118,11 @@ def test_meteor_compares_a_caption_of_100_000_words_with_usual_references(words:
     scores = run(USUAL, *words).split()
     assert float(scores[0]) < 0.01
     assert float(scores[1]) == 1
+
+
+def test_meteor_searches_long_texts_in_little_memory() -> None:
+    # What it keeps for each step of each path must not grow with the text: that was over a gigabyte.
+    assert int(run(SHUFFLED, "20000")) < 200_000
 
 
 def test_meteor_names_the_image_by_its_id() -> None:

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from capeval.cli.app import app
 from capeval.errors import CapevalError, MismatchError, OptionError
 from capeval.formats.ratings import Ratings
-from capeval.studies.effort import Agreement, Prices, estimated_agreement, forecast
+from capeval.studies.effort import Agreement, Forecast, Prices, estimated_agreement, forecast
 from capeval.studies.judging import judge
 from capeval.studies.votes import is_confident, is_decided, votes_until_confident, votes_until_decided
 from capeval.types import FloatArray
@@ -124,16 +124,24 @@ def test_any_number_of_votes_is_forecast() -> None:
     assert forecast(images=10, votes=3000, agreement=even, prices=PRICES).value == pytest.approx(0.5)
 
 
+AGREEMENT = Agreement(yes=0.5, concentration=1.0)
+
+
+def sure(**options: float) -> Forecast:
+    return forecast(images=1, votes=3, agreement=AGREEMENT, prices=PRICES, **options)  # type: ignore[arg-type]
+
+
 def test_wrong_options_are_named() -> None:
     for wrong, message in (
         (lambda: Agreement(yes=1.5, concentration=1.0), "'yes' must be a number from 0.001"),
         (lambda: Prices(seconds=0.0, hourly=1.0), "'seconds' must be a number above 0"),
         (
-            lambda: forecast(
-                images=0, votes=3, agreement=Agreement(yes=0.5, concentration=1.0), prices=PRICES
-            ),
+            lambda: forecast(images=0, votes=3, agreement=AGREEMENT, prices=PRICES),
             "'images' must be an integer of at least 1",
         ),
+        (lambda: sure(confidence=0.5), "'confidence' must be a number from 0.55 to 0.9999"),
+        (lambda: sure(confidence=0.9, least=0), "'least' must be an integer of at least 1"),
+        (lambda: AGREEMENT.votes_until_confident(3, level=1), "'level' must be a number from 0.55"),
     ):
         with pytest.raises(OptionError, match=message):
             wrong()
@@ -147,6 +155,8 @@ def run(*arguments: object) -> str:
 
 
 def test_the_command_shows_the_forecast(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="'--least' must go with '--confidence'"):
+        run(1000, "--least", 3)
     shown = run(1000, "--systems", 17, "--votes", 3, "--yes", 0.25)
     assert "51000" in shown.replace(",", "")
     pilot = tmp_path / "pilot.csv"

@@ -76,6 +76,9 @@ def test_numbers_are_shares_rounded_by_a_draw() -> None:
     assert (drawn <= np.ceil(20 * shares)).all()
     assert drawn.mean(axis=0) == pytest.approx(20 * shares, abs=0.1)
     assert next_numbers(shares, 20, seed=3, choice=7) == drawn[7].tolist()
+    # Where no pair goes on there is nothing to compare.
+    assert next_numbers(np.zeros(2), 20, seed=3, choice=7) == [0, 0]
+    assert next_numbers(np.zeros(0), 20, seed=3, choice=7) == []
     with pytest.raises(OptionError, match="'number' must be an integer of at least 1"):
         next_numbers(shares, 0, seed=0, choice=1)
 

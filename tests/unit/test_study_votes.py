@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +109,16 @@ def test_a_triplet_whose_majority_is_certain_is_complete() -> None:
     counted = count_votes(plan, [(1, 1), (-1, 1), ()], complete_only=True)
     assert [each.question for each in counted.incomplete] == [1, 2]
     assert counted.pairs[0].votes == (1,)
+
+
+def test_a_triplet_without_answers_is_incomplete_however_many_were_planned() -> None:
+    pair = Pair(image=1, first="a dog", second="the dog")
+    asked = Triplet(pair=0, reference="a", left="a dog", right="the dog", on_the_left="first", judgements=1)
+    plan = Plan(pairs=(pair,), triplets=(asked, replace(asked, judgements=0)))
+    counted = count_votes(plan, [(1,), ()], complete_only=True)
+    assert [each.question for each in counted.incomplete] == [1]
+    with pytest.raises(MismatchError, match="got none for triplet 1"):
+        count_votes(plan, [(1,), ()])
 
 
 def test_equal_counts_for_neither() -> None:

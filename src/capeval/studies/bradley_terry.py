@@ -46,9 +46,9 @@ def bradley_terry(wins: FloatArray) -> FloatArray:
     strengths = np.zeros(len(table))
     likelihood = _likelihood(strengths, won, games)
     for _ in range(_MOST):
-        expected = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
+        expected = _expected(strengths)
         slope = won - (games * expected).sum(axis=1)
-        curvature = _curvature(strengths, games)
+        curvature = _curvature(expected, games)
         # The strengths are defined up to a constant; adding 1 everywhere chooses the step with the mean 0.
         step = np.linalg.solve(curvature + 1 / len(table), slope)
         # Newton's step can go too far where few wins decide.
@@ -62,8 +62,13 @@ def bradley_terry(wins: FloatArray) -> FloatArray:
     return centred
 
 
-def _curvature(strengths: FloatArray, games: FloatArray) -> FloatArray:
-    expected = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
+def _expected(strengths: FloatArray) -> FloatArray:
+    """How likely each row's system wins against each column's."""
+    expected: FloatArray = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
+    return expected
+
+
+def _curvature(expected: FloatArray, games: FloatArray) -> FloatArray:
     weights = games * expected * (1 - expected)
     curvature: FloatArray = np.diag(weights.sum(axis=1)) - weights
     return curvature
@@ -79,7 +84,7 @@ def difference_errors(wins: FloatArray, strengths: FloatArray) -> FloatArray:
     games = np.asarray(wins, dtype=np.float64) + np.asarray(wins, dtype=np.float64).T
     np.fill_diagonal(games, 0)
     # The mean of the strengths is fixed at 0: adding a constant everywhere fixes it.
-    covariance = np.linalg.inv(_curvature(strengths, games) + 1 / len(games)) - 1 / len(games)
+    covariance = np.linalg.inv(_curvature(_expected(strengths), games) + 1 / len(games)) - 1 / len(games)
     variances = np.diag(covariance)[:, None] + np.diag(covariance)[None, :] - 2 * covariance
     errors: FloatArray = np.sqrt(np.maximum(variances, 0))
     return errors

@@ -15,7 +15,7 @@ import numpy as np
 
 from capeval.checks import checked_integer, checked_level, checked_number, checked_positive
 from capeval.errors import MismatchError
-from capeval.studies.votes import is_confident, is_decided
+from capeval.studies.votes import LEVELS, is_lead_confident, is_lead_decided
 from capeval.types import FloatArray
 
 __all__ = ["Agreement", "Forecast", "Prices", "estimated_agreement", "forecast"]
@@ -65,7 +65,7 @@ class Agreement:
 
     def votes_until_decided(self, votes: int) -> float:
         """How many of so many votes it takes on average until more can't change the winner of an image."""
-        return self.votes_until(lambda given: is_decided(given, votes), votes)
+        return self.votes_until(lambda yes, no: is_lead_decided(abs(yes - no), yes + no, votes), votes)
 
     def votes_until_confident(
         self, votes: int, *, level: float = 0.95, least: int = 5, curtail: bool = False
@@ -77,18 +77,24 @@ class Agreement:
             level: How likely the winner must be: see `is_confident`.
             least: How many votes there must be.
             curtail: Whether an image ends, too, when more votes can't change its winner.
-        """
 
-        def ended(given: Sequence[int]) -> bool:
-            return is_confident(given, level=level, least=least) or (curtail and is_decided(given, votes))
+        Raises:
+            OptionError: `level` is not in `LEVELS` of `capeval.studies.votes`, or `least` is below 1.
+        """
+        checked_number("level", level, *LEVELS)
+        checked_integer("least", least, 1)
+
+        def ended(yes: int, no: int) -> bool:
+            certain = curtail and is_lead_decided(abs(yes - no), yes + no, votes)
+            return certain or is_lead_confident(yes, no, level=level, least=least)
 
         return self.votes_until(ended, votes)
 
-    def votes_until(self, ended: Callable[[Sequence[int]], bool], votes: int) -> float:
+    def votes_until(self, ended: Callable[[int, int], bool], votes: int) -> float:
         """How many of so many votes it takes on average until votes of an image are enough.
 
         Args:
-            ended: Whether votes are enough, whatever order they came in: 1 for yes and -1 for no.
+            ended: Whether so many votes for yes and for no are enough.
             votes: How many there are at most.
         """
         yes, both = self.yes * self.concentration, self.concentration
@@ -101,7 +107,7 @@ class Agreement:
             after = np.append(going_on * (1 - next_is_yes), 0.0)
             after[1:] += going_on * next_is_yes
             for k in np.flatnonzero(after).tolist():
-                if ended([1] * k + [-1] * (taken + 1 - k)):
+                if ended(k, taken + 1 - k):
                     after[k] = 0.0
             going_on = after
         return expected
@@ -222,6 +228,9 @@ def forecast(
     for name, number in (("images", images), ("votes", votes), ("systems", systems)):
         checked_integer(name, number, 1)
     checked_level("level", level)
+    if confidence is not None:
+        checked_number("confidence", confidence, *LEVELS)
+        checked_integer("least", least, 1)
     questions = images * systems
     if confidence is not None:
         each = agreement.votes_until_confident(votes, level=confidence, least=least, curtail=curtail)

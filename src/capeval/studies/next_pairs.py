@@ -80,7 +80,7 @@ def next_numbers(shares: FloatArray, number: int, *, seed: int, choice: int) -> 
     """How many of the next comparisons are of each pair: its share of them, rounded up or down by a draw.
 
     Args:
-        shares: The part of each, which add up to 1.
+        shares: The part of each, which add up to 1, or to 0 where there is nothing to compare.
         number: How many comparisons there are.
         seed: The seed of the draw.
         choice: The number of the choice, of which each has a draw of its own.
@@ -89,6 +89,8 @@ def next_numbers(shares: FloatArray, number: int, *, seed: int, choice: int) -> 
         OptionError: `number` is below 1.
     """
     checked_integer("number", number, 1)
+    if not shares.any():
+        return [0] * len(shares)
     ends = number * np.cumsum(shares)
     ends[-1] = number
     # Systematic sampling: one draw moves all ends, so that the numbers add up.

@@ -29,6 +29,8 @@ __all__ = [
     "count_votes",
     "is_confident",
     "is_decided",
+    "is_lead_confident",
+    "is_lead_decided",
     "posterior",
     "votes_until_confident",
     "votes_until_decided",
@@ -66,7 +68,7 @@ class VoteAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Incomplete:
-    """A question with fewer answers than were planned.
+    """A question with fewer answers than were planned, where more could change the winner.
 
     Attributes:
         question: The number of the triplet, or of the pair in the pairwise protocol.
@@ -105,7 +107,7 @@ class PlanVotes:
         winners: For each of these pairs 1 (first), -1 (second) or 0 (a tie).
         agreement: How far people agree, by class and on `all`.
         wins: Who wins against whom.
-        incomplete: The questions with fewer answers than were planned.
+        incomplete: The questions with fewer answers than were planned, where more could change the winner.
         answers: The answers to each question that was counted, a row each, with NaN for no answer.
         pair_of: The place in `pairs` of each of these questions.
     """
@@ -128,7 +130,12 @@ def is_decided(votes: Sequence[int], planned: int) -> bool:
         votes: The votes so far: 1, -1, or 0 for neither.
         planned: How many votes were planned.
     """
-    return abs(sum(votes)) > planned - len(votes) or len(votes) >= planned
+    return is_lead_decided(abs(sum(votes)), len(votes), planned)
+
+
+def is_lead_decided(lead: int, cast: int, planned: int) -> bool:
+    """Whether a question is decided, by how far it leads, how many votes were cast, and how many planned."""
+    return lead > planned - cast or cast >= planned
 
 
 def votes_until_decided(votes: Sequence[int], planned: int) -> int:
@@ -186,7 +193,11 @@ def is_confident(votes: Sequence[int], *, level: float = 0.95, least: int = 5) -
     """
     checked_number("level", level, *LEVELS)
     checked_integer("least", least, 1)
-    first, second = votes.count(1), votes.count(-1)
+    return is_lead_confident(votes.count(1), votes.count(-1), level=level, least=least)
+
+
+def is_lead_confident(first: int, second: int, *, level: float, least: int) -> bool:
+    """Whether the votes for the first and for the second are enough: see `is_confident`."""
     return first + second >= least and posterior(max(first, second), min(first, second)) >= level
 
 
@@ -222,7 +233,7 @@ def count_votes(plan: Plan, answers: Sequence[Sequence[int]], *, complete_only: 
     incomplete = tuple(
         Incomplete(question=number, pair=triplet.pair, answers=len(given), planned=triplet.judgements)
         for number, (triplet, given) in enumerate(zip(plan.triplets, answers, strict=True))
-        if not is_decided(given, triplet.judgements)
+        if not given or not is_decided(given, triplet.judgements)
     )
     left_out = _left_out(incomplete, "triplet", complete_only=complete_only)
     asked = [number for number in range(len(answers)) if number not in left_out]

@@ -32,7 +32,9 @@ def run(
         float | None,
         Option(help="A question ends when its winner is that likely, such as 0.95.", show_default="never"),
     ] = None,
-    least: Annotated[int, Option(min=1, help="Votes that --confidence takes at least.")] = 5,
+    least: Annotated[
+        int | None, Option(min=1, help="Votes that --confidence takes at least.", show_default="5")
+    ] = None,
     yes: Annotated[
         float | None, Option(help="Part of answers that are yes, or for the first.", show_default="0.5")
     ] = None,
@@ -70,6 +72,8 @@ def run(
     from capeval.report.studies.effort import report
     from capeval.studies.effort import Agreement, Prices, estimated_agreement, forecast
 
+    if least is not None and confidence is None:
+        raise OptionError("'--least' must go with '--confidence'")
     if pilot is None:
         agreement = Agreement(
             yes=0.5 if yes is None else yes, concentration=1.0 if concentration is None else concentration
@@ -87,7 +91,7 @@ def run(
         systems=systems,
         curtail=curtail,
         confidence=confidence,
-        least=least,
+        least=5 if least is None else least,
         level=level,
     )
     show(report(made, agreement), output)

@@ -52,9 +52,9 @@ def run(
     """Counts the answers to a plan: a majority for each triplet, a winner for each pair.
 
     A tied triplet gives no vote, and a tied pair is shown as a tie. Krippendorff's alpha measures how far
-    people agree. What has fewer answers than planned is listed, and an error where it has none, unless
-    --complete-only leaves it out. Where pairs are of several systems, each has the fraction of its wins and
-    its strength (Bradley and Terry), with intervals from resampled images.
+    people agree. What has fewer answers than planned, where more could change the winner, is listed, and an
+    error where it has none, unless --complete-only leaves it out. Where pairs are of several systems, each
+    has the fraction of its wins and its strength (Bradley and Terry), with intervals from resampled images.
     """
     from capeval.errors import MismatchError, OptionError
     from capeval.formats.judgements import load_pair_votes, load_pairs, load_plan, load_votes, plan_files
