@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from capeval.errors import OptionError
 from capeval_server.annotation import answering, assignment, quality, releases
 from capeval_server.annotation.auditing import audit
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Campaign, Item, Participation
@@ -169,6 +170,12 @@ def test_a_take_down_names_the_releases() -> None:
     item.refresh_from_db()
     assert (item.held, item.held_reason) == (True, "shows a face")
     assert "shows a face" in Action.objects.latest("pk").what
+    # Said again with another reason, that is why; said without one, it stays.
+    quality.hold(None, item, held=True, reason="shows two faces")
+    quality.hold(None, item, held=True)
+    item.refresh_from_db()
+    assert (item.held, item.held_reason) == (True, "shows two faces")
+    assert "shows two faces" in Action.objects.latest("pk").what
     assert quality.hold(None, item, held=False) == ("1.0",)
     item.refresh_from_db()
     assert (item.held, item.held_reason) == (False, "")
@@ -205,6 +212,9 @@ def test_a_take_down_by_page_api_and_command(capsys: pytest.CaptureFixture[str])
     commands.hold(campaign.slug)
     commands.hold(campaign.slug, item.key, give=True)
     commands.hold(campaign.slug)
+    for key, reason, give in (("", "", True), ("", "a face", False), (item.key, "a face", True)):
+        with pytest.raises(OptionError, match="'--give'"):
+            commands.hold(campaign.slug, key, reason, give)
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
         f"{item.key}: out of work; releases: 1.0",

@@ -19,10 +19,19 @@ from capeval_server.annotation.auditing import audit
 from capeval_server.annotation.columns import columns_of
 from capeval_server.annotation.definition import read_items
 from capeval_server.annotation.making import add_items
-from capeval_server.annotation.models import Assignment, Campaign, Item, NextPairs, Participation, Response
+from capeval_server.annotation.models import (
+    Assignment,
+    Campaign,
+    Image,
+    Item,
+    NextPairs,
+    Participation,
+    Response,
+)
 from capeval_server.annotation.next_pairs import replay
 from capeval_server.annotation.options import Options
 from capeval_server.annotation.tasks import TASKS, task_named
+from capeval_server.annotation.warning import avoid_warnings, set_warning
 from capeval_server.challenges.models import Challenge
 from capeval_server.commands import annotation
 from capeval_server.errors import CampaignError
@@ -43,8 +52,8 @@ def storage(tmp_path: Path, settings: Any) -> None:
     settings.STORAGES = {**settings.STORAGES, "default": {**settings.STORAGES["default"], "OPTIONS": options}}
 
 
-def comparing(images: int = 20, **options: Any) -> Campaign:
-    """Each two systems on each image, in either order, as a campaign of pairs."""
+def comparing(images: int = 20, *, pictures: bool = False, **options: Any) -> Campaign:
+    """Each two systems on each image, in either order, as a campaign of pairs; with pictures or without."""
     chosen = {"answers": 1, "curtail": False, "next_pairs": 12, **options}
     made = make("pairwise", items=0, **chosen)
     names = sorted(STRENGTH)
@@ -54,16 +63,18 @@ def comparing(images: int = 20, **options: Any) -> Campaign:
         for image in range(images)
         for one, other in (pairs if image % 2 else [pair[::-1] for pair in pairs])
     ]
-    add(made, lines)
+    for name in map(str, range(images if pictures else 0)):
+        Image.objects.create(campaign=made, digest=name, name=name, width=1, height=1)
+    add(made, lines, pictures=pictures)
     return made
 
 
-def add(campaign: Campaign, lines: list[dict[str, str]]) -> None:
+def add(campaign: Campaign, lines: list[dict[str, str]], *, pictures: bool = False) -> None:
     whole = [{"first": "a dog", "second": "a cat", "image": "x", **line} for line in lines]
     read = read_items("items", [json.dumps(line).encode() for line in whole], task_named("pairwise"))
     items = list(read)
     for item in items:
-        object.__setattr__(item, "image", "")
+        object.__setattr__(item, "image", item.payload["image_id"] if pictures else "")
     add_items(campaign, items, campaign.settings["answers"])
 
 
@@ -143,6 +154,23 @@ def test_who_has_had_what_was_chosen_makes_the_next_choice() -> None:
     assert {held.item_id for held in answer(other, 5)} == {held.item_id for held in one.assignments.all()}
     assert NextPairs.objects.count() == 2
     assert is_sound(campaign)
+
+
+def test_who_avoids_warnings_is_given_what_a_later_choice_has() -> None:
+    campaign = comparing(images=8, next_pairs=2, pictures=True)
+    worker, other = join(campaign, 2)
+    worker = avoid_warnings(worker, avoid=True)
+    (held,) = assignment.work(other).assignments
+    chosen = set(campaign.items.filter(up_next=True).values_list("image__name", flat=True))
+    # All that the first choice took has a warning, and of the others all but one image.
+    seen = next(str(number) for number in range(8) if str(number) not in chosen)
+    for number in range(8):
+        set_warning(None, campaign, str(number), "" if str(number) == seen else "blood")
+    left = campaign.items.filter(image__name=seen)
+    assert {one.item_id for one in answer(worker, 6)} == set(left.values_list("pk", flat=True))
+    assert assignment.work(worker).why == "There is no work for you now."
+    assert assignment.find(other, held.lease).state == "held"
+    assert replays(campaign) == [()] * NextPairs.objects.count()
 
 
 def test_excluded_and_rejected_answers_choose_nothing(django_user_model: Any) -> None:
@@ -241,7 +269,7 @@ def test_the_command_says_what_each_choice_was() -> None:
 def test_chosen_items_are_given_out_in_the_order_of_an_index() -> None:
     campaign = comparing()
     (worker,) = join(campaign)
-    rows = assignment._candidates(worker, "free").filter(up_next=True)
+    rows = assignment.candidates(worker, "free").filter(up_next=True)
     plan = rows[:1].explain()
     assert "item_up_next" in plan
     assert "B-TREE" not in plan

@@ -150,7 +150,7 @@ def test_items_that_lack_the_fewest_answers_come_first() -> None:
 def test_items_are_chosen_in_the_order_of_an_index() -> None:
     (worker,) = join(make(answers=2, items=20))
     for name in ("free", "free_trusted"):
-        plan = assignment._candidates(worker, name)[:1].explain()
+        plan = assignment.candidates(worker, name)[:1].explain()
         assert "item_choice" in plan
         assert "B-TREE" not in plan
 

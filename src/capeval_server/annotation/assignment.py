@@ -23,7 +23,6 @@ from capeval_server.annotation.models import (
     Assignment,
     Campaign,
     Draft,
-    Image,
     Item,
     Participation,
     Report,
@@ -40,12 +39,26 @@ from capeval_server.annotation.trust import is_trusted
 from capeval_server.errors import AssignmentError, NotFoundError
 from capeval_server.jobs.leases import database_time
 
-__all__ = ["Work", "expire", "find", "has_work", "pull", "renew", "report", "save_draft", "set_aside", "work"]
+__all__ = [
+    "Work",
+    "candidates",
+    "expire",
+    "find",
+    "has_work",
+    "pull",
+    "renew",
+    "report",
+    "save_draft",
+    "set_aside",
+    "work",
+]
 
 _State = Assignment.State
 _GIVING = (Campaign.State.OPEN, Campaign.State.PILOT)
 # How many leases that ran out one request ends: whoever asks for work makes room for it.
 _EXPIRED_AT_ONCE = 100
+# How often one request chooses the items that come next: each choice reads all answers.
+_CHOICES_AT_ONCE = 10
 _NOT_GIVING = {
     Campaign.State.DRAFT: "This campaign is not open yet.",
     Campaign.State.PAUSED: "This campaign is paused: there is no work now.",
@@ -111,15 +124,18 @@ def _choose_next(participation: Participation) -> bool:
     campaign = participation.campaign
     if not options_of(campaign).next_pairs or not _can_be_given(participation):
         return False
-    left = _candidates(participation, "free")
-    if left.filter(up_next=True).exists():
-        return True
-    if not left.exists():
-        return False
-    with held(campaign) as now:
-        if not left.filter(up_next=True).exists():
-            choose(now)
-    return left.filter(up_next=True).exists()
+    left = candidates(participation, "free")
+    chosen = left.filter(up_next=True)
+    # All that one choice takes may have a warning, which the worker wants none of.
+    for _ in range(_CHOICES_AT_ONCE):
+        if chosen.exists():
+            return True
+        if not left.exists():
+            return False
+        with held(campaign) as now:
+            if not chosen.exists():
+                choose(now)
+    return chosen.exists()
 
 
 def _can_be_given(participation: Participation) -> bool:
@@ -175,7 +191,7 @@ def has_work(participation: Participation) -> bool:
         return False
     trusted = is_trusted(participation, options_of(participation.campaign))
     names = ("free_trusted", "free") if trusted else ("free",)
-    return any(_candidates(participation, name).exists() for name in names)
+    return any(candidates(participation, name).exists() for name in names)
 
 
 def _train(participation: Participation, options: Options) -> Work:
@@ -308,47 +324,46 @@ def _choose(participation: Participation, number: int, *, trusted: bool, chosen_
         chosen_only: Whether others are given out only if they were chosen to come next.
     """
     names = ("free_trusted", "free") if trusted else ("free",)
-    candidates = {name: _candidates(participation, name) for name in names}
+    left = {name: candidates(participation, name) for name in names}
     if chosen_only:
-        candidates["free"] = candidates["free"].filter(up_next=True)
+        left["free"] = left["free"].filter(up_next=True)
     found: list[Item] = []
     for name in names:
-        rows = candidates[name].exclude(pk__in=[item.pk for item in found])
+        rows = left[name].exclude(pk__in=[item.pk for item in found])
         found += rows.select_for_update(skip_locked=True, no_key=True)[: number - len(found)]
     for name in names if not found else ():
         # All were locked by others at that moment: wait for one, as it may stay free.
-        found = _awaited(candidates[name])
+        found = _awaited(left[name])
         if found:
             break
     return found
 
 
-def _awaited(candidates: QuerySet[Item]) -> list[Item]:
+def _awaited(left: QuerySet[Item]) -> list[Item]:
     """The first of some items that is one of them still when its lock is had; none if there are none.
 
     Nothing stays locked of what was awaited in vain: it would be locked before items of lower keys.
     """
-    while (first := candidates.values_list("pk", flat=True).first()) is not None:
+    while (first := left.values_list("pk", flat=True).first()) is not None:
         with transaction.atomic():
-            found = list(candidates.filter(pk=first).select_for_update(no_key=True))
+            found = list(left.filter(pk=first).select_for_update(no_key=True))
             if found:
                 return found
             transaction.set_rollback(True)
     return []
 
 
-def _candidates(participation: Participation, name: str) -> QuerySet[Item]:
+def candidates(participation: Participation, name: str) -> QuerySet[Item]:
+    """The items that a worker could be given, those that lack the fewest answers first.
+
+    Args:
+        participation: The worker.
+        name: The slots that are free: `free`, or `free_trusted` for those of trusted workers alone.
+    """
     had = Assignment.objects.filter(participation=participation, item=OuterRef("pk"))
     rows = Item.objects.filter(campaign=participation.campaign_id, **{f"{name}__gt": 0})
     # Read in the order of an index: nothing is sorted.
-    return _unwarned(participation, rows.filter(~Exists(had)).order_by(name, "rank"))
-
-
-def _unwarned(participation: Participation, items: QuerySet[Item]) -> QuerySet[Item]:
-    """The items that a worker may be given: those without a warning, if they want to see none."""
-    if not participation.avoids_warnings:
-        return items
-    return items.filter(~Exists(Image.objects.filter(pk=OuterRef("image")).exclude(warning="")))
+    return participation.unwarned(rows.filter(~Exists(had)).order_by(name, "rank"))
 
 
 def _drawn(options: Options, participation: Participation, what: object) -> int:
@@ -372,7 +387,7 @@ def _check_due(participation: Participation, options: Options) -> Item | None:
         return None
     had = Assignment.objects.filter(participation=participation, item=OuterRef("pk"))
     checks = participation.campaign.items.filter(is_check=True, is_training=False, repeats=None, held=False)
-    return _unwarned(participation, checks.filter(~Exists(had)).order_by("rank")).first()
+    return participation.unwarned(checks.filter(~Exists(had)).order_by("rank")).first()
 
 
 def _repeat_due(participation: Participation, options: Options) -> Item | None:
@@ -392,7 +407,7 @@ def _repeat_due(participation: Participation, options: Options) -> Item | None:
     if not number:
         return None
     first = Item.objects.filter(pk=earlier[_drawn(options, participation, "repeat") % number])
-    found = _unwarned(participation, first).first()
+    found = participation.unwarned(first).first()
     repeat = None if found is None else _repeat_of(found)
     return None if repeat is None or repeat.held else repeat
 

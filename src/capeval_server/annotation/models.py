@@ -315,6 +315,13 @@ class Participation(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["worker", "campaign"], name="participation_once")]
 
+    def unwarned(self, items: models.QuerySet[Item]) -> models.QuerySet[Item]:
+        """Of some items those that the worker may be given: without a warning, if they want no others."""
+        if not self.avoids_warnings:
+            return items
+        warned = Image.objects.filter(pk=models.OuterRef("image")).exclude(warning="")
+        return items.filter(~models.Exists(warned))
+
 
 class Panel(models.Model):
     """The panel that sends workers to a campaign."""

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from statistics import median
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
-from capeval_server.annotation.campaigns import items_of
+from capeval_server.annotation.assignment import candidates
+from capeval_server.annotation.campaigns import items_of, unfinished
 from capeval_server.annotation.models import Assignment, Campaign, Item, Participation, Response, Slot
 from capeval_server.annotation.options import Options, options_of
 from capeval_server.annotation.quality import queue
@@ -187,8 +188,8 @@ def _ended(campaign: Campaign, options: Options) -> int:
     if not (options.curtail or options.confidence):
         return 0
     slots = Count("slots", filter=Q(slots__closed=False))
-    lacking = Exists(Slot.objects.filter(item=OuterRef("pk"), closed=False, filled_by=None))
-    return items_of(campaign).alias(given=slots).filter(~lacking, given__lt=options.answers).count()
+    ended = items_of(campaign).exclude(pk__in=unfinished(campaign).values("pk"))
+    return ended.alias(given=slots).filter(given__lt=options.answers).count()
 
 
 def _checks_out(campaign: Campaign) -> int:
@@ -217,24 +218,15 @@ def _waiting(
     checks = _checks_out(campaign)
     if checks:
         reasons.append(f"{checks:,} checks are out of work: among the items, each says why.")
-    if found["for_trusted"] and not any(_can_fill(one, "free_trusted") for one in trusted):
+    if found["for_trusted"] and not any(candidates(one, "free_trusted").exists() for one in trusted):
         reasons.append(
             f"{found['for_trusted']:,} answers wait for a trusted worker who has not had the item: one with"
             f" at least {options.trust_answers} judged answers, {options.trust_share:.0%} of them fine."
         )
     if found["free"] and not workers:
         reasons.append(f"{found['free']:,} items need answers, and no worker can be given any now.")
-    elif found["free"] and not any(_can_fill(one, "free") for one in workers):
+    elif found["free"] and not any(candidates(one, "free").exists() for one in workers):
         avoided = any(one.avoids_warnings for one in workers)
         why = "all have had them" + (", or want no images with warnings" if avoided else "")
         reasons.append(f"{found['free']:,} items need answers of more workers: {why}.")
     return reasons
-
-
-def _can_fill(participation: Participation, name: str) -> bool:
-    """Whether a worker can be given one of the items with a free slot."""
-    had = participation.assignments.values("item")
-    left = items_of(participation.campaign).filter(**{f"{name}__gt": 0})
-    if participation.avoids_warnings:
-        left = left.filter(Q(image=None) | Q(image__warning=""))
-    return left.exclude(pk__in=had).exists()

@@ -298,7 +298,9 @@ def hold(user: User | None, item: Item, *, held: bool, reason: str = "") -> tupl
         holders = Participation.objects.filter(assignments__item__in=keys, assignments__state=_HELD)
         for participation in holders.order_by("pk").distinct():
             lock_participation(participation)
-        changed = [one for one in lock_items(keys) if one.held != held]
+        locked = lock_items(keys)
+        said = reason if held and reason else None
+        changed = [one for one in locked if one.held != held or said not in (None, one.held_reason)]
         for one in changed:
             _hold(campaign, one, held=held, reason=reason)
         if changed:

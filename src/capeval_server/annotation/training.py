@@ -17,7 +17,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from capeval_server.annotation.departures import check_here
 from capeval_server.annotation.locks import lock_participation
@@ -121,8 +121,7 @@ def next_items(participation: Participation) -> QuerySet[Item]:
     campaign, options = participation.campaign, options_of(participation.campaign)
     had = Assignment.objects.filter(participation=participation, item=OuterRef("pk"))
     left = campaign.items.filter(~Exists(had), is_training=True, held=False).order_by("rank")
-    if participation.avoids_warnings:
-        left = left.filter(Q(image=None) | Q(image__warning=""))
+    left = participation.unwarned(left)
     graded = graded_items(campaign)
     if not graded.exists() or _has_passed(participation, options):
         return left.exclude(pk__in=graded.values("pk"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from capeval_server.annotation.assignment import set_aside
 from capeval_server.annotation.departures import check_here
@@ -67,8 +67,7 @@ def avoid_warnings(participation: Participation, *, avoid: bool) -> Participatio
         now.avoids_warnings = avoid
         now.save(update_fields=["avoids_warnings"])
         held = now.assignments.filter(state__in=(_State.HELD, _State.EXPIRED), item__is_training=False)
-        warned = held.filter(item__image__isnull=False).exclude(item__image__warning="")
-        for one in warned.order_by("item") if avoid else ():
+        for one in _warned(held).order_by("item") if avoid else ():
             set_aside(one, _State.RETURNED, _AVOIDED)
     return now
 
@@ -80,5 +79,10 @@ def note_shown(held: Assignment) -> None:
 
 def warned_of(participation: Participation) -> Warned:
     """Which pictures with a warning a worker was given."""
-    given = participation.assignments.filter(item__image__isnull=False).exclude(item__image__warning="")
+    given = _warned(participation.assignments.all())
     return Warned(**given.aggregate(given=Count("pk"), shown=Count("warned_shown")))
+
+
+def _warned(assignments: QuerySet[Assignment]) -> QuerySet[Assignment]:
+    """Those of some assignments whose picture has a warning now."""
+    return assignments.filter(item__image__isnull=False).exclude(item__image__warning="")
