@@ -184,7 +184,7 @@ def test_revising_and_the_kinds_whose_answers_are_no_sides() -> None:
     )
     campaign.refresh_from_db()
     add_items(campaign, list(new_items("pairwise", 12)), 1)
-    (worker,) = join(campaign)
+    worker, other = join(campaign, 2)
     again = 0
     while held := assignment.work(worker).assignments:
         (one,) = held
@@ -194,6 +194,8 @@ def test_revising_and_the_kinds_whose_answers_are_no_sides() -> None:
         answering.submit(one, given({"choice": choice}))
         answering.submit(one, given({"choice": "yes"}, revision=2))
     (found,) = repeats_of(campaign).values()
+    assert repeats_of(campaign, worker) == {worker.pk: found}
+    assert repeats_of(campaign, other) == {}
     assert again > 2
     assert (found[0].number, found[0].of, found[1]) == (0, again, 0)
 

@@ -132,9 +132,11 @@ def test_a_card_names_what_several_captions_name() -> None:
     captions: dict[ImageId, list[str]] = {
         1: ["Two dogs run.", "A dog runs in front of a house.", "The dogs near a big house."],
         2: ["A cat."],
+        # Named once as one, and once as several.
+        3: ["A cat.", "Some cats."],
     }
-    nouns = frozenset({"dog", "dogs", "house", "front", "cat"})
-    assert cards.things_of(captions, nouns) == {1: ["dogs", "house"], 2: []}
+    nouns = frozenset({"dog", "dogs", "house", "front", "cat", "cats"})
+    assert cards.things_of(captions, nouns) == {1: ["dogs", "house"], 2: [], 3: ["cats"]}
 
 
 @pytest.mark.django_db

@@ -209,8 +209,12 @@ def _checks(campaign: Campaign) -> dict[int, Part]:
     return {worker: Part(number=passed, of=of) for worker, passed, of in rows}
 
 
-def repeats_of(campaign: Campaign) -> dict[int, tuple[Part, int]]:
+def repeats_of(campaign: Campaign, *workers: Participation) -> dict[int, tuple[Part, int]]:
     """By worker, how they answered their own items when these were shown again, mirrored.
+
+    Args:
+        campaign: The campaign.
+        workers: Of whom; of all by default.
 
     Returns:
         The answers that were as before; and how many of the others were for the same side as before.
@@ -218,6 +222,8 @@ def repeats_of(campaign: Campaign) -> dict[int, tuple[Part, int]]:
     task = task_named(campaign.kind)
     sides = _sides(task)
     given = Response.objects.filter(item__campaign=campaign, redacted="")
+    if workers:
+        given = given.filter(participation__in=workers)
     before = given.filter(item__repeat__isnull=False).order_by("revision")
     answers: dict[tuple[int, int | None], Any] = {
         (worker, item): answer

@@ -265,9 +265,8 @@ def _worker(campaign: Campaign, pseudonym: str) -> Participation:
     return get_object_or_404(rows, worker__pseudonym=pseudonym)
 
 
-def _shown(worker: Participation, repeats: Mapping[int, tuple[Part, int]] | None = None) -> dict[str, Any]:
-    found = repeats_of(worker.campaign) if repeats is None else repeats
-    again = found[worker.pk][0] if worker.pk in found else None
+def _shown(worker: Participation, repeats: Mapping[int, tuple[Part, int]]) -> dict[str, Any]:
+    again = repeats[worker.pk][0] if worker.pk in repeats else None
     return {
         "repeats": again.of if again else 0,
         "repeated": again.number if again else 0,
@@ -440,7 +439,8 @@ def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
 def resume(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
     """Lets a worker go on who was paused, as they had failed checks."""
     worker = _worker(_managed(request, slug), pseudonym)
-    return _shown(training.resume(token_of(request).user, worker, why.reason))
+    resumed = training.resume(token_of(request).user, worker, why.reason)
+    return _shown(resumed, repeats_of(worker.campaign, resumed))
 
 
 @router.put("/{slug}/workers/{pseudonym}/account", response={200: Linked, (403, 404, 422): Problem})

@@ -39,10 +39,12 @@ def things_of(captions: Mapping[ImageId, Sequence[str]], nouns: frozenset[str]) 
     tokens = iter(tokenize([text for texts in captions.values() for text in texts]))
     found = {}
     for image, texts in captions.items():
-        named = Counter(word for _ in texts for word in sorted({*next(tokens)} & nouns - _VAGUE))
+        words = [{*next(tokens)} & nouns - _VAGUE for _ in texts]
+        every = set().union(*words)
         # "dog" and "dogs" are one thing.
-        kept = {word: count for word, count in named.items() if f"{word}s" not in named}
-        often = [word for word, count in sorted(kept.items(), key=lambda one: -one[1]) if count >= _AGREEING]
+        things = [{f"{word}s" if f"{word}s" in every else word for word in of_one} for of_one in words]
+        named = Counter(word for of_one in things for word in sorted(of_one))
+        often = [word for word, count in sorted(named.items(), key=lambda one: -one[1]) if count >= _AGREEING]
         found[image] = often[:MOST_THINGS]
     return found
 
