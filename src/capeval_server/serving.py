@@ -59,16 +59,18 @@ def _started(serve: Callable[[], None], reader: int, writer: int) -> int:
     """Starts a process that serves."""
     # What a handler raises in the middle of a fork is lost: a signal that says to stop waits for its end.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    started = -1
     try:
         started = os.fork()
-        if not started:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if started:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if started:
         return started
     status = 1
     try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(writer)
         threading.Thread(target=_end_with, args=(reader,), daemon=True).start()
         serve()
