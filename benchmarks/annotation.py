@@ -93,6 +93,8 @@ def main() -> None:
         votes = _fill()
         _say("auditing")
         audited = run([*server, "annotate", "audit", "large"])
+        _say("looking at the organisers' pages")
+        seen = _look()
     assert "all holds" in audited.output, audited.output
     print(f"{machine()}; {arguments.pairs * TRIPLETS * VOTES:,} votes\n")
     rows = [
@@ -103,6 +105,7 @@ def main() -> None:
         [f"an answer and the next item, {WORKERS} workers: median", f"{_ms(answered, 50)} ms"],
         [f"an answer and the next item, {WORKERS} workers: p95", f"{_ms(answered, 95)} ms"],
         [f"audit of {votes:,} answers", f"{audited.seconds:.1f} s, {audited.megabytes:.0f} MB"],
+        *([f"the organisers' page {name}", f"{seconds:.2f} s"] for name, seconds in seen.items()),
     ]
     print(table(["what", "measured"], rows))
 
@@ -252,6 +255,37 @@ def _fill() -> int:
         for statement in FILL:
             cursor.execute(statement.format(**values))
     return Response.objects.count()
+
+
+def _look() -> dict[str, float]:
+    """The seconds that each page of the campaign takes, once all has been answered."""
+    from django.contrib.auth.models import User
+    from django.test import Client
+
+    from capeval_server.annotation.models import Participation
+
+    client = Client(SERVER_NAME="localhost")
+    client.force_login(User.objects.create(username="staff", is_staff=True))
+    worker = Participation.objects.exclude(answered=0).order_by("pk")[0].worker.pseudonym
+    pages = (
+        "",
+        "plot.svg",
+        "items/",
+        "agreement/",
+        "plan/",
+        "workers/",
+        f"workers/{worker}/",
+        "reviews/",
+        "releases/",
+    )
+    seconds = {}
+    for page in pages:
+        start = time.perf_counter()
+        answer = client.get(f"/campaigns/large/{page}")
+        assert answer.status_code == httpx.codes.OK, page
+        answer.close()
+        seconds[page.replace(worker, "...") or "overview"] = time.perf_counter() - start
+    return seconds
 
 
 if __name__ == "__main__":

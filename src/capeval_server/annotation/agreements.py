@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from django.db.models.fields.json import KT
 
 from capeval.metrics.cider import CiderD
 from capeval.studies.coefficients import if_defined
@@ -126,8 +126,10 @@ def agreements_of(campaign: Campaign) -> list[Agreement]:
     rows = Response.objects.filter(
         item__campaign=campaign, item__is_check=False, filled_slot__isnull=False
     ).order_by("item_id", "pk")
-    answers: dict[str, dict[int, list[dict[str, Any]]]] = {}
-    for item, category, answer in rows.values_list("item_id", "item__category", "answer"):
+    chosen = (KT(f"answer__{question}") for question in task.choices)
+    answers: dict[str, dict[int, list[dict[str, str]]]] = {}
+    for item, category, *choices in rows.values_list("item_id", "item__category", *chosen):
+        answer = dict(zip(task.choices, choices, strict=True))
         answers.setdefault(category, {}).setdefault(item, []).append(answer)
     found = [
         _agreement(task, category, question, list(items.values()))
@@ -141,7 +143,7 @@ def agreements_of(campaign: Campaign) -> list[Agreement]:
 
 
 def _agreement(
-    task: TaskType, category: str, question: str, items: Sequence[Sequence[Mapping[str, Any]]]
+    task: TaskType, category: str, question: str, items: Sequence[Sequence[Mapping[str, str]]]
 ) -> Agreement:
     chosen = [[answer[question] for answer in answers] for answers in items if len(answers) > 1]
     names = sorted({choice for choices in chosen for choice in choices})

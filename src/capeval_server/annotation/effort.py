@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from django.db.models.fields.json import KT
+
 from capeval.errors import MismatchError
 from capeval.studies.effort import Agreement, Forecast, Prices, estimated_agreement, forecast
 from capeval.studies.protocol import winners
@@ -122,8 +124,9 @@ def measured_agreement(campaign: Campaign) -> Agreement | None:
         return None
     rows = Response.objects.filter(item__campaign=campaign, item__is_check=False, redacted="")
     newest: dict[int, tuple[int, str]] = {}
-    for key, item, answer in rows.order_by("revision").values_list("assignment_id", "item_id", "answer"):
-        newest[key] = item, answer["choice"]
+    chosen = KT("answer__choice")
+    for key, item, choice in rows.order_by("revision").values_list("assignment_id", "item_id", chosen):
+        newest[key] = item, choice
     votes: dict[int, list[int]] = {}
     for item, choice in newest.values():
         votes.setdefault(item, []).append(int(choice in SHARES[campaign.kind]))

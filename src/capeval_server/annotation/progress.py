@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from statistics import median
 
-from django.db.models import Count, Q, QuerySet, Sum
-from django.db.models.functions import TruncDate
+from django.db.models import Count, DateField, Func, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 
 from capeval_server.annotation.assignment import candidates
 from capeval_server.annotation.campaigns import items_of, unfinished
@@ -31,6 +31,8 @@ __all__ = [
 # How long ago an answer may be to say how fast a campaign goes, and of how many answers the time is measured.
 _PACE_DAYS = 7
 _TIMED = 1000
+# The day in UTC, by the database itself: Django's way calls Python for each row on SQLite.
+_DAY = Func("received", function="DATE", output_field=DateField())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,8 +124,14 @@ def classes_of(campaign: Campaign) -> list[ClassProgress]:
 
 def items_with_counts(campaign: Campaign) -> QuerySet[Item]:
     """The items of a campaign, checks too, with how many of their answers count and are wanted."""
-    of_open = Count("slots", filter=Q(slots__closed=False))
-    return campaign.items.annotate(counted=Count("slots__filled_by"), wanted=of_open).order_by("pk")
+    # By item, so that those of a page are counted and no others.
+    slots = Slot.objects.filter(item=OuterRef("pk"), closed=False).order_by().values("item")
+    numbers = {"counted": Count("filled_by"), "wanted": Count("pk")}
+    found = {
+        name: Coalesce(Subquery(slots.annotate(number=number).values("number")), 0)
+        for name, number in numbers.items()
+    }
+    return campaign.items.annotate(**found).order_by("pk")
 
 
 def pace_of(campaign: Campaign) -> Pace:
@@ -131,7 +139,7 @@ def pace_of(campaign: Campaign) -> Pace:
     slots = Slot.objects.filter(item__campaign=campaign, closed=False)
     to_go = slots.filter(filled_by=None).count()
     counted = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False)
-    by_day = counted.annotate(day=TruncDate("received")).values_list("day").order_by("day")
+    by_day = counted.annotate(day=_DAY).values_list("day").order_by("day")
     daily = _daily(counted)
     work = Response.objects.filter(item__campaign=campaign, item__is_training=False)
     timed = work.filter(events__has_key="seconds").order_by("-pk")

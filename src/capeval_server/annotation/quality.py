@@ -22,6 +22,7 @@ from capeval_server.annotation.models import (
     Release,
     Response,
     Review,
+    ReviewRequest,
     Slot,
 )
 from capeval_server.annotation.options import options_of
@@ -77,10 +78,10 @@ def _checked_note(name: str, text: str, *, needed: bool = True) -> str:
 def queue(campaign: Campaign) -> QuerySet[Response]:
     """The answers that wait for a review, in the order in which they came."""
     later = Response.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
-    asked = Response.objects.filter(item__campaign=campaign, review_requests__isnull=False)
-    waiting = asked.filter(reviews=None, redacted="").filter(~Exists(later))
-    waiting = waiting.exclude(participation__stage=Participation.Stage.WITHDREW)
-    return waiting.distinct().order_by("pk")
+    # From the requests, which are few: answers may be half a million.
+    asked = ReviewRequest.objects.filter(response__item__campaign=campaign).values("response")
+    waiting = Response.objects.filter(pk__in=asked, reviews=None, redacted="").filter(~Exists(later))
+    return waiting.exclude(participation__stage=Participation.Stage.WITHDREW).order_by("pk")
 
 
 def review(user: User, response: Response, verdict: str, *, reason: str = "", note: str = "") -> Review:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Q
+from django.db.models.fields.json import KT
 
 from capeval.studies.accuracy import wilson
 from capeval.studies.worker_models import gathered
@@ -83,13 +84,12 @@ class WorkerSummary:
     speed: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Answer:
-    """What is read of an answer."""
+class _Answer(NamedTuple):
+    """What is read of an answer; `choices` by question, none where people write."""
 
     worker: int
     item: int
-    answer: Mapping[str, Any]
+    choices: Mapping[str, str]
     mirrored: bool
     seconds: float | None
     counts: bool
@@ -101,7 +101,7 @@ def summaries_of(campaign: Campaign) -> list[WorkerSummary]:
     Answers of blocked workers are among them, so that a block can be judged; trials are in nothing.
     """
     task, options = task_named(campaign.kind), options_of(campaign)
-    answers = list(_answers(campaign))
+    answers = list(_answers(campaign, task))
     of_workers: dict[int, list[_Answer]] = {}
     for one in answers:
         of_workers.setdefault(one.worker, []).append(one)
@@ -158,26 +158,27 @@ def _median(answers: Iterable[_Answer]) -> tuple[float, int] | None:
     return (float(median(seconds)), len(seconds)) if seconds else None
 
 
-def _answers(campaign: Campaign) -> Iterable[_Answer]:
+def _answers(campaign: Campaign, task: TaskType) -> Iterable[_Answer]:
     """The newest answer of each assignment, without trials and checks."""
+    questions = tuple(task.choices)
     given = Response.objects.filter(item__campaign=campaign, may_count=True, redacted="")
     rows = given.order_by("assignment_id", "revision").values_list(
         "assignment_id",
         "participation_id",
         "item_id",
-        "answer",
         "assignment__mirrored",
-        "events",
         "filled_slot",
+        KT("events__seconds"),
+        *(KT(f"answer__{question}") for question in questions),
     )
     newest = {row[0]: row[1:] for row in rows.iterator(chunk_size=5000)}
-    for worker, item, answer, mirrored, events, slot in newest.values():
+    for worker, item, mirrored, slot, seconds, *chosen in newest.values():
         yield _Answer(
             worker=worker,
             item=item,
-            answer=answer,
+            choices=dict(zip(questions, chosen, strict=True)),
             mirrored=mirrored,
-            seconds=events.get("seconds"),
+            seconds=None if seconds is None else float(seconds),
             counts=slot is not None,
         )
 
@@ -189,7 +190,7 @@ def _agreement(answers: Sequence[_Answer]) -> dict[int, Part]:
     rows = gathered(
         ((one.item, question), str(one.worker), choice)
         for one in answers
-        for question, choice in one.answer.items()
+        for question, choice in one.choices.items()
     )
     agreed, decided = agreement_with_others(rows)
     return {
@@ -254,10 +255,11 @@ def _left(task: TaskType, answers: Iterable[_Answer]) -> Part:
     """How many answers are for what the worker saw on the left, of those that are for a side."""
     if not {"left", "right"} <= set(task.choices["choice"].labels):
         return Part(number=0, of=0)
-    chosen = [
-        side
-        for one in answers
+    sides = {
+        (task.answer({}, {"choice": side}, mirrored=mirrored)["choice"], mirrored): side
         for side in ("left", "right")
-        if task.answer({}, {"choice": side}, mirrored=one.mirrored) == one.answer
-    ]
+        for mirrored in (False, True)
+    }
+    found = (sides.get((one.choices["choice"], one.mirrored)) for one in answers)
+    chosen = [side for side in found if side is not None]
     return Part(number=chosen.count("left"), of=len(chosen))
