@@ -1,8 +1,9 @@
-"""Large annotation campaigns: making one, giving out items of it, answers to them, and its audit.
+"""Large annotation campaigns: making one, giving out items of it, answers to them, its audit and its pages.
 
 `python -m benchmarks.annotation` makes a campaign of 4,000 pairs x 48 triplets x 3 votes with
 `capeval server annotate create`, asks for items while all its slots are open, asks the rules about sentences,
-has 50 workers answer by HTTP, has all votes given, and audits it with `capeval server annotate audit`.
+has 50 workers answer by HTTP, has all votes given, audits it with `capeval server annotate audit`, and gets
+the organisers' pages.
 CAPEVAL_SERVER_DATABASE chooses the database, which must be empty; SQLite by default.
 """
 
@@ -69,7 +70,7 @@ FILL = (
 
 
 def main() -> None:
-    """Makes the campaign, asks for items, fills it, audits it, and prints a Markdown table."""
+    """Makes the campaign, asks for items, fills it, audits and shows it, and prints a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=PAIRS, help="how many pairs, of 48 triplets each")
     arguments = parser.parse_args()
