@@ -221,7 +221,7 @@ def test_robots_leave_a_part_of_each_campaign_to_people(made: Challenge) -> None
         change_state(None, campaign, Campaign.State.PAUSED)
     told = robots.brief("127.0.0.1", 80, Path("captions"))
     captions = {str(image): texts for image, texts in CAPTIONS.items()}
-    crowd = [robots.Robot(name, _asking(token), captions, 0.0) for name, token in told.tokens.items()]
+    crowd = [robots.Robot(name, _asking(token), captions, 0.0, 1) for name, token in told.tokens.items()]
     # Until all of them wait at once.
     while min(map(robots.Robot.step, crowd)) == 0:
         pass

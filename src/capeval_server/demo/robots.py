@@ -132,17 +132,24 @@ class Robot:
         program: Asks the API as this robot.
         captions: What people wrote of the images, by the images' ids.
         seconds: How long it looks at an item.
+        seed: What its draws follow from; the time by default, as the same draws again would skip the same
+            items at each start.
     """
 
     def __init__(
-        self, name: str, program: Ask, captions: Mapping[str, Sequence[str]], seconds: float = _SECONDS
+        self,
+        name: str,
+        program: Ask,
+        captions: Mapping[str, Sequence[str]],
+        seconds: float = _SECONDS,
+        seed: int | None = None,
     ) -> None:
         self.name = name
         self._program, self._captions, self._seconds = program, captions, seconds
-        # Each start has other draws: the same ones again would skip the same items.
-        self._rng = python_random(time.time_ns(), name)
+        self._rng = python_random(time.time_ns() if seed is None else seed, name)
         self._place = ""
         self._kind = ""
+        self._training = False
         self._items: list[dict[str, Any]] = []
         self._began = 0.0
         # When a campaign may have something again, and the texts that were agreed to, by campaign.
@@ -204,7 +211,8 @@ class Robot:
         if self._agreed.get(self._place) != texts:
             entered = self._ask("POST", "agree", {"texts": texts})
         self._agreed[self._place] = texts
-        if entered["stage"] == Participation.Stage.TRAINING and entered["answered"]:
+        self._training = entered["stage"] == Participation.Stage.TRAINING
+        if self._training and entered["answered"]:
             self._go_on()
 
     def _go_on(self) -> None:
@@ -216,7 +224,8 @@ class Robot:
 
     def _answer(self, item: Mapping[str, Any]) -> None:
         lease = item["lease"]
-        if self._rng.random() < _SKIPPED:
+        # What is skipped in the training is not right, and may be one too many.
+        if not self._training and self._rng.random() < _SKIPPED:
             self._ask("POST", f"items/{lease}/skip", {"reason": "the robot skips one now and then"})
             return
         answer, reasons = self._chosen(item), {}
