@@ -142,6 +142,7 @@ def test_a_challenge_can_have_it(environment: dict[str, str], tmp_path: Path) ->
 
 
 def test_the_invariances_are_tried_on_it(environment: dict[str, str]) -> None:
+    environment = {**environment, "PYTEST_ADDOPTS": ""}
     code = "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
     arguments = ("-q", "-p", "tests.guards.toy", "-p", "no:cacheprovider", "-k", "Toy")
     done = python(code, environment, *arguments, "tests/properties/test_invariances.py")
