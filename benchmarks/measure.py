@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -30,17 +31,13 @@ def run(command: Sequence[str]) -> Run:
     """
     # With the bytecode that an installed package has: without it, Python compiles every module in every run.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-    assert process.stdout is not None
-    output = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    process.stdout.close()
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command, output)
-    return Run(seconds, usage.ru_maxrss / 1024, output)
+    # Linux counts as a process's largest memory what the one that started it had: that must be a small one.
+    watch = [sys.executable, "-IS", str(Path(__file__).with_name("watch.py"))]
+    done = subprocess.run([*watch, *command], stdout=subprocess.PIPE, text=True, env=environment, check=True)
+    status, seconds, megabytes, output = json.loads(done.stdout)
+    if status:
+        raise subprocess.CalledProcessError(status, command, output)
+    return Run(seconds, megabytes, output)
 
 
 def python(*arguments: str) -> list[str]:
