@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from statistics import median
 
-from django.db.models import Count, DateField, Func, OuterRef, Q, QuerySet, Subquery, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import Count, DateField, Func, Q, QuerySet, Sum
 
 from capeval_server.annotation.assignment import candidates
 from capeval_server.annotation.campaigns import items_of, unfinished
 from capeval_server.annotation.models import Assignment, Campaign, Item, Participation, Response, Slot
 from capeval_server.annotation.options import Options, options_of
 from capeval_server.annotation.quality import queue
+from capeval_server.annotation.slots import number_of
 from capeval_server.annotation.trust import is_trusted
 from capeval_server.jobs.leases import database_time
 
@@ -124,14 +124,9 @@ def classes_of(campaign: Campaign) -> list[ClassProgress]:
 
 def items_with_counts(campaign: Campaign) -> QuerySet[Item]:
     """The items of a campaign, checks too, with how many of their answers count and are wanted."""
-    # By item, so that those of a page are counted and no others.
-    slots = Slot.objects.filter(item=OuterRef("pk"), closed=False).order_by().values("item")
-    numbers = {"counted": Count("filled_by"), "wanted": Count("pk")}
-    found = {
-        name: Coalesce(Subquery(slots.annotate(number=number).values("number")), 0)
-        for name, number in numbers.items()
-    }
-    return campaign.items.annotate(**found).order_by("pk")
+    # Item by item, so that those of a page are counted and no others.
+    counted, wanted = Slot.objects.exclude(filled_by=None), Slot.objects.filter(closed=False)
+    return campaign.items.annotate(counted=number_of(counted), wanted=number_of(wanted)).order_by("pk")
 
 
 def pace_of(campaign: Campaign) -> Pace:

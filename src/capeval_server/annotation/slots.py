@@ -31,6 +31,7 @@ __all__ = [
     "first_free",
     "free_slots",
     "number_free",
+    "number_of",
     "open_slots",
     "recount",
     "settle",
@@ -66,8 +67,13 @@ def number_free(*, trusted_only: bool) -> Coalesce:
     Args:
         trusted_only: Those for trusted workers alone, or those for everybody.
     """
-    free = free_slots(trusted=True).filter(item=OuterRef("pk"), trusted_only=trusted_only)
-    counted = free.order_by().values("item").annotate(number=Count("pk")).values("number")
+    return number_of(free_slots(trusted=True).filter(trusted_only=trusted_only))
+
+
+def number_of(slots: QuerySet[Slot]) -> Coalesce:
+    """How many of some slots an item has, as an expression of its row."""
+    of_item = slots.filter(item=OuterRef("pk")).order_by().values("item")
+    counted = of_item.annotate(number=Count("pk")).values("number")
     return Coalesce(Subquery(counted, output_field=IntegerField()), Value(0))
 
 
