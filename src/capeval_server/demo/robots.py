@@ -185,7 +185,8 @@ class Robot:
             return
         self._place, self._kind = self._rng.choice(found)
         self._enter()
-        self._items = self._ask("POST", "next", {})["items"]
+        batch = self._ask("POST", "next", {})
+        self._items, self._training = batch["items"], batch["training"]
         if not self._items:
             self._rest()
 
@@ -211,8 +212,7 @@ class Robot:
         if self._agreed.get(self._place) != texts:
             entered = self._ask("POST", "agree", {"texts": texts})
         self._agreed[self._place] = texts
-        self._training = entered["stage"] == Participation.Stage.TRAINING
-        if self._training and entered["answered"]:
+        if entered["stage"] == Participation.Stage.TRAINING and entered["answered"]:
             self._go_on()
 
     def _go_on(self) -> None:
