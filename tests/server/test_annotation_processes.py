@@ -142,6 +142,49 @@ def test_robots_in_several_processes(made: Server) -> None:
     robots(made, items=20, answers=2, workers=10, processes=2)
 
 
+# Two workers agree on one item of two, in answers that took 4 and 8 seconds; a third has only one of them.
+ORGANISED = """
+from collections import Counter
+from capeval_server.annotation import assignment, quality
+from capeval_server.annotation.agreements import agreements_of
+from capeval_server.annotation.answering import submit
+from capeval_server.annotation.effort import measured_agreement
+from capeval_server.annotation.models import Campaign, Response
+from capeval_server.annotation.progress import items_with_counts, pace_of
+from capeval_server.annotation.workers import summaries_of
+from tests.server.annotation import given
+campaign = Campaign.objects.get(slug=sys.argv[1])
+one, other, third = campaign.participations.order_by("pk")
+def answer(worker, *sides):
+    for place, side in enumerate(sides):
+        (held,) = assignment.work(worker).assignments
+        choice = side if not held.mirrored else {"left": "right", "right": "left"}[side]
+        submit(held, given({"choice": choice}, seconds=4 * (1 + place)))
+answer(one, "left", "left")
+answer(other, "left", "right")
+answer(third, "left")
+pace = pace_of(campaign)
+received = Counter(time.date() for time in Response.objects.values_list("received", flat=True))
+print(list(pace.days) == sorted(received.items()), sum(received.values()), pace.seconds)
+print([(item.counted, item.wanted) for item in items_with_counts(campaign)])
+print([(each.items, each.answers, each.shares) for each in agreements_of(campaign)])
+print([(each.agreement, each.seconds, each.counted) for each in summaries_of(campaign)])
+print(round(measured_agreement(campaign).yes, 3), list(quality.queue(campaign)))
+"""
+
+
+def test_what_organisers_see(made: Server) -> None:
+    options = {"items": 2, "answers": 3, "batch": 1, "curtail": False}
+    slug = made.python(MAKE, "triplet", json.dumps(options), "3", "1").strip()
+    days, items, agreements, workers, effort = made.python(ORGANISED, slug).splitlines()
+    assert days == "True 5 4.0"
+    assert sorted(json.loads(items.replace("(", "[").replace(")", "]"))) == [[2, 3], [3, 3]]
+    assert agreements == "[(2, 5, {'first': 4, 'second': 1})]"
+    of_both = "(Part(number=1, of=2), (6.0, 2), 2)"
+    assert workers == f"[{of_both}, {of_both}, (Part(number=1, of=1), (4.0, 1), 1)]"
+    assert effort == "0.8 []"
+
+
 # Threads that work to the end: what each answered before is shown again, and all fail one of the checks.
 AGAIN = """
 import threading
