@@ -40,7 +40,7 @@ pub fn statistics(
     reference_length: ReferenceLength,
 ) -> Vec<f64> {
     let width = 2 + 2 * max_order;
-    let scratch = || (NgramTree::new(max_order), Vec::new());
+    let scratch = || (NgramTree::new(max_order, candidates.word_count()), Vec::new());
     fill_rows(candidates.len(), width, scratch, |i, (tree, best), row| {
         let candidate = candidates.tokens().words(i);
         let of_image = references.of(candidates.images()[i] as usize);
@@ -52,9 +52,7 @@ pub fn statistics(
         best.resize(tree.ngrams().len(), 0);
         for reference in of_image {
             tree.count_in(references.tokens().words(reference));
-            for (best, ngram) in best.iter_mut().zip(tree.ngrams()) {
-                *best = ngram.matched.max(*best);
-            }
+            tree.matched().for_each(|(ngram, matched)| best[ngram] = matched.max(best[ngram]));
         }
         for (&best, ngram) in best.iter().zip(tree.ngrams()) {
             row[1 + ngram.order] += f64::from(ngram.count.min(best));

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use crate::MAX_ORDER;
 use crate::frequencies::DocumentFrequencies;
 use crate::ngrams::{NgramTree, possible};
+use crate::norms::{Norms, norms};
 use crate::rows::fill_rows;
 use capeval_tokens::{Candidates, References};
 
@@ -48,13 +47,13 @@ impl PreparedReferences {
     /// Weighs the references by the document frequencies of themselves.
     pub fn new(references: Arc<References>, options: Options) -> Self {
         let order = options.max_order;
-        let (frequencies, starts) = DocumentFrequencies::with_starts(&references, order);
-        let frequencies = Arc::new(frequencies);
-        let weights = Weights::new(&references, Some(Arc::clone(&frequencies)));
-        let norms = norms(&references, order, |row, scratch| {
-            starts.frequencies(&references, row, order, &mut scratch.counts);
-            weights.of_counts(scratch);
+        let known = Known::new(references.images() as f64);
+        let mut norms = Norms::new(&references, order);
+        let frequencies = DocumentFrequencies::counted(&references, order, |order, counted| {
+            norms.measure(order, counted, |images| known.weight(images));
         });
+        let norms = norms.measured();
+        let weights = Weights { frequencies: Some(Arc::new(frequencies)), numbers: None, known };
         Self { references, options, weights, norms }
     }
 
@@ -66,8 +65,8 @@ impl PreparedReferences {
     ) -> Self {
         let order = options.max_order;
         let weights = Weights::new(&references, frequencies);
-        let norms = norms(&references, order, |row, scratch| {
-            weights.of_words(references.tokens().words(row), order, &[], scratch);
+        let norms = norms(&references, order, Scratch::default, |row, scratch, of_row| {
+            weights.of_words(references.tokens().words(row), order, &[], scratch, of_row);
         });
         Self { references, options, weights, norms }
     }
@@ -76,15 +75,18 @@ impl PreparedReferences {
     pub fn statistics(&self, candidates: &Candidates) -> Vec<f64> {
         let order = self.options.max_order;
         let new_words = self.weights.of_new_words(candidates);
-        let scratch = || (NgramTree::new(order), Vec::new(), Scratch::default());
-        fill_rows(candidates.len(), order + 1, scratch, |i, (tree, weights, scratch), row| {
+        let scratch = || {
+            let tree = NgramTree::new(order, candidates.word_count());
+            (tree, Scratch::default(), Vec::new(), Vec::new())
+        };
+        fill_rows(candidates.len(), order + 1, scratch, |i, (tree, scratch, of_starts, weights), row| {
             let words = candidates.tokens().words(i);
             tree.fill(words);
-            self.weights.of_words(words, order, &new_words, scratch);
+            self.weights.of_words(words, order, &new_words, scratch, of_starts);
             weights.clear();
             weights.resize(tree.ngrams().len(), 0.0);
             let mut occurrences = tree.occurrences().iter();
-            for (start, of_start) in scratch.weights.chunks_exact(order).enumerate() {
+            for (start, of_start) in of_starts.chunks_exact(order).enumerate() {
                 let longest = order.min(words.len() - start);
                 for (&ngram, &weight) in occurrences.by_ref().take(longest).zip(of_start) {
                     weights[ngram as usize] = weight;
@@ -100,16 +102,16 @@ impl PreparedReferences {
         for (ngram, weight) in tree.ngrams().iter().zip(weights) {
             norm[ngram.order - 1] += (f64::from(ngram.count) * weight).powi(2);
         }
+        let norm = norm.map(f64::sqrt);
         let of_image = self.references.of(image);
         let count = of_image.len() as f64;
         for reference in of_image {
             let words = self.references.tokens().words(reference);
-            tree.count_in(words);
             let norms = &self.norms[reference * order..][..order];
-            let products = self.products(tree, weights, length, words.len());
+            let products = self.products(tree, weights, length, words);
             let penalty = self.penalty(length, words.len());
             for n in 0..order {
-                let both = norm[n].sqrt() * norms[n];
+                let both = norm[n] * norms[n];
                 let similarity = penalty * if both == 0.0 { products[n] } else { products[n] / both };
                 row[n] = match self.options.pooling {
                     Pooling::Mean => row[n] + similarity / count,
@@ -121,12 +123,20 @@ impl PreparedReferences {
     }
 
     /// The dot products of candidate and reference, up to the common factor that the norms leave out.
-    fn products(&self, tree: &NgramTree, weights: &[f64], length: usize, other: usize) -> [f64; MAX_ORDER] {
-        let ratio = if self.options.relative { self.terms(other) / self.terms(length) } else { 1.0 };
+    fn products(
+        &self,
+        tree: &mut NgramTree,
+        weights: &[f64],
+        length: usize,
+        other: &[u32],
+    ) -> [f64; MAX_ORDER] {
+        let ratio = if self.options.relative { self.terms(other.len()) / self.terms(length) } else { 1.0 };
         let mut products = [0.0; MAX_ORDER];
-        for (ngram, weight) in tree.ngrams().iter().zip(weights).filter(|(ngram, _)| ngram.matched > 0) {
+        tree.count_in(other);
+        for (ngram, matched) in tree.matched() {
+            let (ngram, weight) = (tree.ngrams()[ngram], weights[ngram]);
             let candidate = f64::from(ngram.count) * weight * ratio;
-            let reference = f64::from(ngram.matched) * weight;
+            let reference = f64::from(matched) * weight;
             let shared = if self.options.clip { candidate.min(reference) } else { candidate };
             // The candidate's norm is of counts, so the ratio goes out again.
             products[ngram.order - 1] += shared * reference / ratio;
@@ -152,17 +162,38 @@ struct Weights {
     /// The number in the frequencies' vocabulary of each word of the references; `None` where the two
     /// vocabularies are the same.
     numbers: Option<Vec<Option<u32>>>,
+    known: Known,
+}
+
+/// The inverse document frequencies of n-grams that some number of images have.
+struct Known {
     /// ln(images / df) for all document frequencies up to a limit that few corpora pass.
-    known: Vec<f64>,
+    weights: Vec<f64>,
     ln_images: f64,
 }
 
-/// Scratch memory for the n-grams of one caption at a time: `[start * max_order + order - 1]`.
+impl Known {
+    fn new(images: f64) -> Self {
+        let ln_images = images.ln();
+        let limit = images.min(65_536.0) as u32;
+        let weights = (0..=limit).map(|df| ln_images - f64::from(df.max(1)).ln()).collect();
+        Self { weights, ln_images }
+    }
+
+    fn weight(&self, df: u32) -> f64 {
+        match self.weights.get(df as usize) {
+            Some(&weight) => weight,
+            None => self.ln_images - f64::from(df.max(1)).ln(),
+        }
+    }
+}
+
+/// Scratch memory for the n-grams of one caption at a time: the numbers of those that begin at each word, and the
+/// document frequencies of all.
 #[derive(Default)]
 struct Scratch {
-    numbers: Vec<u32>,
+    numbers: Vec<(u32, u32)>,
     counts: Vec<u32>,
-    weights: Vec<f64>,
 }
 
 impl Weights {
@@ -172,10 +203,8 @@ impl Weights {
             let words = references.vocabulary().words();
             words.map(|word| f.vocabulary().id(word)).collect()
         });
-        let ln_images = frequencies.as_ref().map_or(0.0, |f| f.images().ln());
-        let limit = frequencies.as_ref().map_or(0, |f| f.images().min(65_536.0) as u32);
-        let known = (0..=limit).map(|df| ln_images - f64::from(df.max(1)).ln()).collect();
-        Self { frequencies, numbers, known, ln_images }
+        let known = Known::new(frequencies.as_ref().map_or(1.0, |f| f.images()));
+        Self { frequencies, numbers, known }
     }
 
     /// The numbers in the frequencies' vocabulary of the words that no reference has.
@@ -196,60 +225,24 @@ impl Weights {
         numbers.get(word).or_else(|| new.get(word - numbers.len())).copied().flatten()
     }
 
-    /// Weighs the n-grams whose document frequencies are the scratch's counts.
-    fn of_counts(&self, scratch: &mut Scratch) {
-        let weight = |&df: &u32| match self.known.get(df as usize) {
-            Some(&weight) => weight,
-            None => self.ln_images - f64::from(df.max(1)).ln(),
-        };
-        scratch.weights.clear();
-        scratch.weights.extend(scratch.counts.iter().map(weight));
-    }
-
-    fn of_words(&self, words: &[u32], max_order: usize, new: &[Option<u32>], scratch: &mut Scratch) {
+    /// Weighs all n-grams of `words`: `weights[start * max_order + order - 1]`.
+    fn of_words(
+        &self,
+        words: &[u32],
+        max_order: usize,
+        new: &[Option<u32>],
+        scratch: &mut Scratch,
+        weights: &mut Vec<f64>,
+    ) {
+        weights.clear();
         let Some(frequencies) = &self.frequencies else {
-            scratch.weights.clear();
-            scratch.weights.resize(words.len() * max_order, 1.0);
+            weights.resize(words.len() * max_order, 1.0);
             return;
         };
         let number = |word| self.number(word, new);
         frequencies.of_words(words, max_order, number, &mut scratch.numbers, &mut scratch.counts);
-        self.of_counts(scratch);
+        weights.extend(scratch.counts.iter().map(|&df| self.known.weight(df)));
     }
-}
-
-/// The norms of each reference's vectors, one for each order; `weigh` fills in the weights of the n-grams
-/// of a row.
-fn norms(references: &References, order: usize, weigh: impl Fn(usize, &mut Scratch) + Sync) -> Vec<f64> {
-    let tokens = references.tokens();
-    let mut norms = vec![0.0; tokens.len() * order];
-    let rows = norms.par_chunks_mut(order).enumerate().with_min_len(1024);
-    rows.for_each_init(Scratch::default, |scratch, (row, norms)| {
-        weigh(row, scratch);
-        let words = tokens.words(row);
-        for (start, weights) in scratch.weights.chunks_exact(order).enumerate() {
-            let repeats = earlier(words, start);
-            // An n-gram seen for the c-th time adds (c^2 - (c - 1)^2) w^2 to the sum of (c w)^2.
-            for n in 0..order.min(words.len() - start) {
-                norms[n] += f64::from(2 * repeats[n] + 1) * weights[n] * weights[n];
-            }
-        }
-        norms.iter_mut().for_each(|norm| *norm = norm.sqrt());
-    });
-    norms
-}
-
-/// How often the n-gram of each order that starts at `start` also starts before it.
-fn earlier(words: &[u32], start: usize) -> [u32; MAX_ORDER] {
-    let mut repeats = [0; MAX_ORDER];
-    for before in 0..start {
-        if words[before] == words[start] {
-            let (a, b) = (&words[before..], &words[start..]);
-            let same = a.iter().zip(b).take(MAX_ORDER).take_while(|(a, b)| a == b).count();
-            repeats[..same].iter_mut().for_each(|repeats| *repeats += 1);
-        }
-    }
-    repeats
 }
 
 #[cfg(test)]
@@ -279,12 +272,6 @@ mod tests {
     #[test]
     fn one_image_alone_has_no_rare_words() {
         assert_eq!(rows(&["a dog runs far"], &["a dog runs far"], CODE), [0.0, 0.0, 0.0, 0.0, 1.0]);
-    }
-
-    #[test]
-    fn repeats_before_a_start() {
-        assert_eq!(earlier(&[1, 2, 1, 2, 1, 2], 4), [2, 2, 0, 0]);
-        assert_eq!(earlier(&[1, 1, 1, 1, 1], 2), [2, 2, 2, 0]);
     }
 
     #[test]

@@ -1,20 +1,17 @@
 //! In how many images each n-gram occurs.
 
 use std::borrow::Cow;
-use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashTable;
 use rayon::prelude::*;
 
 use capeval_tokens::{References, Vocabulary};
 
+use crate::counting::{Counted, count};
+
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The most tables that the n-grams of one length are counted in, and for how many words there is one.
-const MOST_SHARDS: usize = 128;
-const WORDS_OF_A_SHARD: usize = 1 << 12;
 /// For how many first parts n-grams are sorted by one thread.
 const FIRSTS_OF_A_TASK: usize = 1 << 12;
 
@@ -34,12 +31,15 @@ pub struct DocumentFrequencies {
 }
 
 /// The n-grams of one length from two words on, in the order of their parts, which are numbers in the level
-/// below; the number of an n-gram is its place. Each takes little more than the eight bytes of an [`Ngram`]:
-/// processes that score hold millions.
+/// below; the number of an n-gram is its place. Each takes little more than eight bytes: processes that score hold
+/// millions.
 pub(crate) struct Level {
     /// Where the n-grams with each first part begin, and where the last ones end.
     pub begins: Vec<u32>,
-    pub ngrams: Vec<Ngram>,
+    /// The last part of each n-gram.
+    pub lasts: Vec<u32>,
+    /// The number of images with each.
+    pub images: Vec<u32>,
 }
 
 /// An n-gram among those with the same first part.
@@ -53,68 +53,22 @@ pub(crate) struct Ngram {
 /// The parts of n-grams from two words on, by which their words can be written.
 pub(crate) struct Spelling<'a>(pub Vec<Cow<'a, [(u32, u32)]>>);
 
-/// The n-gram that starts at each word of the references, for each length.
-pub(crate) struct Starts(Vec<Vec<Start>>);
-
-/// The number of an n-gram, and in how many images it is; [`NONE`] and 1 where only one image has it.
-///
-/// The two are side by side so that weighing the references need not look all over the counts.
-pub(crate) struct Start(AtomicU64);
-
-impl Start {
-    fn new(number: u32, images: u32) -> Self {
-        Self(AtomicU64::new(u64::from(images) << 32 | u64::from(number)))
-    }
-
-    /// For threads that fill different places of one list.
-    fn set(&self, number: u32, images: u32) {
-        self.0.store(u64::from(images) << 32 | u64::from(number), Ordering::Relaxed);
-    }
-
-    fn number(&self) -> u32 {
-        self.0.load(Ordering::Relaxed) as u32
-    }
-
-    fn images(&self) -> u32 {
-        (self.0.load(Ordering::Relaxed) >> 32) as u32
-    }
-}
-
-impl Starts {
-    /// The document frequencies of all n-grams of a reference: `counts[start * max_order + order - 1]`.
-    pub fn frequencies(&self, references: &References, row: usize, max_order: usize, counts: &mut Vec<u32>) {
-        let range = references.tokens().range(row);
-        counts.clear();
-        counts.resize(range.len() * max_order, 1);
-        for (order, starts) in self.0.iter().enumerate() {
-            for (start, counts) in starts[range.clone()].iter().zip(counts.chunks_exact_mut(max_order)) {
-                counts[order] = start.images();
-            }
-        }
-    }
-}
-
 impl DocumentFrequencies {
     /// Counts the n-grams of one to `max_order` words of `references`.
     pub fn of_references(references: &References, max_order: usize) -> Self {
-        Self::with_starts(references, max_order).0
+        Self::counted(references, max_order, |_, _| ())
     }
 
-    pub(crate) fn with_starts(references: &References, max_order: usize) -> (Self, Starts) {
-        let words = count_words(references);
-        let mut longer: Vec<Level> = Vec::new();
-        let mut starts = vec![word_starts(references, &words, 2)];
-        for order in 2..=max_order {
-            let below = longer.last().map_or(words.len(), |level| level.ngrams.len());
-            let (counted, occurrences) = count(references, order, &starts[order - 2]);
-            let (level, numbers) = Level::sorted(&counted, below, 2);
-            let number = |shard: usize, ngram: u32| numbers[shard][ngram as usize];
-            starts.push(placed(references, &counted, &occurrences, number));
-            longer.push(level);
-        }
+    /// The same; `each` is told of each length as [`count`] tells it.
+    pub(crate) fn counted(
+        references: &References,
+        max_order: usize,
+        each: impl FnMut(usize, Counted<'_>),
+    ) -> Self {
+        let (words, longer) = count(references, max_order, 2, each);
         let vocabulary = Arc::clone(references.vocabulary());
         let images = references.images() as f64;
-        (Self { vocabulary, images, words, longer }, Starts(starts))
+        Self { vocabulary, images, words, longer }
     }
 
     /// Makes a table from n-grams counted elsewhere, over `images` images. `ngrams` are word numbers
@@ -164,7 +118,7 @@ impl DocumentFrequencies {
     fn size(&self, order: usize) -> usize {
         match order {
             1 => self.words.len(),
-            _ => self.longer.get(order - 2).map_or(0, |level| level.ngrams.len()),
+            _ => self.longer.get(order - 2).map_or(0, |level| level.images.len()),
         }
     }
 
@@ -172,7 +126,7 @@ impl DocumentFrequencies {
     fn images_of(&self, order: usize, number: usize) -> u32 {
         match order {
             1 => self.words[number],
-            _ => self.longer[order - 2].ngrams[number].images,
+            _ => self.longer[order - 2].images[number],
         }
     }
 
@@ -212,21 +166,31 @@ impl DocumentFrequencies {
         words: &[u32],
         max_order: usize,
         number: impl Fn(u32) -> Option<u32>,
-        numbers: &mut Vec<u32>,
+        numbers: &mut Vec<(u32, u32)>,
         counts: &mut Vec<u32>,
     ) {
         counts.clear();
         counts.resize(words.len() * max_order, 0);
         numbers.clear();
-        numbers.extend(words.iter().map(|&word| number(word).unwrap_or(NONE)));
-        for (start, &number) in numbers.iter().enumerate().filter(|(_, number)| **number != NONE) {
+        // With the number of each n-gram, how many are before it of those with its first part.
+        let known = |word: &u32| number(*word).map_or((NONE, NONE), |number| (number, number));
+        numbers.extend(words.iter().map(known));
+        for (start, &(number, _)) in numbers.iter().enumerate().filter(|(_, number)| number.0 != NONE) {
             counts[start * max_order] = self.words[number as usize];
         }
         for (below, level) in self.longer.iter().enumerate().take(max_order - 1) {
             for start in 0..words.len().saturating_sub(below + 1) {
-                let (number, images) = level.find(numbers[start], numbers[start + 1]).unwrap_or((NONE, 0));
-                numbers[start] = number;
-                counts[start * max_order + below + 1] = images;
+                // All n-grams of the first part end alike but for their last word, and few of those before
+                // the last part are among them, fewest before what is common: that spares half of the search.
+                let ((first, _), (last, before)) = (numbers[start], numbers[start + 1]);
+                let found = level.find(first, last, before);
+                (numbers[start], counts[start * max_order + below + 1]) = match found {
+                    Some(place) => {
+                        let ngram = level.begins[first as usize] + place;
+                        ((ngram, place), level.images[ngram as usize])
+                    }
+                    None => ((NONE, NONE), 0),
+                };
             }
         }
     }
@@ -240,52 +204,50 @@ fn mixed(value: u64) -> u64 {
 }
 
 impl Level {
-    /// The n-grams that `least` images or more have, in the order of their parts, of which there are `below`;
-    /// and the number of each n-gram that was counted, [`NONE`] where it is left out.
-    pub fn sorted(counted: &[Counts], below: usize, least: u32) -> (Self, Vec<Vec<u32>>) {
-        let kept = || counted.iter().flat_map(Counts::iter).filter(|ngram| ngram.1.images >= least);
+    /// The n-grams in the order of their parts, of which there are `below`; and the number of each.
+    fn sorted(counted: &Counts, below: usize) -> (Self, Vec<u32>) {
         // Counted two places further on, so that filling the n-grams in moves each beginning to its place.
         let mut begins = vec![0; below + 2];
-        kept().for_each(|(first, _)| begins[first as usize + 2] += 1);
+        counted.iter().for_each(|(first, _)| begins[first as usize + 2] += 1);
         for first in 0..below {
             begins[first + 2] += begins[first + 1];
         }
         let mut ngrams = vec![Ngram::default(); begins[below + 1] as usize];
-        for (first, ngram) in kept() {
+        for (first, ngram) in counted.iter() {
             let place = &mut begins[first as usize + 1];
             ngrams[*place as usize] = ngram;
             *place += 1;
         }
         begins.truncate(below + 1);
         sort(&begins, &mut ngrams);
-        let level = Self { begins, ngrams };
-        let number = |(first, Ngram { last, images }): (u32, Ngram)| match images >= least {
-            true => level.find(first, last).map_or(NONE, |(number, _)| number),
-            false => NONE,
+        let (lasts, images) = ngrams.iter().map(|ngram| (ngram.last, ngram.images)).unzip();
+        let level = Self { begins, lasts, images };
+        let number = |&(first, last): &(u32, u32)| match level.find(first, last, NONE) {
+            Some(place) => level.begins[first as usize] + place,
+            None => NONE,
         };
-        let numbers = counted.par_iter().map(|of_shard| of_shard.iter().map(number).collect());
-        let numbers = numbers.collect();
+        let numbers = counted.parts.par_iter().map(number).collect();
         (level, numbers)
     }
 
     /// The n-grams in the order of their numbers, each with its first part.
-    fn iter(&self) -> impl Iterator<Item = (u32, Ngram)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u32, Ngram)> {
         let of_first = |(first, bounds): (usize, &[u32])| {
-            let ngrams = &self.ngrams[bounds[0] as usize..bounds[1] as usize];
-            ngrams.iter().map(move |&ngram| (first as u32, ngram))
+            let numbers = bounds[0] as usize..bounds[1] as usize;
+            let ngram = |number: usize| Ngram { last: self.lasts[number], images: self.images[number] };
+            numbers.map(move |number| (first as u32, ngram(number)))
         };
         self.begins.windows(2).enumerate().flat_map(of_first)
     }
 
-    /// The number of an n-gram, and in how many images it is.
-    fn find(&self, first: u32, last: u32) -> Option<(u32, u32)> {
+    /// The place of an n-gram among those with its first part, of which up to `before` are before it.
+    fn find(&self, first: u32, last: u32, before: u32) -> Option<u32> {
         if first == NONE || last == NONE {
             return None;
         }
         let (begin, end) = (self.begins[first as usize], self.begins[first as usize + 1]);
-        let of_first = &self.ngrams[begin as usize..end as usize];
-        let place = of_first.binary_search_by_key(&last, |ngram| ngram.last).ok()?;
-        Some((begin + place as u32, of_first[place].images))
+        let end = end.min(begin.saturating_add(before).saturating_add(1));
+        self.lasts[begin as usize..end as usize].binary_search(&last).ok().map(|place| place as u32)
     }
 }
 
@@ -327,7 +289,7 @@ pub(crate) fn levels(words: usize, counted: &[Counts], wanted: impl Fn(usize, us
     let mut numbers: Vec<u32> = (0..words as u32).collect();
     let mut levels: Vec<Level> = Vec::new();
     for (index, counted) in counted.iter().enumerate() {
-        let below = levels.last().map_or(words, |level| level.ngrams.len());
+        let below = levels.last().map_or(words, |level| level.images.len());
         let kept: Counts = counted
             .iter()
             .enumerate()
@@ -336,8 +298,8 @@ pub(crate) fn levels(words: usize, counted: &[Counts], wanted: impl Fn(usize, us
                 ((numbers[first as usize], numbers[last as usize]), images)
             })
             .collect();
-        let (level, mut of_kept) = Level::sorted(&[kept], below, 0);
-        let mut of_kept = of_kept.remove(0).into_iter();
+        let (level, of_kept) = Level::sorted(&kept, below);
+        let mut of_kept = of_kept.into_iter();
         let new = |number| if wanted(index, number) { of_kept.next().unwrap_or(NONE) } else { NONE };
         numbers = (0..counted.images.len()).map(new).collect();
         levels.push(level);
@@ -362,7 +324,7 @@ impl Given {
         }
     }
 
-    fn entry(&mut self, ngram: &[u32], images: u32) -> &mut Counted {
+    fn entry(&mut self, ngram: &[u32], images: u32) -> &mut Entry {
         let mut number = |ngram: &[u32]| match ngram {
             [word] => *word,
             _ => self.entry(ngram, images).number,
@@ -380,112 +342,11 @@ impl Given {
     }
 }
 
-/// The starts of the words; those that less than `least` images have get no number.
-pub(crate) fn word_starts(references: &References, words: &[u32], least: u32) -> Vec<Start> {
-    let of_word = |&word: &u32| {
-        let images = words[word as usize];
-        Start::new(if images >= least { word } else { NONE }, images)
-    };
-    references.tokens().all_words().par_iter().with_min_len(1 << 16).map(of_word).collect()
-}
-
-/// Counts the n-grams of `order` words, in shards; `shorter` are the starts of the n-grams one word shorter.
-/// N-grams with a part that has no number are left out. Gives the places of each shard's n-grams too.
-pub(crate) fn count(
-    references: &References,
-    order: usize,
-    shorter: &[Start],
-) -> (Vec<Counts>, Vec<Vec<Vec<Occurrence>>>) {
-    // First the n-grams are dealt out by their hashes, so that the table of each shard fits in the
-    // processor's cache, which a table of all n-grams does not.
-    let shards = (shorter.len() / WORDS_OF_A_SHARD).next_power_of_two().min(MOST_SHARDS);
-    let chunks = rayon::current_num_threads().clamp(1, shards);
-    let bound = |chunk: usize| references.images() * chunk / chunks;
-    let mut of_chunks: Vec<Vec<Vec<Occurrence>>> = (0..chunks)
-        .into_par_iter()
-        .map(|chunk| dealt(references, bound(chunk)..bound(chunk + 1), order, shorter, shards))
-        .collect();
-    let of_shards: Vec<Vec<Vec<Occurrence>>> = (0..shards)
-        .map(|shard| of_chunks.iter_mut().map(|chunk| std::mem::take(&mut chunk[shard])).collect())
-        .collect();
-    of_shards
-        .into_par_iter()
-        // One table after the other in the same memory, which stays in the cache.
-        .map_init(Shard::default, |table, mut chunks| {
-            for occurrence in chunks.iter_mut().flatten() {
-                occurrence.image = table.count(hash(occurrence.key), occurrence.key, occurrence.image);
-            }
-            (table.taken(), chunks)
-        })
-        .unzip()
-}
-
-/// The starts of counted n-grams, of which `number` gives the number by shard and number there; [`NONE`] for
-/// those that get no number.
-pub(crate) fn placed(
-    references: &References,
-    counted: &[Counts],
-    occurrences: &[Vec<Vec<Occurrence>>],
-    number: impl Fn(usize, u32) -> u32 + Sync,
-) -> Vec<Start> {
-    let words = references.tokens().all_words();
-    let starts: Vec<Start> = words.par_iter().with_min_len(1 << 16).map(|_| Start::new(NONE, 1)).collect();
-    occurrences.par_iter().zip(counted).enumerate().for_each(|(shard, (chunks, counted))| {
-        for &Occurrence { start, image: of_shard, .. } in chunks.iter().flatten() {
-            let number = number(shard, of_shard);
-            if number != NONE {
-                starts[start as usize].set(number, counted.images[of_shard as usize]);
-            }
-        }
-    });
-    starts
-}
-
-/// One place where an n-gram starts.
 #[derive(Clone, Copy)]
-pub(crate) struct Occurrence {
-    key: u64,
-    start: u32,
-    /// The image; once counted, the number of the n-gram in its shard.
-    image: u32,
-}
-
-/// The n-grams of `order` words of some images, dealt out to the shards.
-fn dealt(
-    references: &References,
-    images: Range<usize>,
-    order: usize,
-    shorter: &[Start],
-    shards: usize,
-) -> Vec<Vec<Occurrence>> {
-    let words =
-        |image: usize| references.of(image).map(|row| references.tokens().range(row).len()).sum::<usize>();
-    let expected = images.clone().map(words).sum::<usize>() / shards;
-    // Room that nothing is written into costs nothing.
-    let mut dealt: Vec<_> = (0..shards).map(|_| Vec::with_capacity(expected + expected / 2)).collect();
-    for image in images {
-        for reference in references.of(image) {
-            let range = references.tokens().range(reference);
-            for start in range.start..(range.end + 1).saturating_sub(order) {
-                let (first, last) = (shorter[start].number(), shorter[start + 1].number());
-                if first != NONE && last != NONE {
-                    let key = key(first, last);
-                    let shard = shard_of(hash(key), shards);
-                    dealt[shard].push(Occurrence { key, start: start as u32, image: image as u32 });
-                }
-            }
-        }
-    }
-    dealt
-}
-
-#[derive(Clone, Copy)]
-struct Counted {
+struct Entry {
     key: u64,
     number: u32,
     count: u32,
-    /// The image counted last, so that an n-gram in several references of an image counts once.
-    image: u32,
 }
 
 /// N-grams of one length, in any order: their parts, and the number of images with each.
@@ -527,28 +388,18 @@ impl Counts {
     }
 }
 
-/// The n-grams that one thread counts.
+/// N-grams that are added up.
 #[derive(Default)]
 pub(crate) struct Shard {
-    entries: HashTable<Counted>,
+    entries: HashTable<Entry>,
 }
 
 impl Shard {
-    /// Counts an n-gram of an image, once an image.
-    fn count(&mut self, hash_of_key: u64, key: u64, image: u32) -> u32 {
-        let entry = self.entry(hash_of_key, key, 0);
-        if entry.image != image {
-            entry.count += 1;
-            entry.image = image;
-        }
-        entry.number
-    }
-
     /// Takes its n-grams out, in the order of their numbers.
     pub fn taken(&mut self) -> Counts {
         let ngrams = self.entries.len();
         let mut counts = Counts { parts: vec![(NONE, NONE); ngrams], images: vec![0; ngrams] };
-        for &Counted { key, number, count, .. } in &self.entries {
+        for &Entry { key, number, count, .. } in &self.entries {
             counts.parts[number as usize] = ((key >> 32) as u32, key as u32);
             counts.images[number as usize] = count;
         }
@@ -563,31 +414,11 @@ impl Shard {
         entry.number
     }
 
-    fn entry(&mut self, hash_of_key: u64, key: u64, count: u32) -> &mut Counted {
+    fn entry(&mut self, hash_of_key: u64, key: u64, count: u32) -> &mut Entry {
         let number = self.entries.len() as u32;
         let entry = self.entries.entry(hash_of_key, |entry| entry.key == key, |entry| hash(entry.key));
-        entry.or_insert(Counted { key, number, count, image: NONE }).into_mut()
+        entry.or_insert(Entry { key, number, count }).into_mut()
     }
-}
-
-/// The number of images with each word of the references.
-pub(crate) fn count_words(references: &References) -> Vec<u32> {
-    let words = references.vocabulary().len();
-    let counts = (0..references.images()).into_par_iter().with_min_len(8192).fold(
-        || (vec![0; words], vec![NONE; words]),
-        |(mut counts, mut last), image| {
-            for &word in references.of(image).flat_map(|row| references.tokens().words(row)) {
-                counts[word as usize] += u32::from(last[word as usize] != image as u32);
-                last[word as usize] = image as u32;
-            }
-            (counts, last)
-        },
-    );
-    let add = |mut sum: Vec<u32>, part: Vec<u32>| {
-        sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
-        sum
-    };
-    counts.map(|(counts, _)| counts).reduce(|| vec![0; words], add)
 }
 
 pub(crate) fn key(first: u32, last: u32) -> u64 {
@@ -616,7 +447,9 @@ mod tests {
     fn plainly(images: &[Vec<&str>], order: usize) -> BTreeMap<Vec<String>, u32> {
         let mut counts = BTreeMap::new();
         for references in images {
-            let words = references.iter().map(|r| r.split(' ').map(str::to_owned).collect::<Vec<_>>());
+            let words_of =
+                |r: &&str| r.split(' ').filter(|w| !w.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+            let words = references.iter().map(words_of);
             let ngrams: BTreeSet<Vec<String>> =
                 words.flat_map(|w| w.windows(order).map(<[_]>::to_vec).collect::<Vec<_>>()).collect();
             ngrams.into_iter().for_each(|ngram| *counts.entry(ngram).or_insert(0) += 1);
@@ -643,13 +476,43 @@ mod tests {
 
     #[test]
     fn every_length_is_counted() {
-        let counted = DocumentFrequencies::of_references(&references(&images()), 4);
+        check_counts(&images());
+    }
+
+    #[test]
+    fn many_references_are_counted_by_several_threads() {
+        // Some words and n-grams are in most images, and some in one, as in captions; the longest are in few.
+        let words: Vec<String> = (0..300).map(|word| format!("w{word}")).collect();
+        let mut state = 1_u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let mut caption = || {
+            let words = (0..next(24)).map(|_| {
+                let common = 1 + next(6);
+                &words[next(common * common * common) as usize][..]
+            });
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let images: Vec<Vec<String>> =
+            (0..2500).map(|image| (0..image % 6).map(|_| caption()).collect()).collect();
+        let images: Vec<Vec<&str>> =
+            images.iter().map(|captions| captions.iter().map(String::as_str).collect()).collect();
+        assert!(references(&images).tokens().all_words().len() > 1 << 16);
+        check_counts(&images);
+    }
+
+    fn check_counts(images: &[Vec<&str>]) {
+        let counted = DocumentFrequencies::of_references(&references(images), 4);
         for order in 1..=4 {
             let text =
                 |words: Vec<u32>| words.iter().map(|&w| counted.vocabulary().word(w).to_owned()).collect();
             let ngrams: BTreeMap<Vec<String>, u32> =
                 counted.of_order(order).into_iter().map(|(words, count)| (text(words), count)).collect();
-            assert_eq!(ngrams, plainly(&images(), order));
+            let plain = plainly(images, order);
+            assert_eq!(ngrams.len(), plain.len());
+            assert!(ngrams == plain, "{order}");
         }
     }
 

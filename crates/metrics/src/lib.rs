@@ -6,8 +6,11 @@
 
 pub mod bleu;
 pub mod cider;
+mod counting;
+mod distinct;
 pub mod frequencies;
 mod ngrams;
+mod norms;
 pub mod partial;
 pub mod rouge;
 mod rows;

@@ -6,6 +6,7 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 use crate::MAX_ORDER;
+use crate::distinct::DistinctWords;
 
 const ROOT: u32 = u32::MAX;
 const NONE: u32 = u32::MAX;
@@ -13,16 +14,14 @@ const NONE: u32 = u32::MAX;
 /// One distinct n-gram of the candidate: its prefix followed by one more word.
 #[derive(Clone, Copy)]
 pub(crate) struct Ngram {
-    /// The n-gram without its last word; `None` for a single word.
+    /// The n-gram without its last word; [`ROOT`] for a single word.
     prefix: u32,
-    /// The last word.
-    pub word: u32,
+    /// The number of its last word among the candidate's.
+    word: u32,
     /// How many words it has, from 1.
     pub order: usize,
     /// How often the candidate has it.
     pub count: u32,
-    /// How often the reference last given to [`NgramTree::count_in`] has it.
-    pub matched: u32,
 }
 
 /// All distinct n-grams of one candidate, prefixes before the n-grams that continue them.
@@ -32,88 +31,91 @@ pub(crate) struct Ngram {
 /// candidate after candidate.
 pub(crate) struct NgramTree {
     max_order: usize,
+    words: DistinctWords,
     ngrams: Vec<Ngram>,
+    /// How often the reference read last has each n-gram, and a bit for each that it has.
+    matched: Vec<u32>,
+    has: Vec<u64>,
     occurrences: Vec<u32>,
-    index: HashTable<u32>,
-    /// A bit for each word of the candidate, by the word's last bits: most words of a reference are not
-    /// among them, and need no look-up.
-    present: [u64; 16],
+    index: Index,
 }
 
 impl NgramTree {
-    pub fn new(max_order: usize) -> Self {
+    /// A tree for captions of words of which there are `vocabulary`.
+    pub fn new(max_order: usize, vocabulary: usize) -> Self {
         debug_assert!((1..=MAX_ORDER).contains(&max_order));
         Self {
             max_order,
+            words: DistinctWords::new(vocabulary),
             ngrams: Vec::new(),
+            matched: Vec::new(),
+            has: Vec::new(),
             occurrences: Vec::new(),
-            index: HashTable::new(),
-            present: [0; 16],
+            index: Index::default(),
         }
     }
 
     /// Makes the tree that of `candidate`.
     pub fn fill(&mut self, candidate: &[u32]) {
-        self.ngrams.clear();
+        let Self { max_order, words, ngrams, index, .. } = self;
+        ngrams.clear();
         self.occurrences.clear();
-        self.index.clear();
-        self.present = [0; 16];
-        for &word in candidate {
-            let (place, bit) = bit_of(word);
-            self.present[place] |= bit;
-        }
+        words.fill(candidate);
+        index.clear(candidate.len() * *max_order, words.len());
+        let numbers = words.numbers();
         for start in 0..candidate.len() {
             let mut prefix = ROOT;
-            for (longer, &word) in candidate[start..].iter().take(self.max_order).enumerate() {
-                prefix = self.add(prefix, word, longer + 1);
-                self.occurrences.push(prefix);
+            for (longer, &word) in numbers[start..].iter().take(*max_order).enumerate() {
+                let mut id = index.find(ngrams, prefix, word);
+                if id == NONE {
+                    id = ngrams.len() as u32;
+                    ngrams.push(Ngram { prefix, word, order: longer + 1, count: 0 });
+                    index.add(ngrams, id);
+                }
+                ngrams[id as usize].count += 1;
+                self.occurrences.push(id);
+                prefix = id;
             }
         }
+        self.matched.clear();
+        self.matched.resize(ngrams.len(), 0);
+        self.has.clear();
+        self.has.resize(ngrams.len().div_ceil(64), 0);
     }
 
-    fn add(&mut self, prefix: u32, word: u32, order: usize) -> u32 {
-        let Self { ngrams, index, .. } = self;
-        let at = |id: u32| &ngrams[id as usize];
-        let known =
-            index.find(hash(prefix, word), |&id| at(id).word == word && at(id).prefix == prefix).copied();
-        if let Some(id) = known {
-            ngrams[id as usize].count += 1;
-            return id;
-        }
-        let id = ngrams.len() as u32;
-        index.insert_unique(hash(prefix, word), id, |&id| hash(at(id).prefix, at(id).word));
-        ngrams.push(Ngram { prefix, word, order, count: 1, matched: 0 });
-        id
-    }
-
-    fn longer(&self, prefix: u32, word: u32) -> u32 {
-        let at = |id: u32| &self.ngrams[id as usize];
-        let same = |&id: &u32| at(id).word == word && at(id).prefix == prefix;
-        self.index.find(hash(prefix, word), same).copied().unwrap_or(NONE)
-    }
-
-    /// Sets [`Ngram::matched`] of every n-gram to the number of times that `reference` has it.
+    /// Looks how often `reference` has each n-gram, for [`Self::matched`].
     pub fn count_in(&mut self, reference: &[u32]) {
-        self.ngrams.iter_mut().for_each(|ngram| ngram.matched = 0);
+        let Self { max_order, words, ngrams, matched, has, index, .. } = self;
+        bits(has).for_each(|id| matched[id] = 0);
+        has.fill(0);
+        let mut add = |id: u32| {
+            matched[id as usize] += 1;
+            has[id as usize / 64] |= 1 << (id % 64);
+        };
         // ending[k]: the n-gram of k + 1 words that ends at the word read last.
         let mut ending = [NONE; MAX_ORDER];
         for &word in reference {
-            let (place, bit) = bit_of(word);
-            if self.present[place] & bit == 0 {
+            let Some(word) = words.number(word) else {
                 ending = [NONE; MAX_ORDER];
                 continue;
-            }
-            for order in (1..self.max_order).rev() {
+            };
+            for order in (1..*max_order).rev() {
                 ending[order] = match ending[order - 1] {
                     NONE => NONE,
-                    prefix => self.longer(prefix, word),
+                    prefix => index.find(ngrams, prefix, word),
                 };
+                if ending[order] != NONE {
+                    add(ending[order]);
+                }
             }
-            ending[0] = self.longer(ROOT, word);
-            for id in ending.into_iter().filter(|&id| id != NONE) {
-                self.ngrams[id as usize].matched += 1;
-            }
+            ending[0] = index.find(ngrams, ROOT, word);
+            add(ending[0]);
         }
+    }
+
+    /// The indices in [`Self::ngrams`] of those that the reference has, with how often it has them.
+    pub fn matched(&self) -> impl Iterator<Item = (usize, u32)> {
+        bits(&self.has).map(|id| (id, self.matched[id]))
     }
 
     /// The index in [`Self::ngrams`] of every n-gram of the candidate, with repeats: for each start,
@@ -128,8 +130,64 @@ impl NgramTree {
     }
 }
 
-fn bit_of(word: u32) -> (usize, u64) {
-    ((word >> 6) as usize & 15, 1 << (word & 63))
+/// Which n-gram is a shorter one and a word: a table of all pairs for captions as people write them, and a hash
+/// table for long ones.
+#[derive(Default)]
+struct Index {
+    words: usize,
+    /// An n-gram and 1 for each shorter one, the root first, and each word; 0 where there is none.
+    pairs: Vec<u8>,
+    hashed: HashTable<u32>,
+}
+
+impl Index {
+    /// Forgets all n-grams; there will be up to `ngrams`, of `words` different words.
+    fn clear(&mut self, ngrams: usize, words: usize) {
+        self.words = words;
+        self.pairs.clear();
+        // Clearing a table takes as long as it is large.
+        match self.hashed.capacity() > 16 * ngrams.max(64) {
+            true => self.hashed = HashTable::new(),
+            false => self.hashed.clear(),
+        }
+        if ngrams < usize::from(u8::MAX) {
+            self.pairs.resize((ngrams + 1) * words, 0);
+        }
+    }
+
+    fn pair(&self, prefix: u32, word: u32) -> usize {
+        prefix.wrapping_add(1) as usize * self.words + word as usize
+    }
+
+    fn find(&self, ngrams: &[Ngram], prefix: u32, word: u32) -> u32 {
+        if !self.pairs.is_empty() {
+            return u32::from(self.pairs[self.pair(prefix, word)]).wrapping_sub(1);
+        }
+        let same = |&id: &u32| (ngrams[id as usize].prefix, ngrams[id as usize].word) == (prefix, word);
+        self.hashed.find(hash(prefix, word), same).copied().unwrap_or(NONE)
+    }
+
+    /// Adds the n-gram of a number, which is not there yet.
+    fn add(&mut self, ngrams: &[Ngram], id: u32) {
+        let at = |id: u32| (ngrams[id as usize].prefix, ngrams[id as usize].word);
+        let (prefix, word) = at(id);
+        if !self.pairs.is_empty() {
+            let pair = self.pair(prefix, word);
+            self.pairs[pair] = id as u8 + 1;
+            return;
+        }
+        let hash_of = |&id: &u32| hash(at(id).0, at(id).1);
+        self.hashed.insert_unique(hash(prefix, word), id, hash_of);
+    }
+}
+
+/// The bits that are set.
+fn bits(words: &[u64]) -> impl Iterator<Item = usize> {
+    words.iter().enumerate().flat_map(|(place, &word)| {
+        let next = |rest: &u64| Some(rest & (rest - 1)).filter(|rest| *rest != 0);
+        let rests = std::iter::successors(Some(word).filter(|word| *word != 0), next);
+        rests.map(move |rest| place * 64 + rest.trailing_zeros() as usize)
+    })
 }
 
 fn hash(prefix: u32, word: u32) -> u64 {
@@ -147,19 +205,27 @@ mod tests {
 
     #[test]
     fn counts_every_order_with_repeats() {
-        let mut tree = NgramTree::new(3);
-        tree.fill(&[1, 2, 1, 2, 1]);
-        tree.count_in(&[2, 1, 2, 1, 2, 9, 1]);
-        let mut seen: Vec<(usize, u32, u32)> =
-            tree.ngrams().iter().map(|ngram| (ngram.order, ngram.count, ngram.matched)).collect();
-        seen.sort_unstable();
-        // 1: 3 and 3; 2: 2 and 3; 12: 2 and 2; 21: 2 and 2; 121: 2 and 1; 212: 1 and 2.
-        assert_eq!(seen, [(1, 2, 3), (1, 3, 3), (2, 2, 2), (2, 2, 2), (3, 1, 2), (3, 2, 1)]);
+        let mut tree = NgramTree::new(3, 10);
+        // Alone, and as a part of a caption that is too long for a table of pairs.
+        let other = [0; 100];
+        for candidate in
+            [[1, 2, 1, 2, 1].to_vec(), [&[1, 2, 1, 2, 1, 3][..], &other].concat(), vec![1, 2, 1, 2, 1]]
+        {
+            tree.fill(&candidate);
+            tree.count_in(&[1, 1, 3]);
+            tree.count_in(&[2, 1, 2, 1, 2, 9, 1]);
+            let of_ngram =
+                |(id, matched): (usize, u32)| (tree.ngrams()[id].order, tree.ngrams()[id].count, matched);
+            let mut seen: Vec<(usize, u32, u32)> = tree.matched().map(of_ngram).collect();
+            seen.sort_unstable();
+            // 1: 3 and 3; 2: 2 and 3; 12: 2 and 2; 21: 2 and 2; 121: 2 and 1; 212: 1 and 2.
+            assert_eq!(seen, [(1, 2, 3), (1, 3, 3), (2, 2, 2), (2, 2, 2), (3, 1, 2), (3, 2, 1)]);
+        }
     }
 
     #[test]
     fn an_empty_caption_has_no_ngrams() {
-        let mut tree = NgramTree::new(4);
+        let mut tree = NgramTree::new(4, 3);
         tree.fill(&[]);
         tree.count_in(&[1, 2]);
         assert!(tree.ngrams().is_empty());

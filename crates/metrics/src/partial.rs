@@ -10,9 +10,9 @@ use rayon::prelude::*;
 use capeval_tokens::{References, Vocabulary};
 
 use crate::MAX_ORDER;
+use crate::counting::count;
 use crate::frequencies::{
-    Counts, DocumentFrequencies, Given, Level, NONE, Ngram, Shard, Spelling, count, count_words, hash, key,
-    levels, placed, shard_of, word_starts,
+    Counts, DocumentFrequencies, Given, Level, NONE, Shard, Spelling, hash, key, levels, shard_of,
 };
 
 /// About how many n-grams a thread deals out at once while parts are added, and how many of them go into one
@@ -50,16 +50,12 @@ pub enum RowError {
 impl PartialFrequencies {
     /// Counts all n-grams of one to four words.
     pub fn of_references(references: &References) -> Self {
-        let words = count_words(references);
-        let mut starts = word_starts(references, &words, 1);
-        let mut longer = Vec::new();
-        for order in 2..=MAX_ORDER {
-            let (counted, occurrences) = count(references, order, &starts);
-            let mut all = Counts::with_capacity(counted.iter().map(|shard| shard.images.len()).sum());
-            let firsts: Vec<u32> = counted.iter().map(|shard| all.append(shard)).collect();
-            starts = placed(references, &counted, &occurrences, |shard, number| firsts[shard] + number);
-            longer.push(all);
-        }
+        let (words, longer) = count(references, MAX_ORDER, 1, |_, _| ());
+        let counts = |level: Level| {
+            let parts = level.iter().map(|(first, ngram)| (first, ngram.last)).collect();
+            Counts { parts, images: level.images }
+        };
+        let longer = longer.into_iter().map(counts).collect();
         let vocabulary = Arc::clone(references.vocabulary());
         Self { vocabulary, images: references.images() as f64, words, longer }
     }
@@ -206,10 +202,7 @@ impl DocumentFrequencies {
     /// The number of images with each word, and the longer n-grams, with their parts: less to write and to
     /// read than all words of all n-grams.
     pub fn to_parts(&self) -> (&[u32], Vec<Ngrams>) {
-        let arrays = |level: &Level| {
-            let (lasts, images) = level.ngrams.iter().map(|ngram| (ngram.last, ngram.images)).unzip();
-            (level.begins.clone(), lasts, images)
-        };
+        let arrays = |level: &Level| (level.begins.clone(), level.lasts.clone(), level.images.clone());
         (&self.words, self.longer.iter().map(arrays).collect())
     }
 
@@ -236,8 +229,7 @@ impl DocumentFrequencies {
                 return None;
             }
             below = lasts.len();
-            let ngrams = lasts.iter().zip(images).map(|(&last, &images)| Ngram { last, images });
-            levels.push(Level { begins: begins.to_vec(), ngrams: ngrams.collect() });
+            levels.push(Level { begins: begins.to_vec(), lasts: lasts.to_vec(), images: images.to_vec() });
         }
         let fits = vocabulary.len() == words.len() && levels.len() < MAX_ORDER;
         let (vocabulary, words) = (Arc::new(vocabulary), words.to_vec());

@@ -3,6 +3,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use crate::distinct::DistinctWords;
 use crate::ngrams::{NgramTree, possible};
 use crate::rows::fill_rows;
 use capeval_tokens::{Candidates, References};
@@ -12,15 +13,16 @@ pub fn n_statistics(references: &References, candidates: &Candidates, order: usi
     fill_rows(
         candidates.len(),
         2,
-        || NgramTree::new(order),
+        || NgramTree::new(order, candidates.word_count()),
         |i, tree, row| {
             tree.fill(candidates.tokens().words(i));
             let (mut matched, mut total) = (0, 0);
             for reference in references.of(candidates.images()[i] as usize) {
                 let reference = references.tokens().words(reference);
                 tree.count_in(reference);
-                let of_order = tree.ngrams().iter().filter(|ngram| ngram.order == order);
-                matched += of_order.map(|ngram| ngram.count.min(ngram.matched)).sum::<u32>();
+                let counts = tree.matched().map(|(ngram, matched)| (tree.ngrams()[ngram], matched));
+                let of_order = counts.filter(|(ngram, _)| ngram.order == order);
+                matched += of_order.map(|(ngram, matched)| ngram.count.min(matched)).sum::<u32>();
                 total += possible(reference.len(), order);
             }
             row[0] = if total == 0 { 0.0 } else { f64::from(matched) / total as f64 };
@@ -34,7 +36,8 @@ pub fn n_statistics(references: &References, candidates: &Candidates, order: usi
 ///
 /// Captions are split on single spaces, as the reference does, so an empty caption is one empty word.
 pub fn l_statistics(references: &References, candidates: &Candidates, beta: f64) -> Vec<f64> {
-    fill_rows(candidates.len(), 2, CommonSubsequence::default, |i, common, row| {
+    let scratch = || CommonSubsequence::new(candidates.word_count());
+    fill_rows(candidates.len(), 2, scratch, |i, common, row| {
         let candidate = candidates.tokens().spaced(i);
         common.fill(candidate);
         let (mut precision, mut recall) = (0.0_f64, 0.0_f64);
@@ -82,36 +85,39 @@ fn f_measure(precision: f64, recall: f64, beta: f64) -> f64 {
 
 /// Longest common subsequences with one candidate, 64 of its words at a time (Hyyrö 2004): bit `i`
 /// of `row` is 0 where the subsequence of the reference so far grows at word `i` of the candidate.
-#[derive(Default)]
 struct CommonSubsequence {
     blocks: usize,
     length: usize,
-    /// The first block of each distinct word's bits in `bits`.
-    words: HashMap<u32, usize, FxBuildHasher>,
+    words: DistinctWords,
+    /// The bits of each distinct word, one after the other.
     bits: Vec<u64>,
     row: Vec<u64>,
 }
 
 impl CommonSubsequence {
+    /// For captions of words of which there are `vocabulary`.
+    fn new(vocabulary: usize) -> Self {
+        let words = DistinctWords::new(vocabulary);
+        Self { blocks: 0, length: 0, words, bits: Vec::new(), row: Vec::new() }
+    }
+
     fn fill(&mut self, candidate: &[u32]) {
         self.length = candidate.len();
         self.blocks = candidate.len().div_ceil(64);
-        self.words.clear();
+        self.words.fill(candidate);
         self.bits.clear();
-        for (i, &word) in candidate.iter().enumerate() {
-            let at = *self.words.entry(word).or_insert_with(|| {
-                self.bits.resize(self.bits.len() + self.blocks, 0);
-                self.bits.len() - self.blocks
-            });
-            self.bits[at + i / 64] |= 1 << (i % 64);
+        self.bits.resize(self.words.len() * self.blocks, 0);
+        for (i, &number) in self.words.numbers().iter().enumerate() {
+            self.bits[number as usize * self.blocks + i / 64] |= 1 << (i % 64);
         }
     }
 
     fn length_with(&mut self, reference: &[u32]) -> usize {
         self.row.clear();
         self.row.resize(self.blocks, u64::MAX);
-        for word in reference {
-            let Some(&at) = self.words.get(word) else { continue };
+        for &word in reference {
+            let Some(number) = self.words.number(word) else { continue };
+            let at = number as usize * self.blocks;
             let mut carry = false;
             for (row, bits) in self.row.iter_mut().zip(&self.bits[at..at + self.blocks]) {
                 let matches = *row & bits;
@@ -233,7 +239,7 @@ mod tests {
 
     #[test]
     fn common_subsequences_of_any_length() {
-        let mut common = CommonSubsequence::default();
+        let mut common = CommonSubsequence::new(7);
         let mut state = 1_u32;
         let mut words = |length: usize| -> Vec<u32> {
             let next = || {

@@ -13,11 +13,13 @@ pub(crate) fn fill_rows<T: Send>(
     let mut values = vec![0.0; rows * width];
     // Few enough that the threads share a minibatch too, and enough to be worth starting a task.
     let candidates = 128;
-    values.par_chunks_mut(width * candidates).enumerate().for_each(|(chunk, values)| {
-        let mut scratch = scratch();
-        for (i, values) in values.chunks_mut(width).enumerate() {
-            row(chunk * candidates + i, &mut scratch, values);
-        }
-    });
+    values.par_chunks_mut(width * candidates).enumerate().for_each_init(
+        scratch,
+        |scratch, (chunk, values)| {
+            for (i, values) in values.chunks_mut(width).enumerate() {
+                row(chunk * candidates + i, scratch, values);
+            }
+        },
+    );
     values
 }

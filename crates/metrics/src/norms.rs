@@ -1,0 +1,194 @@
+//! The norms of the references' vectors, whose entries are the weights of n-grams times their counts.
+
+use std::sync::atomic::Ordering;
+
+use rayon::prelude::*;
+
+use capeval_tokens::References;
+
+use crate::counting::Counted;
+use crate::distinct::DistinctWords;
+use crate::frequencies::NONE;
+use crate::ngrams::{NgramTree, possible};
+
+/// The most words of a short caption.
+const SHORT: usize = 32;
+/// The fewest references of a task.
+const FEWEST: usize = 1024;
+
+/// The norms of the references whose n-grams are being counted, of one length of n-grams after the other.
+pub(crate) struct Norms<'a> {
+    references: &'a References,
+    max_order: usize,
+    norms: Vec<f64>,
+    /// Whether a reference may have an n-gram of the next length twice.
+    repeats: Vec<bool>,
+}
+
+impl<'a> Norms<'a> {
+    pub fn new(references: &'a References, max_order: usize) -> Self {
+        let rows = references.tokens().len();
+        Self { references, max_order, norms: vec![0.0; rows * max_order], repeats: vec![true; rows] }
+    }
+
+    /// Measures the n-grams of `order` words; `weight` weighs those that a number of images have.
+    pub fn measure(&mut self, order: usize, counted: Counted<'_>, weight: impl Fn(u32) -> f64 + Sync) {
+        let (tokens, vocabulary) = (self.references.tokens(), self.references.vocabulary().len());
+        let images = match counted {
+            Counted::Words(images) => images,
+            Counted::Longer(level, _) => &level.images,
+        };
+        let weights: Vec<f64> =
+            images.par_iter().with_min_len(1 << 14).map(|&images| weight(images)).collect();
+        let of_rare = weight(1);
+        let rows = self.norms.par_chunks_exact_mut(self.max_order).zip(&mut self.repeats).enumerate();
+        rows.with_min_len(FEWEST).for_each_init(
+            || Repeats::new(order, vocabulary),
+            |repeats, (row, (norms, may_repeat))| {
+                let (words, first) = (tokens.words(row), tokens.range(row).start);
+                let weights = |at: usize| match counted {
+                    Counted::Words(_) => weights[words[at] as usize],
+                    Counted::Longer(_, numbers) => match numbers[first + at].load(Ordering::Relaxed) {
+                        NONE => of_rare,
+                        number => weights[number as usize],
+                    },
+                };
+                let weights = (0..possible(words.len(), order)).map(weights);
+                norms[order - 1] = repeats.norm(words, weights, may_repeat);
+            },
+        );
+    }
+
+    /// The norms, `max_order` a reference.
+    pub fn measured(self) -> Vec<f64> {
+        self.norms
+    }
+}
+
+/// The norms of references, `max_order` of each; `weigh` fills in the weights of all n-grams of one:
+/// `[start * max_order + order - 1]`.
+pub(crate) fn norms<T: Send>(
+    references: &References,
+    max_order: usize,
+    scratch: impl Fn() -> T + Sync + Send,
+    weigh: impl Fn(usize, &mut T, &mut Vec<f64>) + Sync,
+) -> Vec<f64> {
+    let (tokens, vocabulary) = (references.tokens(), references.vocabulary().len());
+    let mut norms = vec![0.0; tokens.len() * max_order];
+    let repeats = || (1..=max_order).map(|order| Repeats::new(order, vocabulary)).collect::<Vec<_>>();
+    norms.par_chunks_exact_mut(max_order).enumerate().with_min_len(FEWEST).for_each_init(
+        || (scratch(), Vec::new(), repeats()),
+        |(scratch, weights, repeats), (row, norms)| {
+            weigh(row, scratch, weights);
+            let words = tokens.words(row);
+            let mut may_repeat = true;
+            for (place, (repeats, to)) in repeats.iter_mut().zip(norms).enumerate() {
+                let starts = weights.chunks_exact(max_order).take(possible(words.len(), place + 1));
+                let weights = starts.map(|weights| weights[place]);
+                *to = repeats.norm(words, weights, &mut may_repeat);
+            }
+        },
+    );
+    norms
+}
+
+/// How often n-grams are in a caption before, for one caption after the other.
+struct Repeats {
+    order: usize,
+    words: DistinctWords,
+    tree: NgramTree,
+    /// How often each distinct n-gram was there so far.
+    seen: Vec<u32>,
+    earlier: Vec<u32>,
+}
+
+impl Repeats {
+    /// For n-grams of `order` words, of which there are `vocabulary`.
+    fn new(order: usize, vocabulary: usize) -> Self {
+        let (of_words, of_longer) = if order == 1 { (vocabulary, 0) } else { (0, vocabulary) };
+        Self {
+            order,
+            words: DistinctWords::new(of_words),
+            tree: NgramTree::new(order, of_longer),
+            seen: Vec::new(),
+            earlier: Vec::new(),
+        }
+    }
+
+    /// The norm of a caption's vector, by the weight of the n-gram at each place. `may_repeat` says whether one
+    /// may be there twice, and then whether one that is a word longer may be.
+    fn norm(&mut self, caption: &[u32], weights: impl Iterator<Item = f64>, may_repeat: &mut bool) -> f64 {
+        if !*may_repeat {
+            return weights.map(|weight| weight * weight).sum::<f64>().sqrt();
+        }
+        self.look(caption);
+        // If a longer one is, those at two of its places, one after the other, are.
+        *may_repeat = self.earlier.windows(2).any(|pair| pair[0] > 0 && pair[1] > 0);
+        // An n-gram seen for the c-th time adds (c^2 - (c - 1)^2) w^2 to the sum of (c w)^2.
+        let square = |(weight, &earlier): (f64, &u32)| f64::from(2 * earlier + 1) * weight * weight;
+        weights.zip(&self.earlier).map(square).sum::<f64>().sqrt()
+    }
+
+    /// Looks how often the n-gram that starts at each word is there before.
+    fn look(&mut self, caption: &[u32]) {
+        let Self { order, words, tree, seen, earlier } = self;
+        seen.clear();
+        earlier.clear();
+        if *order == 1 && caption.len() <= SHORT {
+            // Looking at a few words each time is quicker than remembering them.
+            let times =
+                |place: usize| caption[..place].iter().map(|word| u32::from(*word == caption[place])).sum();
+            earlier.extend((0..caption.len()).map(|place| -> u32 { times(place) }));
+            return;
+        }
+        let mut add = |ngram: u32| {
+            if ngram as usize >= seen.len() {
+                seen.resize(ngram as usize + 1, 0);
+            }
+            earlier.push(seen[ngram as usize]);
+            seen[ngram as usize] += 1;
+        };
+        if *order == 1 {
+            words.fill(caption);
+            words.numbers().iter().for_each(|&word| add(word));
+        } else {
+            tree.fill(caption);
+            let of_order = |ngram: &&u32| tree.ngrams()[**ngram as usize].order == *order;
+            tree.occurrences().iter().filter(of_order).for_each(|&ngram| add(ngram));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn norms_count_repeats() {
+        let norm = |order: usize, caption: &[u32], mut may_repeat: bool| {
+            let weights = (0..possible(caption.len(), order)).map(|_| 1.0);
+            let norm = Repeats::new(order, 9).norm(caption, weights, &mut may_repeat);
+            ((norm * norm).round() as u32, may_repeat)
+        };
+        let caption = [1, 2, 1, 2, 1, 2];
+        assert_eq!(norm(1, &caption, true), (3 * 3 + 3 * 3, true));
+        assert_eq!(norm(2, &caption, true), (3 * 3 + 2 * 2, true));
+        assert_eq!(norm(3, &[1, 1, 1, 1, 1], true), (3 * 3, true));
+        // Words are there twice, and no two of them beside each other.
+        assert_eq!(norm(1, &[1, 2, 1, 3, 2], true), (2 * 2 + 2 * 2 + 1, false));
+        assert_eq!(norm(2, &[1, 2, 1, 3, 2], false), (4, false));
+        assert_eq!(norm(1, &[], true), (0, false));
+        let long = [1, 2].repeat(SHORT);
+        assert_eq!(norm(1, &long, true), (2 * (SHORT * SHORT) as u32, true));
+        assert_eq!(norm(4, &[1, 2, 3], true), (0, false));
+    }
+
+    #[test]
+    fn captions_one_after_the_other_are_looked_at_alone() {
+        let mut repeats = Repeats::new(1, 9);
+        for caption in [&[1, 2, 1][..], &[1, 2], &[2, 2, 2]] {
+            let expected = Repeats::new(1, 9).norm(caption, caption.iter().map(|_| 1.0), &mut true);
+            assert_eq!(repeats.norm(caption, caption.iter().map(|_| 1.0), &mut true), expected);
+        }
+    }
+}
