@@ -7,6 +7,7 @@ use capeval_tokens::{self as tokens, Tokenization};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
+use rayon::prelude::*;
 
 use crate::captions::Captions;
 use crate::errors::internal;
@@ -55,7 +56,7 @@ impl TokenizedReferences {
     fn new(py: Python<'_>, captions: &Captions, options: &TokenizerOptions) -> PyResult<Self> {
         let tokenization = options.tokenization()?;
         let references = detached(py, || {
-            let texts: Vec<&str> = captions.0.iter().map(|(_, text)| text).collect();
+            let texts = texts(captions);
             tokens::References::new(&texts, captions.0.image_offsets().to_vec(), tokenization)
         })?;
         Ok(Self(Arc::new(references)))
@@ -102,7 +103,7 @@ impl TokenizedCandidates {
         }
         let references = Arc::clone(&references.0);
         let candidates = detached(py, || {
-            let texts: Vec<&str> = captions.0.iter().map(|(_, text)| text).collect();
+            let texts = texts(captions);
             let of_each = captions.0.iter().map(|(group, _)| images[group] as u32).collect();
             tokens::Candidates::new(&references, &texts, of_each, tokenization)
         })?;
@@ -117,6 +118,11 @@ impl TokenizedCandidates {
     fn texts(&self) -> Vec<String> {
         (0..self.candidates.len()).map(|row| self.candidates.text(row)).collect()
     }
+}
+
+fn texts(captions: &Captions) -> Vec<&str> {
+    let texts = (0..captions.0.caption_count()).into_par_iter().with_min_len(1 << 14);
+    texts.map(|caption| captions.0.caption(caption)).collect()
 }
 
 /// The tokens of each caption.

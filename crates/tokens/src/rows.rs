@@ -164,11 +164,31 @@ fn merge(mut parts: Vec<(TokenRows, Vocabulary)>, base: u32, rows: usize) -> (To
     if parts.len() == 1 {
         return parts.remove(0);
     }
-    let mut all = TokenRows::with_capacity(rows);
     let mut vocabulary = Vocabulary::default();
-    for (rows, new) in &parts {
+    let mut all = TokenRows {
+        words: vec![0; parts.iter().map(|(part, _)| part.words.len()).sum()],
+        ends: vec![0; rows],
+        spaced: HashMap::default(),
+    };
+    // Where each part goes, so that threads copy them at the same time.
+    let (mut words, mut ends) = (&mut all.words[..], &mut all.ends[..]);
+    let (mut first_row, mut first_word) = (0, 0);
+    let mut copies = Vec::new();
+    for (part, new) in &parts {
         let ids: Vec<u32> = new.words().map(|word| base + vocabulary.intern(word)).collect();
-        all.append(rows, |word| if word < base { word } else { ids[(word - base) as usize] });
+        let id = move |word: u32| if word < base { word } else { ids[(word - base) as usize] };
+        for (row, words) in &part.spaced {
+            all.spaced.insert(first_row + row, words.iter().map(|&word| id(word)).collect());
+        }
+        let words = words.split_off_mut(..part.words.len()).unwrap_or_default();
+        let ends = ends.split_off_mut(..part.ends.len()).unwrap_or_default();
+        copies.push((part, first_word, words, ends, id));
+        first_row += part.len() as u32;
+        first_word += part.words.len();
     }
+    copies.into_par_iter().for_each(|(part, first_word, words, ends, id)| {
+        words.iter_mut().zip(&part.words).for_each(|(to, &word)| *to = id(word));
+        ends.iter_mut().zip(&part.ends).for_each(|(to, end)| *to = first_word + end);
+    });
     (all, vocabulary)
 }

@@ -3,14 +3,18 @@
 use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use rustc_hash::FxBuildHasher;
+
+/// How many bytes a key can have all of.
+const WHOLE: usize = 12;
 
 /// Distinct words, numbered from 0 in the order they were first interned.
 #[derive(Clone, Default)]
 pub struct Vocabulary {
     text: String,
     ends: Vec<usize>,
-    index: HashTable<u32>,
+    index: HashTable<(Key, u32)>,
 }
 
 impl Vocabulary {
@@ -36,23 +40,22 @@ impl Vocabulary {
 
     /// The number of `word`, if it is known.
     pub fn id(&self, word: &str) -> Option<u32> {
-        let same = |&id: &u32| self.word(id) == word;
-        self.index.find(hash(word), same).copied()
+        let key = Key::of(word);
+        let same = |&(of_id, id): &(Key, u32)| of_id == key && (key.is_whole() || self.word(id) == word);
+        self.index.find(key.hash(), same).map(|&(_, id)| id)
     }
 
     /// The number of `word`, which becomes known if it was not.
     pub fn intern(&mut self, word: &str) -> u32 {
         let Self { text, ends, index } = self;
-        let entry = index.entry(
-            hash(word),
-            |&id| word_in(text, ends, id) == word,
-            |&id| hash(word_in(text, ends, id)),
-        );
-        match entry {
-            hashbrown::hash_table::Entry::Occupied(known) => *known.get(),
-            hashbrown::hash_table::Entry::Vacant(free) => {
+        let key = Key::of(word);
+        let same =
+            |&(of_id, id): &(Key, u32)| of_id == key && (key.is_whole() || word_in(text, ends, id) == word);
+        match index.entry(key.hash(), same, |(key, _)| key.hash()) {
+            Entry::Occupied(known) => known.get().1,
+            Entry::Vacant(free) => {
                 let id = ends.len() as u32;
-                free.insert(id);
+                free.insert((key, id));
                 text.push_str(word);
                 ends.push(text.len());
                 id
@@ -67,8 +70,44 @@ fn word_in<'a>(text: &'a str, ends: &[usize], id: u32) -> &'a str {
     &text[start..ends[id]]
 }
 
-fn hash(word: &str) -> u64 {
-    FxBuildHasher.hash_one(word)
+/// What words are looked up by: the words themselves where they are short, as most are, which spares looking at
+/// the words in the index; of long ones a hash, their end and their length.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Key {
+    first: u32,
+    last: u32,
+    middle: u32,
+    bytes: u32,
+}
+
+impl Key {
+    fn of(word: &str) -> Self {
+        let word = word.as_bytes();
+        let four = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| word[at + byte]));
+        let (first, middle, last) = match word.len() {
+            0 => (0, 0, 0),
+            // Every byte is in one of the three at least.
+            bytes @ 1..4 => (u32::from(word[0]), u32::from(word[bytes / 2]), u32::from(word[bytes - 1])),
+            bytes @ 4..=WHOLE => (four(0), four((bytes - 4) / 2), four(bytes - 4)),
+            bytes => {
+                let hash = FxBuildHasher.hash_one(word);
+                (hash as u32, (hash >> 32) as u32, four(bytes - 4))
+            }
+        };
+        Self { first, middle, last, bytes: word.len() as u32 }
+    }
+
+    /// Whether the key has all bytes of its word.
+    fn is_whole(self) -> bool {
+        self.bytes as usize <= WHOLE
+    }
+
+    fn hash(self) -> u64 {
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let product = u128::from(pair(self.first, self.last) ^ 0x243f_6a88_85a3_08d3)
+            * u128::from(pair(self.middle, self.bytes) ^ 0x9e37_79b9_7f4a_7c15);
+        (product as u64) ^ (product >> 64) as u64
+    }
 }
 
 #[cfg(test)]
