@@ -5,12 +5,15 @@ use std::borrow::Cow;
 use capeval_tables::TableError;
 use capeval_tokens::{Candidates, References, TokenRows, Vocabulary};
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use crate::error::MeteorError;
 use crate::normalise::{is_plain, normalise};
 use crate::options::Preparation;
 use crate::tables::Tables;
 
+/// Captions whose words are written in one task.
+const CAPTIONS: usize = 1 << 13;
 /// A token that was not looked at yet.
 const UNSEEN: u32 = u32::MAX;
 /// A token that METEOR may cut, join with its neighbours or drop: its caption is read as text.
@@ -97,30 +100,47 @@ pub(crate) fn read_words<B: AsRef<[u8]> + Sync>(
         Ok((row, captions.map(|caption| caption.map(Cow::into_owned)).collect::<Result<Vec<_>, _>>()?))
     });
     let others = others.collect::<Result<Vec<_>, TableError>>()?;
-    let (words, rows) = (Vec::with_capacity(tokens.all_words().len()), Vec::with_capacity(tokens.len()));
-    let mut read = CaptionWords { texts, words, starts: vec![0], rows };
     let mut others = others.into_iter().peekable();
+    let (mut starts, mut rows) = (vec![0_u32], Vec::with_capacity(tokens.len()));
+    // The words of the captions that are read as text.
+    let mut of_texts: FxHashMap<usize, Vec<u32>> = FxHashMap::default();
     for row in 0..tokens.len() {
+        let mut end_caption = |words: usize| {
+            rows.push(row);
+            let end = u32::try_from(words).ok().and_then(|words| starts[starts.len() - 1].checked_add(words));
+            starts.push(end.ok_or(MeteorError::TooLarge { what: "words", limit: u32::MAX })?);
+            Ok::<_, MeteorError>(rows.len() - 1)
+        };
         let Some((_, captions)) = others.next_if(|(other, _)| *other == row) else {
-            read.words.extend(tokens.spaced(row).iter().map(|&token| words_of[token as usize]));
-            read.end_caption(row)?;
+            end_caption(tokens.spaced(row).len())?;
             continue;
         };
         for caption in captions {
-            read.words.extend(caption.split_ascii_whitespace().map(|word| read.texts.intern(word)));
-            read.end_caption(row)?;
+            let words: Vec<u32> = caption.split_ascii_whitespace().map(|word| texts.intern(word)).collect();
+            of_texts.insert(end_caption(words.len())?, words);
         }
     }
-    Ok(read)
-}
-
-impl CaptionWords {
-    fn end_caption(&mut self, row: usize) -> Result<(), MeteorError> {
-        let too_large = |_| MeteorError::TooLarge { what: "words", limit: u32::MAX };
-        self.starts.push(u32::try_from(self.words.len()).map_err(too_large)?);
-        self.rows.push(row);
-        Ok(())
+    let mut words = vec![0; starts[rows.len()] as usize];
+    let (mut rest, mut parts) = (&mut words[..], Vec::new());
+    for first in (0..rows.len()).step_by(CAPTIONS) {
+        let end = rows.len().min(first + CAPTIONS);
+        let length = (starts[end] - starts[first]) as usize;
+        parts.push((first..end, rest.split_off_mut(..length).unwrap_or_default()));
     }
+    parts.into_par_iter().for_each(|(captions, mut words)| {
+        for caption in captions {
+            let length = (starts[caption + 1] - starts[caption]) as usize;
+            let words = words.split_off_mut(..length).unwrap_or_default();
+            match of_texts.get(&caption) {
+                Some(of_text) => words.copy_from_slice(of_text),
+                None => {
+                    let tokens = tokens.spaced(rows[caption]);
+                    words.iter_mut().zip(tokens).for_each(|(word, &token)| *word = words_of[token as usize]);
+                }
+            }
+        }
+    });
+    Ok(CaptionWords { texts, words, starts, rows })
 }
 
 /// The word of each token in use, or [`NOT_PLAIN`].
