@@ -398,7 +398,11 @@ def problems(references: References, candidates: Candidates) -> list[str]:
     unknown = np.flatnonzero(candidates.native.positions_in(references.native) < 0)
     if unknown.size:
         messages.append(unknown_images(candidates, references, unknown.tolist()))
-    missing = np.flatnonzero(references.native.positions_in(candidates.native) < 0)
+    if messages or len(candidates) != len(references):
+        missing = np.flatnonzero(references.native.positions_in(candidates.native) < 0)
+    else:
+        # As many images as there are references, all of them known: none is missing.
+        missing = unknown
     if missing.size:
         images = [references.image_ids[position] for position in missing.tolist()]
         messages.append(f"{first_few(images)} among the references but without a candidate")
