@@ -45,9 +45,13 @@ from capeval_server.annotation import assignment
 from capeval_server.annotation.models import Assignment, Campaign
 from tests.server.annotation import answer, join
 campaign = Campaign.objects.get(slug=sys.argv[1])
-Assignment.objects.filter(item__campaign=campaign).update(lease_until=timezone.now() - timezone.timedelta(1))
 for worker in join(campaign, 2):
-    while found := assignment.work(worker).assignments:
+    while True:
+        # Each time, since the page that types may renew its lease meanwhile.
+        leases = Assignment.objects.filter(item__campaign=campaign)
+        leases.update(lease_until=timezone.now() - timezone.timedelta(1))
+        if not (found := assignment.work(worker).assignments):
+            break
         for held in found:
             answer(held, "a cart that somebody else saw stands there")
 """
