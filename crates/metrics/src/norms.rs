@@ -185,10 +185,15 @@ mod tests {
 
     #[test]
     fn captions_one_after_the_other_are_looked_at_alone() {
-        let mut repeats = Repeats::new(1, 9);
-        for caption in [&[1, 2, 1][..], &[1, 2], &[2, 2, 2]] {
-            let expected = Repeats::new(1, 9).norm(caption, caption.iter().map(|_| 1.0), &mut true);
-            assert_eq!(repeats.norm(caption, caption.iter().map(|_| 1.0), &mut true), expected);
+        for order in [1, 2] {
+            let mut repeats = Repeats::new(order, 9);
+            for times in [1, SHORT] {
+                for caption in [&[1, 2, 1][..], &[1, 2], &[2, 2, 2]].map(|words| words.repeat(times)) {
+                    let weights = || (0..possible(caption.len(), order)).map(|_| 1.0);
+                    let expected = Repeats::new(order, 9).norm(&caption, weights(), &mut true);
+                    assert_eq!(repeats.norm(&caption, weights(), &mut true), expected);
+                }
+            }
         }
     }
 }

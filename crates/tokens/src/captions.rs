@@ -205,6 +205,20 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_both_ways_to_split_keep_their_places_in_many_chunks() {
+        let odd = [0, CHUNK - 1, CHUNK, CHUNK + 7, 3 * CHUNK - 1];
+        let caption = |i: usize| if odd.contains(&i) { format!("{i}\u{a0}1/2 b") } else { format!("a {i}") };
+        let captions: Vec<String> = (0..3 * CHUNK).map(caption).collect();
+        let captions: Vec<&str> = captions.iter().map(String::as_str).collect();
+        let references = References::new(&captions, vec![0, captions.len()], Tokenization::None);
+        for (i, caption) in captions.iter().enumerate() {
+            assert_eq!(references.text(i), *caption);
+            let words: Vec<&str> = caption.split(['\u{a0}', ' ']).collect();
+            assert_eq!(row(&references, references.tokens().words(i)), words);
+        }
+    }
+
+    #[test]
     fn candidates_share_the_words_of_the_references() {
         let references = References::new(&["a dog"], vec![0, 1], Tokenization::None);
         let candidates = Candidates::new(&references, &["dog x y x"], vec![0], Tokenization::None);

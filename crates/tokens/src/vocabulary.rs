@@ -115,6 +115,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn words_that_differ_anywhere_are_different() {
+        let mut words = Vec::new();
+        for length in 0..=20 {
+            words.push("x".repeat(length));
+            words.extend((0..length).map(|at| format!("{}y{}", "x".repeat(at), "x".repeat(length - at - 1))));
+        }
+        let mut vocabulary = Vocabulary::default();
+        for round in 0..2 {
+            for (number, word) in words.iter().enumerate() {
+                assert_eq!(vocabulary.id(word), (round == 1).then_some(number as u32), "{word}");
+                assert_eq!(vocabulary.intern(word), number as u32, "{word}");
+                assert_eq!(vocabulary.word(number as u32), word);
+            }
+        }
+    }
+
+    #[test]
     fn words_keep_their_numbers() {
         let mut vocabulary = Vocabulary::default();
         let ids: Vec<u32> = ["a", "dog", "a", "", "dog"].iter().map(|w| vocabulary.intern(w)).collect();
