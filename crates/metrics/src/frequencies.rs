@@ -180,8 +180,8 @@ impl DocumentFrequencies {
         }
         for (below, level) in self.longer.iter().enumerate().take(max_order - 1) {
             for start in 0..words.len().saturating_sub(below + 1) {
-                // All n-grams of the first part end alike but for their last word, and few of those before
-                // the last part are among them, fewest before what is common: that spares half of the search.
+                // The last parts of what begins with the first part begin alike. So no more of them are before
+                // this one than there are in all, and only few are before a common one: less to search.
                 let ((first, _), (last, before)) = (numbers[start], numbers[start + 1]);
                 let found = level.find(first, last, before);
                 (numbers[start], counts[start * max_order + below + 1]) = match found {
