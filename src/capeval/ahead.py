@@ -1,15 +1,20 @@
-"""Imports numpy, which scoring needs, while a large file is read: reading leaves Python to other threads."""
+"""Imports what scoring needs while large files are read: reading leaves Python to other threads."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
-__all__ = ["importing_numpy"]
+__all__ = ["BESIDE_CANDIDATES", "BESIDE_REFERENCES", "importing"]
+
+# Names, not imports: a process that only reads a small file needs none of these modules. Each list takes about as
+# long as reading the captions of 40,000 images.
+BESIDE_REFERENCES = ("numpy", "capeval.tokenization", "capeval.resources")
+BESIDE_CANDIDATES = ("capeval.evaluation",)
 
 # Reading so many bytes takes a tenth of the time that importing numpy does.
 _LARGE = 2**21
@@ -20,25 +25,27 @@ _WAIT, _CYCLES = "OPENBLAS_THREAD_TIMEOUT", "22"
 
 
 @contextmanager
-def importing_numpy(file: str | Path | bytes) -> Iterator[None]:
-    """Imports numpy beside the reading of a file in the body, if it is large and numpy is not there yet.
+def importing(modules: Sequence[str], file: str | Path | bytes) -> Iterator[None]:
+    """Imports modules beside the reading of a file in the body, if it is large and they are not there yet.
 
-    When the body ends, the import has ended too: a process that forks then has no thread that imports.
+    When the body ends, the imports have ended too: a process that forks then has no thread that imports.
 
     Args:
+        modules: Their names, in the order in which they are imported.
         file: The path of the file, or its bytes.
     """
-    if "numpy" in sys.modules or _size(file) < _LARGE:
+    missing = [module for module in modules if module not in sys.modules]
+    if not missing or _size(file) < _LARGE:
         yield
         return
     from threading import Thread
 
-    thread = Thread(target=_import_numpy, daemon=True)
+    thread = Thread(target=_import, args=(missing,), daemon=True)
     with _sleeping_early():
         try:
             thread.start()
         except RuntimeError:
-            # No thread may be started here: numpy is imported later.
+            # No thread may be started here: the modules are imported later.
             yield
             return
         try:
@@ -56,10 +63,11 @@ def _size(file: str | Path | bytes) -> int:
     return 0
 
 
-def _import_numpy() -> None:
-    # Where it can't be imported, whoever uses it says so.
+def _import(modules: Sequence[str]) -> None:
+    # Where one can't be imported, whoever uses it says so.
     with suppress(Exception):
-        import_module("numpy")
+        for module in modules:
+            import_module(module)
 
 
 @contextmanager
