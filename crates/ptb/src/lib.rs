@@ -21,9 +21,11 @@ mod rules;
 mod runs;
 mod sentences;
 mod symbols;
+mod token;
 mod tokenizer;
 
 pub use lowercase::lowercase;
 pub use release::Release;
 pub use sentences::sentences;
+pub use token::{Short, Token};
 pub use tokenizer::{Options, Punctuation, Tokenizer, is_python_space, tokenize};

@@ -10,7 +10,7 @@ const SOFT_HYPHEN: char = '\u{ad}';
 pub(crate) fn normalise<'a>(action: Action, text: &'a str, scratch: &'a mut String) -> &'a str {
     match action {
         Action::Skip => return "",
-        Action::Keep | Action::Word | Action::FinalAbbreviation | Action::FinalAcronym => return text,
+        Action::Keep | Action::FinalAbbreviation | Action::FinalAcronym => return text,
         Action::Write(token) => return token,
         Action::Hyphens if matches!(text.len(), 3 | 4) => return "--",
         Action::Hyphens => return text,

@@ -7,6 +7,7 @@ use crate::release::Release;
 use crate::rules::{Action, is_space};
 use crate::runs::Runs;
 use crate::symbols::{ends_line, symbols_of};
+use crate::token::{Short, Token};
 use std::ops::ControlFlow;
 
 /// Which tokens of punctuation are dropped.
@@ -96,19 +97,36 @@ impl Tokenizer {
         options: &Options,
         mut sink: impl FnMut(&str),
     ) {
+        self.tokens_in_batch(text, following, options, |token| token.with_str(&mut sink));
+    }
+
+    /// As [`tokenize_in_batch`](Self::tokenize_in_batch), with short words as numbers, which takes less time to
+    /// compare them.
+    #[inline(always)]
+    pub fn tokens_in_batch<S: AsRef<str>>(
+        &mut self,
+        text: &str,
+        following: &[S],
+        options: &Options,
+        mut sink: impl FnMut(Token<'_>),
+    ) {
         let following = |visit: &mut dyn FnMut(u8) -> ControlFlow<()>| {
             let _ = visit_lines(following, visit);
         };
         let Tokenizer { release, lexer, line, writer } = self;
         writer.start(*options);
         if is_plain(text) {
-            lex(lexer, text.as_bytes(), &following, |start, end, action| {
-                writer.write(&text[start..end], action, &mut sink);
+            lex(lexer, text.as_bytes(), &following, |found| match found {
+                Found::Latin(word) => writer.write_latin(word, &mut sink),
+                Found::Lexeme { start, end, action } => writer.write(&text[start..end], action, &mut sink),
             });
         } else {
             line.read(text, *release);
-            lex(lexer, &line.symbols, &following, |start, end, action| {
-                writer.write(&text[line.offsets[start]..line.offsets[end]], action, &mut sink);
+            lex(lexer, &line.symbols, &following, |found| match found {
+                Found::Latin(word) => writer.write_latin(word, &mut sink),
+                Found::Lexeme { start, end, action } => {
+                    writer.write(&text[line.offsets[start]..line.offsets[end]], action, &mut sink);
+                }
             });
         }
         writer.finish(&mut sink);
@@ -121,8 +139,20 @@ fn is_plain(text: &str) -> bool {
     !text.bytes().fold(false, |other, byte| other | !byte.is_ascii() | matches!(byte, b'\n'..=b'\r'))
 }
 
-/// Passes on where each token of a line starts and ends.
-fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl FnMut(usize, usize, Action)) {
+/// What is found in a line.
+enum Found {
+    Latin(LatinWord),
+    /// Symbols from `start` to `end`.
+    Lexeme {
+        start: usize,
+        end: usize,
+        action: Action,
+    },
+}
+
+/// Passes on what is found in a line, from its start to its end.
+#[inline(always)]
+fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl FnMut(Found)) {
     let mut start = 0;
     let mut runs = Runs::default();
     while start < symbols.len() {
@@ -132,35 +162,82 @@ fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl F
             start += symbols[start..].iter().take_while(|&&symbol| is_space(symbol)).count();
             continue;
         }
-        if let Some(end) = plain_word(symbols, start) {
-            emit(start, end, Action::Word);
-            start = end;
+        if let Some(word) = LatinWord::at(symbols, start) {
+            start += word.length;
+            emit(Found::Latin(word));
             continue;
         }
         let lexeme = lexer.next(symbols, start, following, &mut runs);
         if lexeme.action != Action::Skip {
-            emit(start, lexeme.text_end, lexeme.action);
+            emit(Found::Lexeme { start, end: lexeme.text_end, action: lexeme.action });
         }
         start = lexeme.end;
     }
 }
 
-/// The end of the Latin word at `start` if a space or nothing comes after it.
+/// A word of at most 15 Latin letters with a space or nothing after it.
 ///
-/// Most words of a caption are such words. The automaton finds the same end, but more slowly. Only
-/// joined words such as "cannot" have rules that split them.
-#[inline]
-fn plain_word(symbols: &[u8], start: usize) -> Option<usize> {
-    let length = symbols[start..].iter().take_while(|s| s.is_ascii_alphabetic()).count();
-    let end = start + length;
-    let alone = symbols.get(end).is_none_or(|&symbol| symbol == b' ');
-    (length > 0 && alone && !(matches!(length, 5 | 6) && is_joined(&symbols[start..end]))).then_some(end)
+/// Most words of a caption are such words. The automaton finds the same end, but more slowly.
+struct LatinWord {
+    /// The letters, the first one in the lowest bits; what is above them is not the word's.
+    letters: u128,
+    length: usize,
 }
 
-fn is_joined(word: &[u8]) -> bool {
+impl LatinWord {
+    /// The word at `start`. Only joined words such as "cannot" have rules that split them, and are left to these.
+    #[inline(always)]
+    fn at(symbols: &[u8], start: usize) -> Option<LatinWord> {
+        let letters = sixteen(symbols, start);
+        let length = letters_first(letters);
+        let is_alone = symbols.get(start + length).is_none_or(|&symbol| symbol == b' ');
+        let is_word = (1..=Short::LONGEST).contains(&length) && is_alone;
+        (is_word && !is_joined(letters, length)).then_some(LatinWord { letters, length })
+    }
+}
+
+/// A number with a byte in each of its bytes.
+const fn each(byte: u8) -> u128 {
+    u128::MAX / 0xff * byte as u128
+}
+
+/// The sixteen symbols from `start` on, the first one in the lowest bits, and zeros after the last.
+#[inline]
+fn sixteen(symbols: &[u8], start: usize) -> u128 {
+    let rest = &symbols[start..];
+    if let Some(bytes) = rest.first_chunk() {
+        u128::from_le_bytes(*bytes)
+    } else if let Some(bytes) = symbols.last_chunk() {
+        u128::from_le_bytes(*bytes) >> (8 * (16 - rest.len()))
+    } else {
+        let mut bytes = [0; 16];
+        bytes[..rest.len()].copy_from_slice(rest);
+        u128::from_le_bytes(bytes)
+    }
+}
+
+/// How many of sixteen symbols are Latin letters before the first that is not.
+#[inline]
+fn letters_first(symbols: u128) -> usize {
+    // The highest bit of each byte says whether the byte is a letter; no sum of two bytes reaches the next.
+    let lower = (symbols | each(0x20)) & each(0x7f);
+    let from_a = lower + each(0x80 - b'a');
+    let after_z = lower + each(0x7f - b'z');
+    let others = (!from_a | after_z | symbols) & each(0x80);
+    (others.trailing_zeros() / 8) as usize
+}
+
+/// Whether letters are one of the words that rules split.
+#[inline]
+fn is_joined(letters: u128, length: usize) -> bool {
     const JOINED: [&[u8]; 6] = [b"cannot", b"gonna", b"gotta", b"lemme", b"gimme", b"wanna"];
-    matches!(word[0] | 0x20, b'c' | b'g' | b'l' | b'w')
-        && JOINED.iter().any(|joined| word.eq_ignore_ascii_case(joined))
+    const INITIALS: u32 = 1 << (b'c' & 0x1f) | 1 << (b'g' & 0x1f) | 1 << (b'l' & 0x1f) | 1 << (b'w' & 0x1f);
+    // One condition, which is seldom true: neither the length nor the initial alone can be foretold.
+    if (INITIALS >> (letters & 0x1f)) & u32::from(matches!(length, 5 | 6)) == 0 {
+        return false;
+    }
+    let word = letters.to_le_bytes();
+    JOINED.iter().any(|joined| word[..length].eq_ignore_ascii_case(joined))
 }
 
 fn visit_lines<S: AsRef<str>>(lines: &[S], visit: &mut dyn FnMut(u8) -> ControlFlow<()>) -> ControlFlow<()> {
@@ -222,32 +299,24 @@ impl Writer {
         self.held = None;
     }
 
-    #[inline]
-    fn write(&mut self, text: &str, action: Action, sink: &mut impl FnMut(&str)) {
-        match action {
-            Action::Word if self.held.is_none() => self.write_word(text, sink),
-            _ => self.write_any(text, action, sink),
-        }
+    /// Writes a Latin word; these are never dropped.
+    #[inline(always)]
+    fn write_latin(&mut self, word: LatinWord, sink: &mut impl FnMut(Token<'_>)) {
+        self.write_held(sink);
+        let lowered = if self.options.lowercase { each(0x20) } else { 0 };
+        sink(Token::Latin(Short::of_letters(word.letters | lowered, word.length)));
     }
 
-    /// Writes a Latin word; these are never dropped.
     #[inline]
-    fn write_word(&mut self, word: &str, sink: &mut impl FnMut(&str)) {
-        if self.options.lowercase && word.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            self.lowered.clear();
-            self.lowered.push_str(word);
-            self.lowered.make_ascii_lowercase();
-            sink(&self.lowered);
-        } else {
-            sink(word);
+    fn write_held(&mut self, sink: &mut impl FnMut(Token<'_>)) {
+        if let Some(held) = self.held.take() {
+            sink(Token::Text(&held));
         }
     }
 
     #[inline(never)]
-    fn write_any(&mut self, text: &str, action: Action, sink: &mut impl FnMut(&str)) {
-        if let Some(held) = self.held.take() {
-            sink(&held);
-        }
+    fn write(&mut self, text: &str, action: Action, sink: &mut impl FnMut(Token<'_>)) {
+        self.write_held(sink);
         let mut token = normalise(action, text, &mut self.normalised);
         if self.options.lowercase && token.bytes().any(|byte| !byte.is_ascii() || byte.is_ascii_uppercase()) {
             self.lowered.clear();
@@ -255,16 +324,16 @@ impl Writer {
             token = &self.lowered;
         }
         match self.options.punctuation {
-            Punctuation::Keep => sink(token),
+            Punctuation::Keep => sink(Token::Text(token)),
             mode if is_dropped(token, mode) => {}
             _ if ends_in_white_space(token) => self.held = Some(token.to_owned()),
-            _ => sink(token),
+            _ => sink(Token::Text(token)),
         }
     }
 
-    fn finish(&mut self, sink: &mut impl FnMut(&str)) {
+    fn finish(&mut self, sink: &mut impl FnMut(Token<'_>)) {
         if let Some(held) = self.held.take() {
-            sink(held.trim_end_matches(is_python_space));
+            sink(Token::Text(held.trim_end_matches(is_python_space)));
         }
     }
 }
@@ -317,10 +386,19 @@ mod tests {
         line.read(text, Release::V3_4_1);
         let mut lexer = Lexer::new(Release::V3_4_1);
         let slow = lex_slowly(&mut lexer, &line.symbols);
-        let mut spans = Vec::new();
-        lex(&mut lexer, &line.symbols, &|_| {}, |start, end, _| spans.push((start, end)));
-        let expected: Vec<_> = slow.iter().map(|&(start, end, _)| (start, end)).collect();
-        assert_eq!(spans, expected, "for {text:?}");
+        let mut slow = slow.into_iter();
+        lex(&mut lexer, &line.symbols, &|_| {}, |found| {
+            let (start, end, _) = slow.next().expect("a lexeme that the automaton does not find");
+            match found {
+                Found::Latin(LatinWord { letters, length }) => {
+                    assert_eq!(letters.to_le_bytes()[..length], line.symbols[start..end], "in {text:?}");
+                }
+                Found::Lexeme { start: from, end: to, .. } => {
+                    assert_eq!((from, to), (start, end), "in {text:?}");
+                }
+            }
+        });
+        assert_eq!(slow.next(), None, "in {text:?}");
     }
 
     /// As CoreNLP 3.6.0 with the annotators `tokenize,ssplit` gives them.

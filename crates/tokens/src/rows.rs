@@ -1,16 +1,16 @@
 //! Rows of words as numbers.
 
-use capeval_ptb::is_python_space;
+use capeval_ptb::{Short, Token, is_python_space};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 use rustc_hash::FxBuildHasher;
 
-use crate::tokenization::Tokenization;
+use crate::tokenization::{Splitter, Tokenization};
 use crate::vocabulary::Vocabulary;
 
 /// The most captions of one parallel task: enough that merging vocabularies costs little, and few
 /// enough that all threads finish at about the same time.
-pub(crate) const CHUNK: usize = 8192;
+pub(crate) const CHUNK: usize = 4096;
 /// The fewest captions of one parallel task: fewer cost more to start than they save.
 const SMALL_CHUNK: usize = 128;
 
@@ -74,35 +74,40 @@ impl TokenRows {
         self.words(row)
     }
 
+    #[inline(always)]
     fn push(
         &mut self,
-        split: impl FnOnce(&mut dyn FnMut(&str)),
-        scratch: &mut Vec<u32>,
-        mut id: impl FnMut(&str) -> u32,
+        splitter: &mut Splitter,
+        caption: &str,
+        following: &[&str],
+        mut id: impl FnMut(Token<'_>) -> u32,
     ) {
         let start = self.words.len();
-        let mut differs = false;
         let mut tokens = 0;
-        scratch.clear();
-        split(&mut |token| {
+        // The words split on single spaces, from the first token on at which the two ways differ.
+        let mut spaced: Option<Vec<u32>> = None;
+        splitter.split(caption, following, |token| {
             tokens += 1;
-            let plain = !token.is_empty() && token.bytes().all(|b| b > b' ' && b < 0x80);
-            if plain || !(token.is_empty() || token.contains(is_python_space)) {
-                let word = id(token);
-                self.words.push(word);
-                scratch.push(word);
-            } else {
-                differs = true;
-                scratch.push(id(token));
-                let parts = token.split(is_python_space).filter(|part| !part.is_empty());
-                self.words.extend(parts.map(&mut id));
+            match token {
+                Token::Text(text) if !is_one_word(text) => {
+                    spaced.get_or_insert_with(|| self.words[start..].to_vec()).push(id(token));
+                    let parts = text.split(is_python_space).filter(|part| !part.is_empty());
+                    self.words.extend(parts.map(|part| id(Token::Text(part))));
+                }
+                _ => {
+                    let word = id(token);
+                    self.words.push(word);
+                    if let Some(spaced) = &mut spaced {
+                        spaced.push(word);
+                    }
+                }
             }
         });
         if tokens == 0 {
-            scratch.push(id(""));
+            spaced = Some(vec![id(Token::Text(""))]);
         }
-        if differs || self.words.len() == start {
-            self.spaced.insert(self.ends.len() as u32, scratch.as_slice().into());
+        if let Some(spaced) = spaced {
+            self.spaced.insert(self.ends.len() as u32, spaced.into());
         }
         self.ends.push(self.words.len());
     }
@@ -129,6 +134,53 @@ impl TokenRows {
     }
 }
 
+/// The numbers of the words that came last: most words of captions are among a few hundred.
+struct Recent(Vec<(u128, u32)>);
+
+impl Default for Recent {
+    fn default() -> Self {
+        // No short text has this number.
+        Self(vec![(u128::MAX, 0); Self::PLACES])
+    }
+}
+
+impl Recent {
+    /// As many as the nearest memory of a processor has room for.
+    const PLACES: usize = 1 << 10;
+
+    /// The number of a word, which `look_up` finds where it is not among the last.
+    #[inline(always)]
+    fn number(&mut self, word: Short, look_up: impl FnOnce() -> u32) -> u32 {
+        let number = word.number();
+        let folded = (number as u64) ^ (number >> 59) as u64;
+        let (last, of_last) = &mut self.0[folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> 54];
+        if *last != number {
+            (*last, *of_last) = (number, look_up());
+        }
+        *of_last
+    }
+}
+
+/// Whether a token is something, without white space.
+fn is_one_word(token: &str) -> bool {
+    let is_plain = token.bytes().all(|byte| byte > b' ' && byte < 0x80);
+    !token.is_empty() && (is_plain || !token.contains(is_python_space))
+}
+
+/// Captions that were tokenised by one thread.
+struct Part {
+    rows: TokenRows,
+    /// The number of each word from `base` on, which stands in the rows as if the part's new words came first.
+    numbers: Vec<u32>,
+    base: u32,
+}
+
+impl Part {
+    fn number(&self, word: u32) -> u32 {
+        word.checked_sub(self.base).map_or(word, |new| self.numbers[new as usize])
+    }
+}
+
 /// Tokenises captions in parallel. Words that `known` has keep its numbers; the others are numbered
 /// on from its length, in the order of the captions, whatever the number of threads.
 pub(crate) fn tokenize(
@@ -136,37 +188,66 @@ pub(crate) fn tokenize(
     known: &Vocabulary,
     tokenization: Tokenization,
 ) -> (TokenRows, Vocabulary) {
-    let base = known.len() as u32;
-    let size = captions.len().div_ceil(rayon::current_num_threads()).clamp(SMALL_CHUNK, CHUNK);
-    let parts: Vec<(TokenRows, Vocabulary)> = captions
-        .par_chunks(size)
-        .enumerate()
-        .map(|(number, chunk)| {
-            let mut rows = TokenRows::with_capacity(chunk.len());
-            let mut new = Vocabulary::default();
-            let mut splitter = tokenization.splitter();
-            let mut scratch = Vec::new();
-            for (i, caption) in chunk.iter().enumerate() {
-                let following = &captions[number * size + i + 1..];
-                let id = |word: &str| match base {
-                    0 => new.intern(word),
-                    _ => known.id(word).unwrap_or_else(|| base + new.intern(word)),
-                };
-                rows.push(|sink| splitter.split(caption, following, sink), &mut scratch, id);
-            }
-            (rows, new)
-        })
-        .collect();
-    merge(parts, base, captions.len())
+    let threads = rayon::current_num_threads();
+    let size = captions.len().div_ceil(threads).clamp(SMALL_CHUNK, CHUNK);
+    let first = captions.len().min(threads * size);
+    let mut vocabulary = Vocabulary::default();
+    let mut parts = Vec::new();
+    // The first captions have most of the words, so that hardly any are new to several parts of the others.
+    for round in [0..first, first..captions.len()] {
+        let known = [known, &vocabulary];
+        let tokenized: Vec<(TokenRows, Vocabulary)> = captions[round.clone()]
+            .par_chunks(size)
+            .enumerate()
+            .map(|(number, chunk)| {
+                let following = &captions[round.start + number * size..];
+                tokenize_part(chunk, following, known, tokenization)
+            })
+            .collect();
+        let (before, base) = (known[0].len() as u32, known.map(Vocabulary::len).iter().sum::<usize>() as u32);
+        for (rows, new) in tokenized {
+            let numbers = new.words().map(|word| before + vocabulary.intern(word)).collect();
+            parts.push(Part { rows, numbers, base });
+        }
+    }
+    (joined(parts, captions.len()), vocabulary)
 }
 
-fn merge(mut parts: Vec<(TokenRows, Vocabulary)>, base: u32, rows: usize) -> (TokenRows, Vocabulary) {
-    if parts.len() == 1 {
-        return parts.remove(0);
+/// Tokenises captions, the first ones of `following`. Words of neither vocabulary are numbered on from both.
+fn tokenize_part(
+    captions: &[&str],
+    following: &[&str],
+    known: [&Vocabulary; 2],
+    tokenization: Tokenization,
+) -> (TokenRows, Vocabulary) {
+    let [before, base] = [known[0].len(), known[0].len() + known[1].len()].map(|words| words as u32);
+    let mut rows = TokenRows::with_capacity(captions.len());
+    let mut new = Vocabulary::default();
+    let mut recent = Recent::default();
+    let mut splitter = tokenization.splitter();
+    for (i, caption) in captions.iter().enumerate() {
+        rows.push(&mut splitter, caption, &following[i + 1..], |token| {
+            let mut look_up = || {
+                let number = known[0].id_of(token).or_else(|| Some(before + known[1].id_of(token)?));
+                number.unwrap_or_else(|| base + new.intern_token(token))
+            };
+            match token {
+                Token::Latin(word) => recent.number(word, look_up),
+                Token::Text(_) => look_up(),
+            }
+        });
     }
-    let mut vocabulary = Vocabulary::default();
+    (rows, new)
+}
+
+/// The rows of all parts.
+fn joined(mut parts: Vec<Part>, rows: usize) -> TokenRows {
+    if parts.len() == 1 {
+        // Its words have the numbers that they have in the rows.
+        return parts.remove(0).rows;
+    }
     let mut all = TokenRows {
-        words: vec![0; parts.iter().map(|(part, _)| part.words.len()).sum()],
+        words: vec![0; parts.iter().map(|part| part.rows.words.len()).sum()],
         ends: vec![0; rows],
         spaced: HashMap::default(),
     };
@@ -174,21 +255,20 @@ fn merge(mut parts: Vec<(TokenRows, Vocabulary)>, base: u32, rows: usize) -> (To
     let (mut words, mut ends) = (&mut all.words[..], &mut all.ends[..]);
     let (mut first_row, mut first_word) = (0, 0);
     let mut copies = Vec::new();
-    for (part, new) in &parts {
-        let ids: Vec<u32> = new.words().map(|word| base + vocabulary.intern(word)).collect();
-        let id = move |word: u32| if word < base { word } else { ids[(word - base) as usize] };
-        for (row, words) in &part.spaced {
-            all.spaced.insert(first_row + row, words.iter().map(|&word| id(word)).collect());
+    for part in &parts {
+        let rows = &part.rows;
+        for (row, words) in &rows.spaced {
+            all.spaced.insert(first_row + row, words.iter().map(|&word| part.number(word)).collect());
         }
-        let words = words.split_off_mut(..part.words.len()).unwrap_or_default();
-        let ends = ends.split_off_mut(..part.ends.len()).unwrap_or_default();
-        copies.push((part, first_word, words, ends, id));
-        first_row += part.len() as u32;
-        first_word += part.words.len();
+        let words = words.split_off_mut(..rows.words.len()).unwrap_or_default();
+        let ends = ends.split_off_mut(..rows.ends.len()).unwrap_or_default();
+        copies.push((part, first_word, words, ends));
+        first_row += rows.len() as u32;
+        first_word += rows.words.len();
     }
-    copies.into_par_iter().for_each(|(part, first_word, words, ends, id)| {
-        words.iter_mut().zip(&part.words).for_each(|(to, &word)| *to = id(word));
-        ends.iter_mut().zip(&part.ends).for_each(|(to, end)| *to = first_word + end);
+    copies.into_par_iter().for_each(|(part, first_word, words, ends)| {
+        words.iter_mut().zip(&part.rows.words).for_each(|(to, &word)| *to = part.number(word));
+        ends.iter_mut().zip(&part.rows.ends).for_each(|(to, end)| *to = first_word + end);
     });
-    (all, vocabulary)
+    all
 }

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use capeval_ptb::Token;
 use rayon::prelude::*;
 
 /// How captions become tokens.
@@ -61,55 +62,53 @@ pub(crate) enum Splitter {
 }
 
 impl Splitter {
-    /// Hands every token of `caption` to `sink`, in order. The tokens joined by single spaces are
+    /// Hands every token of a caption to `sink`, in order. The tokens joined by single spaces are
     /// the tokenised caption. `following` are the captions after it in its batch.
-    pub(crate) fn split(&mut self, caption: &str, following: &[&str], sink: &mut dyn FnMut(&str)) {
+    #[inline(always)]
+    pub(crate) fn split(&mut self, caption: &str, following: &[&str], mut sink: impl FnMut(Token<'_>)) {
         match self {
             // The reference tokenises all captions as the lines of one file and looks past the end of a
             // line, so the captions that follow can change the last token.
             Self::PennTreebank { tokenizer, options, alone } => {
                 let following = if *alone { &[] } else { following };
-                tokenizer.tokenizer().tokenize_in_batch(caption, following, options, sink);
+                tokenizer.tokenizer().tokens_in_batch(caption, following, options, sink);
             }
-            Self::None => caption.split(' ').for_each(sink),
+            Self::None => caption.split(' ').for_each(|token| sink(Token::Text(token))),
         }
     }
 }
 
-/// Tokenises a batch of captions in parallel; `each` makes what is wanted of the tokens of one.
-fn in_batch<T: Send>(
+/// Tokenises a batch of captions in parallel; `add` takes the tokens of one.
+fn in_batch<T: Default + Send>(
     captions: &[&str],
     tokenization: Tokenization,
-    each: impl Fn(&mut dyn FnMut(&mut dyn FnMut(&str))) -> T + Sync,
+    add: impl Fn(&mut T, &str) + Sync,
 ) -> Vec<T> {
     let start = || tokenization.splitter();
     let rows = (0..captions.len()).into_par_iter().with_min_len(256).map_init(start, |splitter, i| {
-        each(&mut |sink| splitter.split(captions[i], &captions[i + 1..], sink))
+        let mut row = T::default();
+        splitter.split(captions[i], &captions[i + 1..], |token| token.with_str(|token| add(&mut row, token)));
+        row
     });
     rows.collect()
 }
 
 /// The tokens of each caption of a batch.
 pub fn tokenize_all(captions: &[&str], tokenization: Tokenization) -> Vec<Vec<String>> {
-    in_batch(captions, tokenization, |split| {
-        let mut tokens = Vec::new();
-        split(&mut |token| tokens.push(token.to_owned()));
-        tokens
-    })
+    in_batch(captions, tokenization, |tokens: &mut Vec<String>, token| tokens.push(token.to_owned()))
 }
 
 /// A line of tokens joined by single spaces for each line of `lines`.
 pub fn tokenize_lines(lines: &str, tokenization: Tokenization) -> String {
     let lines: Vec<&str> = lines.split_terminator('\n').collect();
-    let tokenized = in_batch(&lines, tokenization, |split| {
-        let mut line = String::new();
-        split(&mut |token| {
-            line.push_str(token);
-            line.push(' ');
-        });
-        line.pop();
-        line.push('\n');
-        line
+    let rows = in_batch(&lines, tokenization, |row: &mut String, token| {
+        row.push_str(token);
+        row.push(' ');
     });
-    tokenized.concat()
+    let mut tokenized = String::with_capacity(rows.iter().map(|row| row.len().max(1)).sum());
+    for row in &rows {
+        tokenized.push_str(row.strip_suffix(' ').unwrap_or(row));
+        tokenized.push('\n');
+    }
+    tokenized
 }

@@ -2,12 +2,13 @@
 
 use std::hash::BuildHasher;
 
+use capeval_ptb::{Short, Token};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::FxBuildHasher;
 
-/// How many bytes a key can have all of.
-const WHOLE: usize = 12;
+/// A bit of the keys of long words: the highest byte of a short one is its length, at most 15.
+const LONG: u64 = 1 << 63;
 
 /// Distinct words, numbered from 0 in the order they were first interned.
 #[derive(Clone, Default)]
@@ -40,23 +41,33 @@ impl Vocabulary {
 
     /// The number of `word`, if it is known.
     pub fn id(&self, word: &str) -> Option<u32> {
-        let key = Key::of(word);
-        let same = |&(of_id, id): &(Key, u32)| of_id == key && (key.is_whole() || self.word(id) == word);
+        self.id_of(Token::Text(word))
+    }
+
+    /// The number of a token, if it is known.
+    pub(crate) fn id_of(&self, token: Token<'_>) -> Option<u32> {
+        let key = Key::of(token);
+        let same = |&(of_id, id): &(Key, u32)| of_id == key && (key.is_whole() || token.is(self.word(id)));
         self.index.find(key.hash(), same).map(|&(_, id)| id)
     }
 
     /// The number of `word`, which becomes known if it was not.
     pub fn intern(&mut self, word: &str) -> u32 {
+        self.intern_token(Token::Text(word))
+    }
+
+    /// The number of a token, which becomes known if it was not.
+    pub(crate) fn intern_token(&mut self, token: Token<'_>) -> u32 {
         let Self { text, ends, index } = self;
-        let key = Key::of(word);
+        let key = Key::of(token);
         let same =
-            |&(of_id, id): &(Key, u32)| of_id == key && (key.is_whole() || word_in(text, ends, id) == word);
+            |&(of_id, id): &(Key, u32)| of_id == key && (key.is_whole() || token.is(word_in(text, ends, id)));
         match index.entry(key.hash(), same, |(key, _)| key.hash()) {
             Entry::Occupied(known) => known.get().1,
             Entry::Vacant(free) => {
                 let id = ends.len() as u32;
                 free.insert((key, id));
-                text.push_str(word);
+                token.with_str(|word| text.push_str(word));
                 ends.push(text.len());
                 id
             }
@@ -71,41 +82,36 @@ fn word_in<'a>(text: &'a str, ends: &[usize], id: u32) -> &'a str {
 }
 
 /// What words are looked up by: the words themselves where they are short, as most are, which spares looking at
-/// the words in the index; of long ones a hash, their end and their length.
+/// the words in the index; of long ones a hash and their length.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key {
-    first: u32,
-    last: u32,
-    middle: u32,
-    bytes: u32,
+    low: u64,
+    high: u64,
 }
 
 impl Key {
-    fn of(word: &str) -> Self {
-        let word = word.as_bytes();
-        let four = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| word[at + byte]));
-        let (first, middle, last) = match word.len() {
-            0 => (0, 0, 0),
-            // Every byte is in one of the three at least.
-            bytes @ 1..4 => (u32::from(word[0]), u32::from(word[bytes / 2]), u32::from(word[bytes - 1])),
-            bytes @ 4..=WHOLE => (four(0), four((bytes - 4) / 2), four(bytes - 4)),
-            bytes => {
-                let hash = FxBuildHasher.hash_one(word);
-                (hash as u32, (hash >> 32) as u32, four(bytes - 4))
-            }
+    #[inline]
+    fn of(token: Token<'_>) -> Self {
+        let short = match token {
+            Token::Latin(word) => Ok(word),
+            Token::Text(text) => Short::of(text).ok_or(text),
         };
-        Self { first, middle, last, bytes: word.len() as u32 }
+        match short {
+            Ok(short) => Self { low: short.number() as u64, high: (short.number() >> 64) as u64 },
+            Err(long) => {
+                Self { low: FxBuildHasher.hash_one(long.as_bytes()), high: (long.len() as u64) | LONG }
+            }
+        }
     }
 
-    /// Whether the key has all bytes of its word.
+    /// Whether the key has all of its word.
     fn is_whole(self) -> bool {
-        self.bytes as usize <= WHOLE
+        self.high < LONG
     }
 
     fn hash(self) -> u64 {
-        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-        let product = u128::from(pair(self.first, self.last) ^ 0x243f_6a88_85a3_08d3)
-            * u128::from(pair(self.middle, self.bytes) ^ 0x9e37_79b9_7f4a_7c15);
+        let product =
+            u128::from(self.low ^ 0x243f_6a88_85a3_08d3) * u128::from(self.high ^ 0x9e37_79b9_7f4a_7c15);
         (product as u64) ^ (product >> 64) as u64
     }
 }

@@ -26,8 +26,6 @@ pub(crate) enum Action {
     Skip,
     /// As the text.
     Keep,
-    /// As the text, which is a Latin word.
-    Word,
     /// As this, whatever the text.
     Write(&'static str),
     /// Without soft hyphens, or as a hyphen where there is nothing else.

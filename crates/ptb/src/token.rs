@@ -1,0 +1,87 @@
+//! Tokens as they are passed on.
+
+/// A token of a caption.
+#[derive(Clone, Copy, Debug)]
+pub enum Token<'a> {
+    /// A word of few letters, all of them Latin without accents: most tokens are such words.
+    Latin(Short),
+    /// Any token.
+    Text(&'a str),
+}
+
+impl Token<'_> {
+    /// Makes something of the token as text.
+    pub fn with_str<T>(self, make: impl FnOnce(&str) -> T) -> T {
+        match self {
+            Token::Latin(word) => word.with_str(make),
+            Token::Text(text) => make(text),
+        }
+    }
+
+    /// Whether the token is this text.
+    pub fn is(self, text: &str) -> bool {
+        self.with_str(|token| token == text)
+    }
+}
+
+/// Text of at most 15 bytes as a number: the first byte is the lowest one, and the highest one is how many there are.
+/// So texts are compared as numbers, however long they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Short(u128);
+
+impl Short {
+    /// The most bytes of a short text.
+    pub const LONGEST: usize = 15;
+
+    /// The text, if it is short.
+    pub fn of(text: &str) -> Option<Short> {
+        let mut bytes = [0; 16];
+        bytes[..Short::LONGEST].get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+        bytes[Short::LONGEST] = text.len() as u8;
+        Some(Short(u128::from_le_bytes(bytes)))
+    }
+
+    /// The first `length` letters, at most 15, of those in a number, of which the lowest byte is the first.
+    #[inline]
+    pub(crate) fn of_letters(letters: u128, length: usize) -> Short {
+        let kept = letters & ((1 << (8 * length)) - 1);
+        Short(kept | (length as u128) << (8 * Short::LONGEST))
+    }
+
+    /// A number that no other short text has.
+    #[inline]
+    pub fn number(self) -> u128 {
+        self.0
+    }
+
+    /// Makes something of the text.
+    pub fn with_str<T>(self, make: impl FnOnce(&str) -> T) -> T {
+        let bytes = self.0.to_le_bytes();
+        let length = usize::from(bytes[Short::LONGEST]);
+        // It was made of text.
+        make(std::str::from_utf8(&bytes[..length]).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_texts_are_what_they_were_made_of() {
+        for text in ["", "a", "\0", "a\0", "caf\u{e9}", "fifteen letters"] {
+            let short = Short::of(text).unwrap();
+            assert_eq!(short.with_str(str::to_owned), text);
+            assert_eq!(short, Short::of(text).unwrap());
+        }
+        assert!(Short::of("sixteen  letters").is_none());
+        assert_ne!(Short::of("").unwrap().number(), Short::of("\0").unwrap().number());
+    }
+
+    #[test]
+    fn letters_after_the_word_are_not_its_own() {
+        let letters = u128::from_le_bytes(*b"a dog and a cat ");
+        assert_eq!(Short::of_letters(letters, 1), Short::of("a").unwrap());
+        assert_eq!(Short::of_letters(letters, 15), Short::of("a dog and a cat").unwrap());
+    }
+}
