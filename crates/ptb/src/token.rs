@@ -24,8 +24,8 @@ impl Token<'_> {
     }
 }
 
-/// Text of at most 15 bytes as a number: the first byte is the lowest one, and the highest one is how many there are.
-/// So texts are compared as numbers, however long they are.
+/// Text of at most 15 bytes as a number, which is compared at once: its lowest byte is the first of the text, its
+/// highest one says how many there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Short(u128);
 

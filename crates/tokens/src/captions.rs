@@ -201,7 +201,68 @@ mod tests {
         let references = References::new(&captions, vec![0, captions.len()], Tokenization::None);
         assert_eq!(references.vocabulary().len(), 1002);
         assert_eq!(references.vocabulary().word(1), "w0");
-        assert_eq!(row(&references, references.tokens().words(2 * CHUNK)), ["a", "w384", "b"]);
+        let word = format!("w{}", 2 * CHUNK % 1000);
+        assert_eq!(row(&references, references.tokens().words(2 * CHUNK)), ["a", &word, "b"]);
+    }
+
+    #[test]
+    fn words_are_numbered_in_their_order_on_any_number_of_threads() {
+        // Latin words, in part new to several chunks; others; and long ones.
+        let caption = |i: usize| match i % 3 {
+            0 => format!("a {} {}", "x".repeat(i % 29), ["b", "c", "d"][i / CHUNK % 3].repeat(i % 7)),
+            1 => format!("the w{} a", i / 100),
+            _ => format!("{} the", "long".repeat(4 + i % 11)),
+        };
+        let captions: Vec<String> = (0..4 * CHUNK + 5).map(caption).collect();
+        let captions: Vec<&str> = captions.iter().map(String::as_str).collect();
+        let (words, others) = captions.split_at(captions.len() / 2);
+        let tokenization =
+            Tokenization::PennTreebank { options: capeval_ptb::Options::default(), alone: true };
+        let mut numbers = std::collections::HashMap::new();
+        let mut numbered = |captions: &[&str]| -> Vec<Vec<u32>> {
+            let mut number = |word: &str| {
+                let next = numbers.len() as u32;
+                *numbers.entry(word.to_owned()).or_insert(next)
+            };
+            let words = |caption: &&str| {
+                caption.split(' ').filter(|word| !word.is_empty()).map(&mut number).collect()
+            };
+            captions.iter().map(words).collect()
+        };
+        let expected = [numbered(words), numbered(others)];
+        for threads in [1, 2, 5] {
+            let threads = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let (references, candidates) = threads.install(|| {
+                let references = References::new(words, vec![0, words.len()], tokenization);
+                let candidates = Candidates::new(&references, others, vec![0; others.len()], tokenization);
+                (references, candidates)
+            });
+            for (tokens, expected) in [references.tokens(), candidates.tokens()].into_iter().zip(&expected) {
+                assert_eq!(tokens.len(), expected.len());
+                (0..tokens.len()).for_each(|row| assert_eq!(tokens.words(row), expected[row]));
+            }
+            assert_eq!(candidates.word_count(), numbers_of(&expected));
+        }
+    }
+
+    #[test]
+    fn captions_are_read_before_those_that_follow_them_in_many_chunks() {
+        // A capital after it makes the period of an abbreviation a token of its own.
+        let pattern = ["section B.", "A dog", "section B."];
+        let captions: Vec<&str> = pattern.into_iter().cycle().take(3 * CHUNK + 1).collect();
+        let options = capeval_ptb::Options { lowercase: true, punctuation: capeval_ptb::Punctuation::Keep };
+        let tokenization = Tokenization::PennTreebank { options, alone: false };
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let starts = vec![0, captions.len()];
+        let references = threads.install(|| References::new(&captions, starts, tokenization));
+        for row in 0..captions.len() - 1 {
+            let expected = ["section b .", "a dog", "section b."][row % 3];
+            assert_eq!(references.text(row), expected, "in row {row}");
+        }
+    }
+
+    fn numbers_of(rows: &[Vec<Vec<u32>>]) -> usize {
+        rows.iter().flatten().flatten().max().map_or(0, |most| *most as usize + 1)
     }
 
     #[test]

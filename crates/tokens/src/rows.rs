@@ -8,8 +8,8 @@ use rustc_hash::FxBuildHasher;
 use crate::tokenization::{Splitter, Tokenization};
 use crate::vocabulary::Vocabulary;
 
-/// The most captions of one parallel task: enough that merging vocabularies costs little, and few
-/// enough that all threads finish at about the same time.
+/// The most captions of one parallel task: enough to have most words that captions are made of, and few enough that
+/// all threads finish at about the same time.
 pub(crate) const CHUNK: usize = 4096;
 /// The fewest captions of one parallel task: fewer cost more to start than they save.
 const SMALL_CHUNK: usize = 128;
@@ -137,23 +137,24 @@ impl TokenRows {
 /// The numbers of the words that came last: most words of captions are among a few hundred.
 struct Recent(Vec<(u128, u32)>);
 
-impl Default for Recent {
-    fn default() -> Self {
-        // No short text has this number.
-        Self(vec![(u128::MAX, 0); Self::PLACES])
-    }
-}
-
 impl Recent {
-    /// As many as the nearest memory of a processor has room for.
-    const PLACES: usize = 1 << 10;
+    /// At most as many as the nearest memory of a processor has room for.
+    const MOST: usize = 1 << 10;
+
+    /// For so many captions.
+    fn new(captions: usize) -> Self {
+        let places = captions.saturating_mul(2).next_power_of_two().clamp(2, Self::MOST);
+        // No short text has this number.
+        Self(vec![(u128::MAX, 0); places])
+    }
 
     /// The number of a word, which `look_up` finds where it is not among the last.
     #[inline(always)]
     fn number(&mut self, word: Short, look_up: impl FnOnce() -> u32) -> u32 {
         let number = word.number();
-        let folded = (number as u64) ^ (number >> 59) as u64;
-        let (last, of_last) = &mut self.0[folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> 54];
+        let mixed = ((number as u64) ^ (number >> 59) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let place = (mixed >> 54) as usize & (self.0.len() - 1);
+        let (last, of_last) = &mut self.0[place];
         if *last != number {
             (*last, *of_last) = (number, look_up());
         }
@@ -167,15 +168,17 @@ fn is_one_word(token: &str) -> bool {
     !token.is_empty() && (is_plain || !token.contains(is_python_space))
 }
 
-/// Captions that were tokenised by one thread.
+/// Some of the captions, tokenised by one thread. It does not know how many new words the others have.
 struct Part {
     rows: TokenRows,
-    /// The number of each word from `base` on, which stands in the rows as if the part's new words came first.
-    numbers: Vec<u32>,
+    /// From which number on words are new.
     base: u32,
+    /// The numbers that its new words get among those of all parts.
+    numbers: Vec<u32>,
 }
 
 impl Part {
+    /// The number that a word of its rows gets.
     fn number(&self, word: u32) -> u32 {
         word.checked_sub(self.base).map_or(word, |new| self.numbers[new as usize])
     }
@@ -207,7 +210,7 @@ pub(crate) fn tokenize(
         let (before, base) = (known[0].len() as u32, known.map(Vocabulary::len).iter().sum::<usize>() as u32);
         for (rows, new) in tokenized {
             let numbers = new.words().map(|word| before + vocabulary.intern(word)).collect();
-            parts.push(Part { rows, numbers, base });
+            parts.push(Part { rows, base, numbers });
         }
     }
     (joined(parts, captions.len()), vocabulary)
@@ -223,7 +226,7 @@ fn tokenize_part(
     let [before, base] = [known[0].len(), known[0].len() + known[1].len()].map(|words| words as u32);
     let mut rows = TokenRows::with_capacity(captions.len());
     let mut new = Vocabulary::default();
-    let mut recent = Recent::default();
+    let mut recent = Recent::new(captions.len());
     let mut splitter = tokenization.splitter();
     for (i, caption) in captions.iter().enumerate() {
         rows.push(&mut splitter, caption, &following[i + 1..], |token| {
@@ -243,7 +246,7 @@ fn tokenize_part(
 /// The rows of all parts.
 fn joined(mut parts: Vec<Part>, rows: usize) -> TokenRows {
     if parts.len() == 1 {
-        // Its words have the numbers that they have in the rows.
+        // Its new words keep their numbers.
         return parts.remove(0).rows;
     }
     let mut all = TokenRows {
