@@ -47,27 +47,32 @@ def test_scoring_imports_nothing_that_it_does_not_use() -> None:
     assert not imported & {"hashlib", "html", "sqlite3", "subprocess", "tempfile", "zipfile", "rich"}
 
 
-def _reading(path: Path) -> str:
-    """A program that reads references, and has imported what it scores them with."""
-    return f"from capeval import evaluate, load_references; references = load_references({str(path)!r})"
+def _reading(path: Path, reader: str = "load_references") -> str:
+    """A program that reads captions, and has imported what it scores them with."""
+    return f"from capeval import evaluate, {reader}; captions = {reader}({str(path)!r})"
 
 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
-    """A file of references that takes a while to read."""
+    """A file of captions that takes a while to read: as references or as results."""
     captions = [{"image_id": image, "caption": "a dog runs " * 20} for image in range(10_000)]
     path = tmp_path / "references.json"
     path.write_text(json.dumps({"annotations": captions}))
     return path
 
 
-def test_numpy_is_imported_beside_the_reading_of_a_large_file_alone(tmp_path: Path, large: Path) -> None:
+@pytest.mark.parametrize(
+    ("reader", "module"), [("load_references", "numpy"), ("load_candidates", "capeval.evaluation")]
+)
+def test_what_scores_is_imported_beside_the_reading_of_a_large_file_alone(
+    tmp_path: Path, large: Path, reader: str, module: str
+) -> None:
     small = tmp_path / "small.json"
     small.write_text('{"1": ["a dog"]}')
-    assert "numpy" not in _imported(_reading(small))
-    # When the references are read, numpy is there, and the thread that imported it is gone.
+    assert not _imported(_reading(small, reader)) & {"numpy", module}
+    # When the captions are read, the module is there, and the thread that imported it is gone.
     alone = "import threading; assert threading.active_count() == 1"
-    assert "numpy" in _imported(f"{_reading(large)}; {alone}")
+    assert module in _imported(f"{_reading(large, reader)}; {alone}")
 
 
 @pytest.mark.parametrize("waits", [None, "26"])
@@ -79,14 +84,15 @@ def test_the_environment_stays_as_it_is(
     _imported(f"import os; before = dict(os.environ); {_reading(large)}; assert os.environ == before")
 
 
-def test_references_are_read_where_numpy_is_broken(tmp_path: Path, large: Path) -> None:
+@pytest.mark.parametrize("reader", ["load_references", "load_candidates"])
+def test_captions_are_read_where_numpy_is_broken(tmp_path: Path, large: Path, reader: str) -> None:
     (tmp_path / "numpy.py").write_text("raise RuntimeError('broken')")
     broken = f"sys.path.insert(0, {str(tmp_path)!r})"
-    imported = _imported(f"{broken}; {_reading(large)}; assert len(references) == 10_000")
+    imported = _imported(f"{broken}; {_reading(large, reader)}; assert len(captions) == 10_000")
     assert "numpy" not in imported
 
 
 def test_references_are_read_where_no_thread_may_be_started(large: Path) -> None:
     refuse = "import _thread; _thread.start_new_thread = lambda *args: exec('raise RuntimeError')"
-    imported = _imported(f"{refuse}; {_reading(large)}; assert len(references) == 10_000")
+    imported = _imported(f"{refuse}; {_reading(large)}; assert len(captions) == 10_000")
     assert "numpy" not in imported
