@@ -11,8 +11,8 @@ from pathlib import Path
 
 __all__ = ["BESIDE_CANDIDATES", "BESIDE_REFERENCES", "importing"]
 
-# Names, not imports: a process that only reads a small file needs none of these modules. Each list takes about as
-# long as reading the captions of 40,000 images.
+# Names, not imports: a process that only reads a small file needs none of these modules. Importing each list
+# takes about as long as reading the captions of 40,000 images.
 BESIDE_REFERENCES = ("numpy", "capeval.tokenization", "capeval.resources")
 BESIDE_CANDIDATES = ("capeval.evaluation",)
 

@@ -148,8 +148,8 @@ def main() -> None:
         named = f"{error.filename}: " if error.filename is not None else ""
         _fail(f"{named}{error.strerror or error}")
     finally:
-        # The process ends: to look for what is in cycles, as Python does several times then, takes a twentieth
-        # of the time of scoring val2014.
+        # The process ends: looking for what is in cycles, as Python does then, again and again, takes a
+        # twentieth of the time that scoring val2014 takes.
         gc.freeze()
 
 
