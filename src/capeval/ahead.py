@@ -9,12 +9,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
-__all__ = ["BESIDE_CANDIDATES", "BESIDE_REFERENCES", "importing"]
-
-# Names, not imports: a process that only reads a small file needs none of these modules. Importing each list
-# takes about as long as reading the captions of 40,000 images.
-BESIDE_REFERENCES = ("numpy", "capeval.tokenization", "capeval.resources")
-BESIDE_CANDIDATES = ("capeval.evaluation",)
+__all__ = ["beside_candidates", "beside_references", "importing"]
 
 # Reading so many bytes takes a tenth of the time that importing numpy does.
 _LARGE = 2**21
@@ -24,11 +19,24 @@ _LARGE = 2**21
 _WAIT, _CYCLES = "OPENBLAS_THREAD_TIMEOUT", "22"
 
 
+def beside_references() -> tuple[str, ...]:
+    """The names of what is imported beside the reading of references, which takes about as long."""
+    return "numpy", "capeval.tokenization", "capeval.resources"
+
+
+def beside_candidates() -> tuple[str, ...]:
+    """The names of what is imported beside the reading of candidates.
+
+    There are none before numpy is imported: a process that reads no references may score nothing.
+    """
+    return ("capeval.evaluation",) if "numpy" in sys.modules else ()
+
+
 @contextmanager
 def importing(modules: Sequence[str], file: str | Path | bytes) -> Iterator[None]:
     """Imports modules beside the reading of a file in the body, if it is large and they are not there yet.
 
-    When the body ends, the imports have ended too: a process that forks then has no thread that imports.
+    When the body ends, these imports have ended too: a process that forks then has no thread that imports.
 
     Args:
         modules: Their names, in the order in which they are imported.

@@ -167,6 +167,11 @@ fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl F
             emit(Found::Latin(word));
             continue;
         }
+        if let Some(end) = long_word(symbols, start) {
+            emit(Found::Lexeme { start, end, action: Action::Keep });
+            start = end;
+            continue;
+        }
         let lexeme = lexer.next(symbols, start, following, &mut runs);
         if lexeme.action != Action::Skip {
             emit(Found::Lexeme { start, end: lexeme.text_end, action: lexeme.action });
@@ -225,6 +230,16 @@ fn letters_first(symbols: u128) -> usize {
     let after_z = lower + each(0x7f - b'z');
     let others = (!from_a | after_z | symbols) & each(0x80);
     (others.trailing_zeros() / 8) as usize
+}
+
+/// The end of the Latin word at `start` that is too long for a [`LatinWord`], if a space or nothing comes after it.
+fn long_word(symbols: &[u8], start: usize) -> Option<usize> {
+    let mut end = start;
+    while let length @ 1.. = symbols.get(end).map_or(0, |_| letters_first(sixteen(symbols, end))) {
+        end += length;
+    }
+    let is_alone = symbols.get(end).is_none_or(|&symbol| symbol == b' ');
+    (end - start > Short::LONGEST && is_alone).then_some(end)
 }
 
 /// Whether letters are one of the words that rules split.
@@ -382,9 +397,14 @@ mod tests {
     }
 
     fn check_short_cuts(text: &str) {
+        check_short_cuts_of(text, Release::V3_4_1);
+        check_short_cuts_of(text, Release::V3_6_0);
+    }
+
+    fn check_short_cuts_of(text: &str, release: Release) {
         let mut line = Line::default();
-        line.read(text, Release::V3_4_1);
-        let mut lexer = Lexer::new(Release::V3_4_1);
+        line.read(text, release);
+        let mut lexer = Lexer::new(release);
         let slow = lex_slowly(&mut lexer, &line.symbols);
         let mut slow = slow.into_iter();
         lex(&mut lexer, &line.symbols, &|_| {}, |found| {
@@ -399,6 +419,12 @@ mod tests {
             }
         });
         assert_eq!(slow.next(), None, "in {text:?}");
+    }
+
+    #[test]
+    fn white_space_at_the_end_of_a_token_comes_before_a_word() {
+        let tokens = tokenize("see http://a.b/c\u{a0} dog", &Options::default());
+        assert_eq!(tokens, ["see", "http://a.b/c\u{a0}", "dog"]);
     }
 
     /// As CoreNLP 3.6.0 with the annotators `tokenize,ssplit` gives them.
@@ -443,7 +469,7 @@ mod tests {
 
         #[test]
         fn short_cuts_change_nothing_in_captions(
-            text in "((cannot|Gonna|wanna|can|a|dog|Mr|c|etc|don't|x-y|5)[ .,\u{a0}\u{3000}]{1,2}){1,8}"
+            text in "((cannot|Gonna|wanna|can|a|dog|Mr|c|etc|don't|x-y|5|[a-zA-Z]{13,50})[ .,\u{a0}\u{3000}]{1,2}){1,8}"
         ) {
             check_short_cuts(&text);
         }

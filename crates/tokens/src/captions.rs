@@ -183,6 +183,11 @@ mod tests {
     #[test]
     fn the_two_ways_to_split_differ_on_other_white_space_only() {
         let captions = ["a dog", "25\u{a0}1/2 miles", "", "a  b"];
+        let tokenization =
+            Tokenization::PennTreebank { options: capeval_ptb::Options::default(), alone: true };
+        let dropped = References::new(&["..."], vec![0, 1], tokenization);
+        assert!(dropped.tokens().words(0).is_empty());
+        assert_eq!(row(&dropped, dropped.tokens().spaced(0)), [""]);
         let references = References::new(&captions, vec![0, 4], Tokenization::None);
         let tokens = references.tokens();
         assert_eq!(row(&references, tokens.words(0)), row(&references, tokens.spaced(0)));
@@ -207,11 +212,15 @@ mod tests {
 
     #[test]
     fn words_are_numbered_in_their_order_on_any_number_of_threads() {
-        // Latin words, in part new to several chunks; others; and long ones.
+        // Latin words, in part new to several chunks; others; long ones; and many that begin alike.
+        let alike = |i: usize| {
+            let letter = |part: usize| char::from(b'a' + (part % 26) as u8);
+            format!("beginnings{}{}{}", letter(i), letter(i / 26), letter(i / 676))
+        };
         let caption = |i: usize| match i % 3 {
             0 => format!("a {} {}", "x".repeat(i % 29), ["b", "c", "d"][i / CHUNK % 3].repeat(i % 7)),
             1 => format!("the w{} a", i / 100),
-            _ => format!("{} the", "long".repeat(4 + i % 11)),
+            _ => format!("{} {} the", "long".repeat(4 + i % 11), alike(i)),
         };
         let captions: Vec<String> = (0..4 * CHUNK + 5).map(caption).collect();
         let captions: Vec<&str> = captions.iter().map(String::as_str).collect();

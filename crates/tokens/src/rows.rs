@@ -139,11 +139,12 @@ struct Recent(Vec<(u128, u32)>);
 
 impl Recent {
     /// At most as many as the nearest memory of a processor has room for.
-    const MOST: usize = 1 << 10;
+    const MOST: usize = 1 << 9;
 
-    /// For so many captions.
-    fn new(captions: usize) -> Self {
-        let places = captions.saturating_mul(2).next_power_of_two().clamp(2, Self::MOST);
+    /// For captions: fewer for a few, which are tokenised before many places are made.
+    fn new(captions: &[&str]) -> Self {
+        let bytes: usize = captions.iter().map(|caption| caption.len()).sum();
+        let places = (bytes / 32).next_power_of_two().clamp(2, Self::MOST);
         // No short text has this number.
         Self(vec![(u128::MAX, 0); places])
     }
@@ -192,12 +193,12 @@ pub(crate) fn tokenize(
     tokenization: Tokenization,
 ) -> (TokenRows, Vocabulary) {
     let threads = rayon::current_num_threads();
-    let size = captions.len().div_ceil(threads).clamp(SMALL_CHUNK, CHUNK);
-    let first = captions.len().min(threads * size);
+    let first = captions.len().min(threads * CHUNK);
     let mut vocabulary = Vocabulary::default();
     let mut parts = Vec::new();
     // The first captions have most of the words, so that hardly any are new to several parts of the others.
     for round in [0..first, first..captions.len()] {
+        let size = round.len().div_ceil(threads).clamp(SMALL_CHUNK, CHUNK);
         let known = [known, &vocabulary];
         let tokenized: Vec<(TokenRows, Vocabulary)> = captions[round.clone()]
             .par_chunks(size)
@@ -209,7 +210,12 @@ pub(crate) fn tokenize(
             .collect();
         let (before, base) = (known[0].len() as u32, known.map(Vocabulary::len).iter().sum::<usize>() as u32);
         for (rows, new) in tokenized {
-            let numbers = new.words().map(|word| before + vocabulary.intern(word)).collect();
+            let numbers = if vocabulary.is_empty() {
+                vocabulary = new;
+                (before..before + vocabulary.len() as u32).collect()
+            } else {
+                new.words().map(|word| before + vocabulary.intern(word)).collect()
+            };
             parts.push(Part { rows, base, numbers });
         }
     }
@@ -226,7 +232,7 @@ fn tokenize_part(
     let [before, base] = [known[0].len(), known[0].len() + known[1].len()].map(|words| words as u32);
     let mut rows = TokenRows::with_capacity(captions.len());
     let mut new = Vocabulary::default();
-    let mut recent = Recent::new(captions.len());
+    let mut recent = Recent::new(captions);
     let mut splitter = tokenization.splitter();
     for (i, caption) in captions.iter().enumerate() {
         rows.push(&mut splitter, caption, &following[i + 1..], |token| {

@@ -46,6 +46,9 @@ impl Vocabulary {
 
     /// The number of a token, if it is known.
     pub(crate) fn id_of(&self, token: Token<'_>) -> Option<u32> {
+        if self.is_empty() {
+            return None;
+        }
         let key = Key::of(token);
         let same = |&(of_id, id): &(Key, u32)| of_id == key && (key.is_whole() || token.is(self.word(id)));
         self.index.find(key.hash(), same).map(|&(_, id)| id)

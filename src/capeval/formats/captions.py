@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from capeval import _native
-from capeval.ahead import BESIDE_CANDIDATES, BESIDE_REFERENCES, importing
+from capeval.ahead import beside_candidates, beside_references, importing
 from capeval.checks import checked_flag
 from capeval.columns import Columns, Role
 from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError, ResourceError
@@ -126,7 +126,7 @@ def load_candidates(
         OSError: The file can't be read.
     """
     columns = Columns(role=Role.CANDIDATES, id_column=id_column, caption_column=caption_column)
-    with naming(file, name), importing(BESIDE_CANDIDATES, file):
+    with naming(file, name), importing(beside_candidates(), file):
         source = read_source(file, limit, name=name)
         if strict:
             return _strict_candidates(source, columns)
@@ -144,7 +144,7 @@ def read_references(
     """The references in a file, as `load_references`, with columns that may be named for another file."""
     splits = (split,) if isinstance(split, str) else tuple(split or ())
     options = Options(columns=columns, splits=splits, limit=limit)
-    with naming(file, name), importing(BESIDE_REFERENCES, file):
+    with naming(file, name), importing(beside_references(), file):
         source = read_source(file, limit, name=name)
         try:
             return references_in(source, options)
