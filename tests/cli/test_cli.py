@@ -250,6 +250,20 @@ def test_a_level_that_is_none_is_refused_before_any_work(level: str) -> None:
     assert b"not between 0 and 1" in done.stderr
 
 
+def test_a_process_looks_for_no_cycles_when_it_ends() -> None:
+    # What was registered first is called last.
+    told = (
+        "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0))\n"
+        "from capeval.cli import main\n"
+        "try: main()\n"
+        "finally: print(gc.get_freeze_count())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", told, "--version"], capture_output=True, check=True, text=True
+    )
+    assert done.stdout.splitlines()[1:] == ["0", "True"]
+
+
 def test_input_is_read_before_tables_are_made(files: Path) -> None:
     # Without METEOR's tables, and without what they are made from.
     hidden = "import sys; sys.modules['pycocoevalcap'] = None; from capeval.cli import main; main()"

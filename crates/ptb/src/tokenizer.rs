@@ -234,12 +234,9 @@ fn letters_first(symbols: u128) -> usize {
 
 /// The end of the Latin word at `start` that is too long for a [`LatinWord`], if a space or nothing comes after it.
 fn long_word(symbols: &[u8], start: usize) -> Option<usize> {
-    let mut end = start;
-    while let length @ 1.. = symbols.get(end).map_or(0, |_| letters_first(sixteen(symbols, end))) {
-        end += length;
-    }
-    let is_alone = symbols.get(end).is_none_or(|&symbol| symbol == b' ');
-    (end - start > Short::LONGEST && is_alone).then_some(end)
+    let length = symbols[start..].iter().take_while(|symbol| symbol.is_ascii_alphabetic()).count();
+    let is_alone = symbols.get(start + length).is_none_or(|&symbol| symbol == b' ');
+    (length > Short::LONGEST && is_alone).then_some(start + length)
 }
 
 /// Whether letters are one of the words that rules split.

@@ -141,7 +141,7 @@ impl Recent {
     /// At most as many as the nearest memory of a processor has room for.
     const MOST: usize = 1 << 9;
 
-    /// For captions: fewer for a few, which are tokenised before many places are made.
+    /// With fewer places for little text: making many would take longer than tokenising it.
     fn new(captions: &[&str]) -> Self {
         let bytes: usize = captions.iter().map(|caption| caption.len()).sum();
         let places = (bytes / 32).next_power_of_two().clamp(2, Self::MOST);
@@ -154,7 +154,7 @@ impl Recent {
     fn number(&mut self, word: Short, look_up: impl FnOnce() -> u32) -> u32 {
         let number = word.number();
         let mixed = ((number as u64) ^ (number >> 59) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let place = (mixed >> 54) as usize & (self.0.len() - 1);
+        let place = (mixed >> 55) as usize & (self.0.len() - 1);
         let (last, of_last) = &mut self.0[place];
         if *last != number {
             (*last, *of_last) = (number, look_up());
