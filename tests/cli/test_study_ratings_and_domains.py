@@ -105,7 +105,12 @@ def test_domains(files: Path) -> None:
         rows = list(csv.DictReader(file))
     assert [row["Domain"] for row in rows] == ["in-domain", "near-domain", "out-domain", "overall"]
     assert [row["Images"] for row in rows] == ["2", "2", "1", "5"]
-    assert output(*arguments, "--frequencies", "all") != text
+    assert output(*arguments, "--human", "val", "--frequencies", "all", "-o", files / "all") == text.replace(
+        str(files / "out"), str(files / "all")
+    )
+    assert text.count("Document frequencies of CIDEr-D: all images") == 2
+    within = output(*arguments, "--frequencies", "domain")
+    assert within.count("Document frequencies of CIDEr-D: only the images of each domain") == 2
     coco: list[str | Path] = ["--coco-references", files / "references.json"]
     both = output(
         *arguments, *coco, "--coco-results", files / "results.json", "--layout", "table2", "--human", "val"

@@ -12,9 +12,10 @@ from capeval import Cider, CiderD, References, evaluate
 from capeval.benchmarks import karpathy, nocaps
 from capeval.benchmarks.published import NOCAPS_HUMAN
 from capeval.errors import FormatError, MismatchError, OptionError
-from capeval.report.studies.domains import all_scores, bars, paper_table
+from capeval.report.studies.domains import all_scores, bars, paper_table, report
 from capeval.resources import DocumentFrequencies
-from capeval.studies.domains import OVERALL, DomainEvaluator
+from capeval.studies.domains import OVERALL, DomainEvaluator, DomainStudy, Frequencies
+from tests.spice_model import IS_HERE
 
 REFERENCES = References(
     {
@@ -42,7 +43,7 @@ def part(images: list[int]) -> tuple[References, dict[int, str]]:
 
 
 def test_a_domain_scores_as_if_it_were_all() -> None:
-    found = DomainEvaluator(REFERENCES, DOMAINS, METRICS).evaluate(CANDIDATES)
+    found = DomainEvaluator(REFERENCES, DOMAINS, METRICS, frequencies="domain").evaluate(CANDIDATES)
     assert list(found.corpus) == [*DOMAINS, OVERALL]
     assert dict(found.images) == {"near-domain": 2, "in-domain": 3, OVERALL: 5}
     for name, images in {**DOMAINS, OVERALL: list(CANDIDATES)}.items():
@@ -53,13 +54,17 @@ def test_a_domain_scores_as_if_it_were_all() -> None:
 
 
 def test_document_frequencies_of_all_images() -> None:
-    found = DomainEvaluator(REFERENCES, DOMAINS, METRICS, frequencies="all").evaluate(CANDIDATES)
-    report = evaluate(REFERENCES, CANDIDATES, METRICS, subsets=DOMAINS)
+    found = DomainEvaluator(REFERENCES, DOMAINS, METRICS).evaluate(CANDIDATES)
+    whole = evaluate(REFERENCES, CANDIDATES, METRICS, subsets=DOMAINS)
     for name in DOMAINS:
-        assert dict(found.corpus[name]) == pytest.approx(dict(report.subsets[name]), abs=1e-14)
+        assert dict(found.corpus[name]) == pytest.approx(dict(whole.subsets[name]), abs=1e-14)
         assert found.signatures[name]["CIDEr-D"].document_frequencies == "references"
-    assert dict(found.corpus[OVERALL]) == pytest.approx(dict(report.corpus), abs=1e-14)
-    within = DomainEvaluator(REFERENCES, DOMAINS, METRICS).evaluate(CANDIDATES)
+    assert dict(found.corpus[OVERALL]) == pytest.approx(dict(whole.corpus), abs=1e-14)
+    # As in the published tables of nocaps: all images score the mean of the domains, weighted by images.
+    for metric in ("CIDEr-D", "CIDEr"):
+        mean = sum(len(DOMAINS[name]) * found.corpus[name][metric] for name in DOMAINS) / len(CANDIDATES)
+        assert found.corpus[OVERALL][metric] == pytest.approx(mean, rel=1e-12)
+    within = DomainEvaluator(REFERENCES, DOMAINS, METRICS, frequencies="domain").evaluate(CANDIDATES)
     assert str(within.signatures["in-domain"]["CIDEr"].document_frequencies).startswith("in-domain:")
     assert within.signatures[OVERALL]["CIDEr-D"].document_frequencies == "references"
     assert within.corpus["in-domain"]["CIDEr-D"] != pytest.approx(found.corpus["in-domain"]["CIDEr-D"])
@@ -68,9 +73,11 @@ def test_document_frequencies_of_all_images() -> None:
 def test_frequencies_that_are_given_stay() -> None:
     given = DocumentFrequencies.of(REFERENCES.select([1, 2]), name="mine")
     metrics = [CiderD(frequencies=given), Cider(frequencies="uniform")]
-    within = DomainEvaluator(REFERENCES, DOMAINS, metrics).evaluate(CANDIDATES)
-    over_all = DomainEvaluator(REFERENCES, DOMAINS, metrics, frequencies="all").evaluate(CANDIDATES)
+    within = DomainEvaluator(REFERENCES, DOMAINS, metrics, frequencies="domain").evaluate(CANDIDATES)
+    over_all = DomainEvaluator(REFERENCES, DOMAINS, metrics).evaluate(CANDIDATES)
     assert within.corpus == over_all.corpus
+    assert within.frequencies is None
+    assert all_scores({"a": within}).notes == ()
     assert within.signatures["in-domain"]["CIDEr-D"].document_frequencies == f"mine:{given.digest}"
 
 
@@ -249,6 +256,38 @@ def test_tables_in_the_layout_of_the_paper() -> None:
         all_scores({"good": good, "other": other})
     with pytest.raises(MismatchError, match="one of the scores"):
         paper_table({"other": other})
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "note"),
+    [("all", "all images, as in the published"), ("domain", "only the images of each domain")],
+)
+def test_tables_name_the_images_of_document_frequencies(frequencies: Frequencies, note: str) -> None:
+    metrics = ["BLEU", "CIDEr-D", "SPICE" if IS_HERE else "ROUGE-L"]
+    found = DomainEvaluator(REFERENCES, DOMAINS, metrics, frequencies=frequencies).evaluate(CANDIDATES)
+    study = DomainStudy(systems={"a": found}, coco={})
+    tables = report(study, human="val").tables
+    for table in tables.values():
+        assert f"Document frequencies of CIDEr-D: {note}" in table.notes[0]
+    # Published human scores by domain are of all images, and not comparable with others.
+    shown = dict(zip(tables["paper-layout"].columns, tables["paper-layout"].rows[-1], strict=True))
+    assert shown["in-domain CIDEr-D"].value == (None if frequencies == "domain" else pytest.approx(83.3))
+    assert shown["overall CIDEr-D"].value == pytest.approx(87.1)
+    if IS_HERE:
+        assert shown["in-domain SPICE"].value == pytest.approx(13.9)
+    title = bars({"a": found}, "CIDEr-D").axes[0].get_title(loc="left")
+    assert title.endswith(f"of {'all images' if frequencies == 'all' else 'each domain'})")
+    lines = bars({"a": found}, "CIDEr-D", NOCAPS_HUMAN.values["val"]).axes[0].lines
+    assert len(lines) == (3 if frequencies == "all" else 1)
+
+
+def test_systems_of_different_document_frequencies_share_no_table() -> None:
+    every, within = (
+        DomainEvaluator(REFERENCES, DOMAINS, ["CIDEr-D"], frequencies=each).evaluate(CANDIDATES)
+        for each in ("all", "domain")
+    )
+    with pytest.raises(MismatchError, match="document frequencies of the same images"):
+        paper_table({"a": every, "b": within})
 
 
 def test_all_scores_and_bars() -> None:

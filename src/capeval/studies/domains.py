@@ -41,12 +41,17 @@ class DomainScores:
         statistics: The summed statistics of each metric, by domain and the metric's key: of BLEU, for
             instance, length, reference length, n-grams matched and n-grams possible.
         signatures: What the scores depend on, by domain and the metric's key.
+        frequencies: The images whose document frequencies weight the scores of a domain: `all`, or only
+            those of the `domain`; None if no metric counts document frequencies in the references.
+        weighted: The names of the scores that depend on these document frequencies.
     """
 
     images: Mapping[str, int]
     corpus: Mapping[str, Mapping[str, float]]
     statistics: Mapping[str, Mapping[str, FloatArray]] = field(repr=False)
     signatures: Mapping[str, Mapping[str, Signature]] = field(repr=False)
+    frequencies: Frequencies | None = None
+    weighted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,9 +77,9 @@ class DomainEvaluator:
         references: The references of each image.
         domains: The images of each domain; together, all images, each once.
         metrics: Names or metric objects.
-        frequencies: Where CIDEr and CIDEr-D count document frequencies for the score of a domain,
-            unless they have some already: within the `domain`, as if its images were all there are, or
-            over `all` images. Published scores of nocaps are the former.
+        frequencies: The images in which CIDEr and CIDEr-D count document frequencies for the score of a
+            domain, unless they have some already: `all` images, as the nocaps benchmark does, or only those
+            of the `domain`, as some published logs do.
         tokenizer: How to tokenise; the reference's way by default.
 
     Raises:
@@ -89,7 +94,7 @@ class DomainEvaluator:
         domains: Mapping[str, Sequence[ImageId]],
         metrics: Iterable[str | Metric] = DEFAULT,
         *,
-        frequencies: Frequencies = "domain",
+        frequencies: Frequencies = "all",
         tokenizer: Tokenizer | None = None,
     ) -> None:
         checked_choice("frequencies", frequencies, get_args(Frequencies))
@@ -98,6 +103,9 @@ class DomainEvaluator:
         self._rows = _rows_of(references, domains)
         self._tokens = TokenizedReferences(references, tokenizer)
         self._keys = metric_keys(resolved)
+        counting = [metric for metric in resolved if metric.counts is not None]
+        self._frequencies: Frequencies | None = frequencies if counting else None
+        self._weighted = tuple(name for metric in counting for name in metric.names)
         self._prepared = {OVERALL: [metric.prepare(self._tokens) for metric in resolved]}
         for name, rows in self._rows.items():
             self._prepared[name] = (
@@ -146,7 +154,14 @@ class DomainEvaluator:
             signatures[name] = {
                 key: each.signature() for key, each in zip(self._keys, self._prepared[name], strict=True)
             }
-        return DomainScores(images=images, corpus=corpus, statistics=statistics, signatures=signatures)
+        return DomainScores(
+            images=images,
+            corpus=corpus,
+            statistics=statistics,
+            signatures=signatures,
+            frequencies=self._frequencies,
+            weighted=self._weighted,
+        )
 
 
 def study_domains(

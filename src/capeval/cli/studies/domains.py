@@ -22,10 +22,10 @@ EXAMPLES = examples(
 
 
 class Frequencies(StrEnum):
-    """The images that document frequencies of a domain's score are counted in."""
+    """The images in which the document frequencies of a domain's score are counted."""
 
-    DOMAIN = "domain"
     ALL = "all"
+    DOMAIN = "domain"
 
 
 class Layout(StrEnum):
@@ -80,8 +80,10 @@ def run(
     metrics: Metrics = None,
     frequencies: Annotated[
         Frequencies,
-        Option(help="Document frequencies of CIDEr are those of the domain, or of all images."),
-    ] = Frequencies.DOMAIN,
+        Option(
+            help="Images whose document frequencies weight CIDEr of a domain: all, as in nocaps, or its own."
+        ),
+    ] = Frequencies.ALL,
     layout: Annotated[Layout, Option(help="Which table of the paper.")] = Layout.TABLE3,
     human: Annotated[
         Human | None, Option(help="Show the scores of people in the paper.", show_default=False)

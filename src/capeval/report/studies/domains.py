@@ -63,7 +63,8 @@ def paper_table(
     """Systems beside each other as in Tables 2 and 3 of the paper: scores times 100.
 
     Table 2 has CIDEr and SPICE by domain and overall, beside the scores on COCO; Table 3 has them by domain,
-    and all metrics overall. Scores that no system has are left out.
+    and all metrics overall. Scores that no system has are left out. So are the human scores of a domain that
+    depend on document frequencies, if the systems' are those of the domain: published ones are of all images.
 
     Args:
         systems: The scores of each system.
@@ -72,14 +73,15 @@ def paper_table(
         coco: The corpus scores on COCO of some of the rows, by their names, for Table 2.
 
     Raises:
-        MismatchError: There is no system, or systems have different domains or metrics.
+        MismatchError: There is no system, or systems have different domains, metrics or document
+            frequencies.
         OptionError: There is no such layout.
     """
     checked_choice("layout", layout, get_args(Layout))
     domains = _domains(systems)
     rows = {name: _plain(scores.corpus) for name, scores in systems.items()}
     if human is not None:
-        rows[PEOPLE] = _plain(human)
+        rows[PEOPLE] = _plain(_comparable(human, systems))
     for name, scores in (coco or {}).items():
         if name in rows:
             rows[name] |= {("COCO", metric): score for metric, score in scores.items()}
@@ -96,14 +98,15 @@ def paper_table(
         marked = len(systems) > 1 and name in systems
         cells.append((Cell(value=name), *(_times_100(values.get(key), best[key], marked) for key in shown)))
     columns = ("System", *(f"{domain} {metric}" for domain, metric in shown))
-    return Grid(columns=columns, rows=tuple(cells))
+    return Grid(columns=columns, rows=tuple(cells), notes=_notes(systems, with_people=human is not None))
 
 
 def all_scores(systems: Mapping[str, DomainScores]) -> Grid:
     """Every score in every domain: a row for each system and domain.
 
     Raises:
-        MismatchError: There is no system, or systems have different domains or metrics.
+        MismatchError: There is no system, or systems have different domains, metrics or document
+            frequencies.
     """
     domains = _domains(systems)
     names = tuple(next(iter(systems.values())).corpus[domains[0]])
@@ -117,7 +120,7 @@ def all_scores(systems: Mapping[str, DomainScores]) -> Grid:
         for name, scores in systems.items()
         for domain in domains
     )
-    return Grid(columns=("System", "Domain", "Images", *names), rows=rows)
+    return Grid(columns=("System", "Domain", "Images", *names), rows=rows, notes=_notes(systems))
 
 
 def bars(
@@ -126,7 +129,8 @@ def bars(
     """A score of each system by domain, as bars; what people score as lines across them.
 
     Raises:
-        MismatchError: There is no system, or systems have different domains or metrics.
+        MismatchError: There is no system, or systems have different domains, metrics or document
+            frequencies.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -143,7 +147,8 @@ def bars(
             y = [100 * scores.corpus[domain][metric] for domain in domains]
             drawn = panel.bar(x, y, width * 0.95, color=COLOURS[place % len(COLOURS)], label=name)
             panel.bar_label(drawn, fmt="%.1f", padding=2, fontsize=8)
-        people = [(human or {}).get(domain, {}).get(metric) for domain in domains]
+        comparable = _comparable(human or {}, systems)
+        people = [comparable.get(domain, {}).get(metric) for domain in domains]
         for group, score in enumerate(people):
             if score is not None:
                 ends = (group - 0.42, group + 0.42)
@@ -152,7 +157,7 @@ def bars(
                 panel.plot(ends, (100 * score, 100 * score), color="#555555", linestyle="--", label=label)
         names = [f"{domain}\n{next(iter(systems.values())).images[domain]:,} images" for domain in domains]
         panel.set_xticks(range(len(domains)), names)
-        panel.set_title(f"{metric} by domain", loc="left")
+        panel.set_title(f"{metric} by domain{_weights_of(systems, metric)}", loc="left")
         panel.set_ylabel(f"{metric} x 100")
         figure.legend(loc="outside lower center", ncols=3, frameon=False)
         return figure
@@ -161,10 +166,52 @@ def bars(
 def _domains(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:
     if not systems:
         raise MismatchError("a table must have at least one system (got none)")
-    kinds = {(tuple(each.corpus), tuple(next(iter(each.corpus.values())))) for each in systems.values()}
+    kinds = {
+        (tuple(each.corpus), tuple(next(iter(each.corpus.values()))), each.frequencies)
+        for each in systems.values()
+    }
     if len(kinds) > 1:
-        raise MismatchError("systems in one table must have the same domains and metrics")
+        raise MismatchError(
+            "systems in one table must have the same domains and metrics, and document frequencies of the"
+            " same images"
+        )
     return tuple(next(iter(systems.values())).corpus)
+
+
+def _comparable(
+    people: Mapping[str, Mapping[str, float]], systems: Mapping[str, DomainScores]
+) -> Mapping[str, Mapping[str, float]]:
+    """Return the human scores that use the same document frequencies as those of the systems."""
+    scores = next(iter(systems.values()))
+    others = scores.weighted if scores.frequencies == "domain" else ()
+    return {
+        domain: {name: score for name, score in of_domain.items() if domain == OVERALL or name not in others}
+        for domain, of_domain in people.items()
+    }
+
+
+def _notes(systems: Mapping[str, DomainScores], *, with_people: bool = False) -> tuple[str, ...]:
+    """Return the footnote that names the images of document frequencies; none if no score uses any."""
+    scores = next(iter(systems.values()))
+    names = ", ".join(scores.weighted)
+    if scores.frequencies == "all":
+        return (f"Document frequencies of {names}: all images, as in the published nocaps tables.",)
+    if scores.frequencies == "domain":
+        left_out = f" Human {names} by domain is left out, since it uses all images." if with_people else ""
+        return (
+            f"Document frequencies of {names}: only the images of each domain; published nocaps tables use"
+            f" all images.{left_out}",
+        )
+    return ()
+
+
+def _weights_of(systems: Mapping[str, DomainScores], metric: str) -> str:
+    """Return the end of a title that names the images of document frequencies; empty if a score uses none."""
+    scores = next(iter(systems.values()))
+    if metric not in scores.weighted:
+        return ""
+    images = "all images" if scores.frequencies == "all" else "each domain"
+    return f" (document frequencies of {images})"
 
 
 def _plain(scores: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str], float]:
