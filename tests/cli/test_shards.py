@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from tests.cli.test_cli import output, refusal, run
+from tests.spice_model import NEEDS_MODEL
 
 pa = pytest.importorskip("pyarrow")
 
@@ -71,3 +73,18 @@ def test_options_that_are_not_for_folders_or_only_for_them(shards: Path, tmp_pat
     unnamed = refusal("score", str(shards), str(shards), *COLUMNS[2:])
     assert f"{shards} has the references and the results: name the column of references with" in unnamed
     assert "must have files that end in" in refusal("score", str(tmp_path), str(tmp_path), *COLUMNS)
+
+
+@NEEDS_MODEL
+def test_processes_warn_of_a_damaged_store_once(shards: Path, tmp_path: Path) -> None:
+    store = tmp_path / "kept" / "spice-parses.sqlite"
+    store.parent.mkdir()
+    store.write_bytes(b"no database" * 1000)
+    command = ("score", str(shards), str(shards), *COLUMNS, "-m", "SPICE", "--processes", "2")
+    done = run(*command, env={**os.environ, "CAPEVAL_STORE": str(store.parent)})
+    assert done.returncode == 0
+    assert done.stdout.decode() == output(*command)
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith(
+        f"capeval: warning: the store of parses {store} is not used (file is not a database)"
+    )

@@ -104,6 +104,29 @@ def test_a_challenge_is_not_made_without_the_model(
     assert Challenge.objects.count() == 0
 
 
+@NEEDS_MODEL
+def test_a_damaged_store_is_logged_and_changes_no_score(
+    path: Path, kept: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = store_in(kept).path
+    kept.mkdir()
+    store.write_bytes(b"no database" * 1000)
+    import_challenge(path)
+    while work_once():
+        pass
+    assert Submission.objects.get().state == Submission.State.SCORED
+    expected = capeval.evaluate(
+        capeval.load_references(path.parent / "references_c2.json"),
+        capeval.load_candidates(path.parent / "human.json"),
+        NAMES,
+    )
+    scores = Score.objects.filter(subset="", result__reference_version__reference_set__name="c2")
+    found = dict(scores.values_list("name", "value"))
+    assert found == {**expected.corpus, "SPICE-Size": None}
+    assert f"the store of parses {store} is not used (file is not a database)" in caplog.text
+    assert store.read_bytes() == b"no database" * 1000
+
+
 def test_work_that_tells_how_far_it_is_has_more_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each answer of the process begins the time of its metric again."""
     answers: list[dict[str, Any]] = []

@@ -6,12 +6,15 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+import warnings
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
 
 from capeval.errors import OptionError, ResourceError
-from capeval.resources.parses import ParseStore
+from capeval.resources import parses
+from capeval.resources.parses import ParseStore, ParseStoreWarning
 
 MODEL = "a" * 64
 PARSES = {"a dog runs": b"dog", "two cats": b"cats", "": b""}
@@ -85,29 +88,101 @@ def test_several_processes_write_at_once(store: ParseStore) -> None:
 
 
 @pytest.mark.parametrize("content", [b"no database" * 1000, b"SQLite format 3\0" + bytes(5000)])
-def test_a_damaged_file_is_named(store: ParseStore, content: bytes) -> None:
+def test_a_damaged_file_is_ignored_with_one_warning(store: ParseStore, content: bytes) -> None:
     store.path.parent.mkdir()
     store.path.write_bytes(content)
-    for use in (lambda: store.read(MODEL, ["a"]), lambda: store.write(MODEL, PARSES)):
-        with pytest.raises(
-            ResourceError, match=r"can't be used as a store of parses .*; delete it or name another"
-        ):
-            use()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        assert store.read(MODEL, ["a"]) == {}
+        assert not store.write(MODEL, PARSES)
+    (warning,) = warned
+    message = str(warning.message)
+    assert message.startswith(f"the store of parses {store.path} is not used (file is not a database); ")
+    assert "Delete the file" in message
+    assert "CAPEVAL_STORE" in message
     assert store.path.read_bytes() == content
+    with pytest.raises(
+        ResourceError, match=r"can't be used as a store of parses .*; delete it or name another"
+    ):
+        len(store)
+    store.clear()
+    assert store.write(MODEL, PARSES)
+    assert store.read(MODEL, list(PARSES)) == PARSES
 
 
 def test_another_database_is_left_alone(store: ParseStore) -> None:
     store.path.parent.mkdir()
     with sqlite3.connect(store.path) as database:
         database.execute("CREATE TABLE other (x)")
-    with pytest.raises(ResourceError, match="must be a store of parses"):
-        store.write(MODEL, PARSES)
+    with pytest.warns(ParseStoreWarning, match=r"\(it is another SQLite file\)"):
+        assert not store.write(MODEL, PARSES)
+    with sqlite3.connect(store.path) as database:
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == [("other",)]
 
 
 def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(ResourceError, match="can't be used as a store of parses"):
-        ParseStore(tmp_path / "file" / "parses").write(MODEL, PARSES)
+    with pytest.warns(ParseStoreWarning, match="File exists|Not a directory"):
+        assert not ParseStore(tmp_path / "file" / "parses").write(MODEL, PARSES)
+
+
+def test_a_store_without_checksums_is_replaced(store: ParseStore) -> None:
+    store.path.parent.mkdir()
+    key = blake2b(b"two cats", key=MODEL.encode(), digest_size=16).digest()
+    with sqlite3.connect(store.path) as database:
+        database.execute(
+            "CREATE TABLE parses (key BLOB PRIMARY KEY, tuples BLOB NOT NULL, used INTEGER NOT NULL)"
+        )
+        database.execute("INSERT INTO parses VALUES (?, ?, 1)", (key, b"damaged"))
+        database.execute("PRAGMA application_id = 0x43457001")
+        database.execute("PRAGMA user_version = 1")
+    assert store.read(MODEL, ["two cats"]) == {}
+    assert len(store) == 0
+    assert store.write(MODEL, PARSES)
+    assert store.read(MODEL, list(PARSES)) == PARSES
+
+
+def test_a_store_of_a_later_version_is_left_alone(store: ParseStore) -> None:
+    store.write(MODEL, PARSES)
+    with sqlite3.connect(store.path) as database:
+        database.execute("PRAGMA user_version = 3")
+    before = store.path.read_bytes()
+    with pytest.warns(ParseStoreWarning, match=r"it has version 3, of a later capeval; this one has 2"):
+        assert store.read(MODEL, ["two cats"]) == {}
+    assert not store.write(MODEL, PARSES)
+    assert store.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("column", ["tuples", "checksum", "key"])
+def test_a_damaged_row_is_read_by_nobody_and_rewritten(store: ParseStore, column: str) -> None:
+    store.write(MODEL, PARSES)
+    with sqlite3.connect(store.path) as database:
+        # As if the index led to the row of another caption, for the key.
+        change = "(SELECT tuples FROM parses WHERE tuples = x'646f67')" if column == "key" else "x'00'"
+        changed = "tuples" if column == "key" else column
+        database.execute(f"UPDATE parses SET {changed} = {change} WHERE tuples = x'63617473'")
+    message = rf"1 of 3 parses in {store.path} are damaged and are computed again; if this recurs, delete"
+    with pytest.warns(ParseStoreWarning, match=message):
+        assert store.read(MODEL, list(PARSES)) == {"a dog runs": b"dog", "": b""}
+    store.write(MODEL, {"two cats": b"cats"})
+    assert store.read(MODEL, list(PARSES)) == PARSES
+    assert len(store) == 3
+
+
+def test_a_locked_store_is_waited_for_once(store: ParseStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.write(MODEL, PARSES)
+    monkeypatch.setattr(parses, "_PATIENCE_SECONDS", 0.5)
+    other = sqlite3.connect(store.path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.warns(ParseStoreWarning, match=r"\(database is locked\)"):
+        assert store.read(MODEL, list(PARSES)) == {}
+    # It would fail the test by the time that it takes.
+    monkeypatch.setattr(parses, "_PATIENCE_SECONDS", 10_000)
+    assert not store.write(MODEL, PARSES)
+    assert store.read(MODEL, list(PARSES)) == {}
+    other.close()
+    assert store.write(MODEL, {"a bird": b"bird"})
+    assert len(store.read(MODEL, [*PARSES, "a bird"])) == 4
 
 
 @pytest.mark.parametrize("limit", [0, -1, 10, True, "1", 2.0**30])

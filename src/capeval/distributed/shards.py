@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -22,7 +23,7 @@ from capeval import _native
 from capeval.columns import Columns
 from capeval.distributed.frequencies import PartialFrequencies
 from capeval.distributed.sums import Sums
-from capeval.errors import CapevalError, FormatError, MismatchError, ResourceError
+from capeval.errors import CapevalError, CapevalWarning, FormatError, MismatchError, ResourceError
 from capeval.evaluation import Evaluator, problems
 from capeval.formats import load_candidates
 from capeval.formats.captions import read_references
@@ -323,6 +324,16 @@ def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Done:
+    """The result of a group of shards, how they went, and the warnings of the process."""
+
+    result: Any
+    timings: list[Timing]
+    failures: list[Failure]
+    warnings: list[CapevalWarning]
+
+
 _Work = Callable[[Job, _Group], Any]
 # What the processes of a pool are given once, when they start.
 _job: Job | None = None
@@ -334,9 +345,18 @@ def _start(job: Job) -> None:
     _native.set_threads(1)
 
 
-def _work(work: _Work, group: _Group) -> tuple[Any, list[Timing], list[Failure]]:
+def _work(work: _Work, group: _Group) -> _Done:
     assert _job is not None  # noqa: S101 - `_start` came first.
-    return work(_job, group), group.timings, group.failures
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", CapevalWarning)
+        result = work(_job, group)
+    told: list[CapevalWarning] = []
+    for each in caught:
+        if isinstance(each.message, CapevalWarning):
+            told.append(each.message)
+        else:
+            warnings.showwarning(each.message, each.category, each.filename, each.lineno)
+    return _Done(result=result, timings=group.timings, failures=group.failures, warnings=told)
 
 
 @dataclass(kw_only=True)
@@ -347,6 +367,7 @@ class _Run:
     skip: bool
     done: Callable[[str, Timing], object]
     failures: list[Failure] = field(default_factory=list)
+    warned: set[str] = field(default_factory=set)
 
     def without_failures(self, shards: Sequence[Shard]) -> list[Shard]:
         failed = {failure.shard for failure in self.failures}
@@ -362,6 +383,12 @@ class _Run:
             failure.stop()
         self.failures.append(failure)
 
+    def _warn(self, warning: CapevalWarning) -> None:
+        """Warn in this process of something in another: once, however many processes warn of it."""
+        if str(warning) not in self.warned:
+            self.warned.add(str(warning))
+            warnings.warn(warning, stacklevel=2)
+
     def of_groups(self, work: _Work, shards: list[Shard], job: Job, step: str) -> Iterator[tuple[int, Any]]:
         """The number and the result of each group of shards, as they are done: once, whatever is killed."""
         size = max(1, min(_LARGEST, len(shards) // (_GROUPS * self.processes)))
@@ -370,13 +397,15 @@ class _Run:
         for _ in range(_ATTEMPTS):
             if not waiting:
                 break
-            for number, (result, timings, failures) in self._results(work, dict(waiting), job):
+            for number, done in self._results(work, dict(waiting), job):
                 del waiting[number]
-                for failure in failures:
+                for warning in done.warnings:
+                    self._warn(warning)
+                for failure in done.failures:
                     self.failed(failure)
-                for timing in timings:
+                for timing in done.timings:
                     self.done(step, timing)
-                yield number, result
+                yield number, done.result
         if waiting:
             names = listed([group[0].candidates.name for group in waiting.values()])
             raise ResourceError(
@@ -384,9 +413,7 @@ class _Run:
                 f" take fewer processes (what is left begins with {names})"
             )
 
-    def _results(
-        self, work: _Work, groups: dict[int, list[Shard]], job: Job
-    ) -> Iterator[tuple[int, tuple[Any, list[Timing], list[Failure]]]]:
+    def _results(self, work: _Work, groups: dict[int, list[Shard]], job: Job) -> Iterator[tuple[int, _Done]]:
         """What processes make of groups, until one of them is killed."""
         # Spawned and not forked: threads of this process may hold locks.
         pool = ProcessPoolExecutor(

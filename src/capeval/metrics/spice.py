@@ -160,7 +160,7 @@ class Spice(Metric):
 
         Raises:
             LongSentenceError: A sentence is longer than `longest`.
-            ResourceError: The model was not made yet, or the store of parses is damaged.
+            ResourceError: The model was not made yet.
         """
         from capeval.scene_graphs import ComparedGraphs, SceneGraph
 
@@ -177,7 +177,7 @@ class Spice(Metric):
 
         Raises:
             LongSentenceError: A sentence is longer than `longest`.
-            ResourceError: The model was not made yet, or the store of parses is damaged.
+            ResourceError: The model was not made yet.
         """
         model = self._native_model()
         groups = self._texts(references)
@@ -254,7 +254,6 @@ def parsed(
 
     Raises:
         LongSentenceError: A sentence is longer than `longest`.
-        ResourceError: The store is damaged or can't be written.
     """
     different = list(dict.fromkeys(texts))
     # With the limit, so that what is kept never hides that a sentence is longer.
@@ -267,8 +266,9 @@ def parsed(
         report_progress("Parsing captions", done, len(missing))
         with _naming_long_sentences(chunk, longest):
             new = dict(zip(chunk, model.parse(chunk, longest), strict=True))
-        if store is not None:
-            store.write(key, new)
+        if store is not None and not store.write(key, new):
+            # Not tried again with each chunk: another process may lock it, and the disk may be full.
+            store = None
         parses |= new
         done += len(chunk)
     if missing:
@@ -290,7 +290,7 @@ def scene_tuples(
 
     Raises:
         LongSentenceError: A sentence is longer than `longest`.
-        ResourceError: The model was not made yet, or the store is damaged.
+        ResourceError: The model was not made yet.
     """
     parses = parsed(spice_model(), captions, longest=longest, store=store)
     known = {text: [tuple(parts) for parts in _native.spice_tuples(parse)] for text, parse in parses.items()}

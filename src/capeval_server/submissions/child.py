@@ -16,6 +16,7 @@ import resource
 import sys
 import threading
 import traceback
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +42,26 @@ def main() -> None:
     def answer(**content: Any) -> None:
         os.write(answers, json.dumps(content, allow_nan=False).encode() + b"\n")
 
+    _tell_of_stores(answer)
     scoring = _Scoring(Path(about["references"]), about["samples"], Path(about["kept"]))
     answer(ready=True)
     while True:
         _do(json.loads(Path(json.loads(asked.get())).read_bytes()), scoring, answer)
+
+
+def _tell_of_stores(answer: Any) -> None:
+    """Send warnings about the store of parses, whose text has no captions, to the worker's log."""
+    from capeval.resources.parses import ParseStoreWarning
+
+    shown = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *arguments: Any, **options: Any) -> None:
+        if issubclass(category, ParseStoreWarning):
+            answer(warning=str(message))
+        else:
+            shown(message, category, *arguments, **options)
+
+    warnings.showwarning = show
 
 
 def _listen(asked: queue.Queue[str]) -> None:

@@ -7,6 +7,7 @@ kept, except those in which anything went wrong.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import queue
 import signal
@@ -32,6 +33,7 @@ from capeval_server.submissions.packing import packed_samples
 
 __all__ = ["Outcome", "Scorer", "ScoringError", "Task", "memory_limit", "time_limit"]
 
+_log = logging.getLogger(__name__)
 
 # How often `alive` is called, in seconds.
 _ALIVE_SECONDS = 0.5
@@ -230,6 +232,8 @@ class _Child:
                 elif not outcomes:
                     raise _EarlyEndError(f"scoring {answer.reason} before its first metric\n{self._tail()}")
                 return outcomes
+            if "warning" in answer:
+                _log.warning(answer["warning"])
             if answer.get("started", started) != started:
                 started = answer["started"]
                 task.started(started)
