@@ -5,9 +5,13 @@ Each message says what was expected, what was found, and where. All derive from 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
+from typing import Self
+
+from capeval.messages import first_few
 
 __all__ = [
     "CapevalError",
@@ -19,6 +23,8 @@ __all__ = [
     "MismatchError",
     "OptionError",
     "ResourceError",
+    "UnscoredError",
+    "UnscoredWarning",
 ]
 
 
@@ -28,6 +34,25 @@ class CapevalError(Exception):
 
 class CapevalWarning(UserWarning):
     """Something that works, and may not be what was meant; the message says why."""
+
+
+class UnscoredWarning(CapevalWarning):
+    """A metric could not score some images, which are left out of its corpus score.
+
+    Attributes:
+        images: The images.
+        reason: Why, as the end of a sentence.
+        fix: How to score them.
+    """
+
+    def __init__(self, images: Sequence[int | str], reason: str, fix: str) -> None:
+        super().__init__(f"{first_few(images)} {reason}; {fix}")
+        self.images = tuple(images)
+        self.reason = reason
+        self.fix = fix
+
+    def __reduce__(self) -> tuple[type[Self], tuple[tuple[int | str, ...], str, str]]:
+        return type(self), (self.images, self.reason, self.fix)
 
 
 class FormatErrorKind(StrEnum):
@@ -140,6 +165,23 @@ class FormatError(CapevalError, ValueError):
 
 class CaptionError(CapevalError, ValueError):
     """Image ids or captions given from Python are not what they must be."""
+
+
+class UnscoredError(CaptionError):
+    """A metric can't score some images, and must not leave any out.
+
+    Attributes:
+        images: The images.
+        reason: Why, as the end of a sentence.
+    """
+
+    def __init__(self, images: Sequence[int | str], reason: str) -> None:
+        super().__init__(f"{first_few(images)} {reason}")
+        self.images = tuple(images)
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[Self], tuple[tuple[int | str, ...], str]]:
+        return type(self), (self.images, self.reason)
 
 
 class MismatchError(CapevalError, ValueError):

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capeval.defaults import DEFAULT
-from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError
+from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError, UnscoredWarning
 from capeval.files import written_whole
 from capeval.formats.json import without_nan
 from capeval.messages import SWAPPED, first_few, listed, one_candidate, shown_score
-from capeval.metrics.base import Metric, Prepared, make_scores
+from capeval.metrics.base import Metric, Prepared, make_scores, unscored_images
 from capeval.metrics.registry import metric_keys, resolve
 from capeval.notebooks import html_table
 from capeval.scoring import Subsets
@@ -60,6 +60,8 @@ class Report:
         signatures: What the scores of each metric depend on, by the metric's key (`metric_keys`).
         scores: Each metric with its `Scores`, which have the statistics.
         intervals: The bootstrap interval of each corpus score; empty, except after `with_intervals`.
+        unscored: The images that a metric could not score and leaves out of its corpus scores, with the
+            reason, by the metric's key; empty if all are scored.
     """
 
     image_ids: tuple[ImageId, ...]
@@ -69,6 +71,7 @@ class Report:
     signatures: Mapping[str, Signature]
     scores: tuple[tuple[Metric, Scores], ...]
     intervals: Mapping[str, Interval] = field(default_factory=dict)
+    unscored: Mapping[str, UnscoredWarning] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         lines = [f"Report of {len(self.image_ids):,} images"]
@@ -76,6 +79,7 @@ class Report:
             lines.append(", ".join(f"{name} {self._shown(name)}" for name in metric.names))
         if self.subsets:
             lines.append(f"subsets {listed(list(self.subsets))}")
+        lines += self.unscored_notes()
         return "<" + "\n ".join(lines) + ">"
 
     def _repr_html_(self) -> str:
@@ -88,11 +92,12 @@ class Report:
         signatures = [str(signature) for signature in self.signatures.values()]
         return html_table(columns, rows, notes={"Notes": self.notes(), "Signatures": signatures})
 
-    def notes(self, source: str = "") -> tuple[str, ...]:
+    def notes(self, source: str = "", *, unscored: bool = True) -> tuple[str, ...]:
         """What readers ask about the scores: of which references they are, and what names and numbers mean.
 
         Args:
             source: What to call the references, such as the name of their file.
+            unscored: Whether to add those about images without a score.
         """
         signature = next(iter(self.signatures.values()))
         counts = signature.references.replace("-", " to ")
@@ -103,7 +108,12 @@ class Report:
         return (
             f"{images}, {references} each{named}.",
             " ".join([*of_metrics, "Papers often print scores times 100."]),
+            *(self.unscored_notes() if unscored else ()),
         )
+
+    def unscored_notes(self) -> tuple[str, ...]:
+        """Return a sentence for each reason for which images have no score; empty if all are scored."""
+        return tuple(dict.fromkeys(f"{each}." for each in self.unscored.values()))
 
     @property
     def _images(self) -> int:
@@ -170,6 +180,10 @@ class Report:
             report["subsets"] = {name: _numbers(scores) for name, scores in self.subsets.items()}
         if self.intervals:
             report["intervals"] = {name: _numbers(asdict(each)) for name, each in self.intervals.items()}
+        if self.unscored:
+            report["unscored"] = {
+                name: {"images": list(each.images), "note": str(each)} for name, each in self.unscored.items()
+            }
         report["signatures"] = {name: _plain(signature) for name, signature in self.signatures.items()}
         if per_image:
             columns = {
@@ -332,6 +346,10 @@ def report_from(
 ) -> Report:
     """The report of the scores of each metric."""
     keys = metric_keys([metric for metric, _ in scores])
+    unscored = {
+        key: unscored_images(metric, part.statistics, image_ids)
+        for key, (metric, part) in zip(keys, scores, strict=True)
+    }
     return Report(
         image_ids=image_ids,
         corpus={name: score for _, part in scores for name, score in part.corpus.items()},
@@ -339,6 +357,7 @@ def report_from(
         subsets=subsets or {},
         signatures={key: part.signature for key, (_, part) in zip(keys, scores, strict=True)},
         scores=scores,
+        unscored={key: each for key, each in unscored.items() if each is not None},
     )
 
 

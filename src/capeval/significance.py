@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval.checks import checked_choice, checked_integer, checked_level
-from capeval.errors import MismatchError
+from capeval.errors import MismatchError, UnscoredWarning
 from capeval.evaluation import Report, rows_of
 from capeval.messages import shown_score
 from capeval.metrics.base import Metric
@@ -97,10 +97,16 @@ class Comparison:
 
 
 class Comparisons(dict[str, Comparison]):
-    """The comparison of each score, by its name; a table where it is shown."""
+    """The comparison of each score, by its name; a table where it is shown.
+
+    Attributes:
+        notes: A sentence for each reason for which images are left out of the comparison of a score.
+    """
+
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return "\n".join(["a - b", *("  ".join(row) for row in self._rows())])
+        return "\n".join(["a - b", *("  ".join(row) for row in self._rows()), *self.notes])
 
     def _repr_html_(self) -> str:
         """A table for notebooks: a row a score."""
@@ -284,6 +290,9 @@ def compare(
     The interval is the paired bootstrap's with either method. The p-values are those of each score by
     itself, not corrected for looking at several.
 
+    An image that a metric could not score for one of the systems is left out for both: scores, differences
+    and p-values of that metric are those of the other images.
+
     Args:
         a: The scores of the first system.
         b: The scores of the second, against the same references with the same metrics and options.
@@ -304,19 +313,24 @@ def compare(
     checked_level("level", level)
     metrics, first, second = _paired(a, b)
     images, count = len(a.image_ids), len(metrics)
+    left_out = _left_out(a, b)
+    scores_a, scores_b = (
+        (_corpus(metrics, first), _corpus(metrics, second)) if left_out else (a.corpus, b.corpus)
+    )
     values = _values([*metrics, *metrics], [*first, *second], _resamples(images, samples, seed))
     comparisons = Comparisons(
         (
             name,
             difference(
-                Resampled(name=name, score=a.corpus[name], values=values_a[:, i], seed=seed),
-                Resampled(name=name, score=b.corpus[name], values=values_b[:, i], seed=seed),
+                Resampled(name=name, score=scores_a[name], values=values_a[:, i], seed=seed),
+                Resampled(name=name, score=scores_b[name], values=values_b[:, i], seed=seed),
                 level=level,
             ),
         )
         for metric, values_a, values_b in zip(metrics, values[:count], values[count:], strict=True)
         for i, name in enumerate(metric.names)
     )
+    comparisons.notes = left_out
     if method == "randomization":
         swapped = _swapped(metrics, first, second, _swaps(images, samples, seed))
         for metric, under_none in zip(metrics, swapped, strict=True):
@@ -411,8 +425,34 @@ def _paired(a: Report, b: Report) -> tuple[list[Metric], list[FloatArray], list[
     rows = {image: row for row, image in enumerate(b.image_ids)}
     order = np.array([rows[image] for image in a.image_ids])
     metrics = [metric for metric, _ in a.scores]
-    first = [scores.statistics for _, scores in a.scores]
-    return metrics, first, [others[metric.names].statistics[order] for metric in metrics]
+    first, second = [], []
+    for metric, scores in a.scores:
+        ours, theirs = scores.statistics, others[metric.names].statistics[order]
+        without = metric.unscored(ours) + metric.unscored(theirs) > 0
+        if without.any():
+            ours, theirs = (np.where(without[:, None], 0, rows) for rows in (ours, theirs))
+        first.append(ours)
+        second.append(theirs)
+    return metrics, first, second
+
+
+def _left_out(a: Report, b: Report) -> tuple[str, ...]:
+    """The images that a metric could not score for one of the systems, by reason."""
+    images: dict[tuple[str, str], dict[ImageId, None]] = {}
+    for each in (*a.unscored.values(), *b.unscored.values()):
+        images.setdefault((each.reason, each.fix), {}).update(dict.fromkeys(each.images))
+    return tuple(
+        f"Left out for both systems: {UnscoredWarning(tuple(found), *why)}." for why, found in images.items()
+    )
+
+
+def _corpus(metrics: Sequence[Metric], statistics: Sequence[FloatArray]) -> dict[str, float]:
+    """The corpus score by name."""
+    return {
+        name: score
+        for metric, rows in zip(metrics, statistics, strict=True)
+        for name, score in zip(metric.names, metric.aggregate(rows.sum(axis=0)).tolist(), strict=True)
+    }
 
 
 def _resamples(images: int, samples: int, seed: int) -> Iterator[FloatArray]:

@@ -127,6 +127,34 @@ def test_a_damaged_store_is_logged_and_changes_no_score(
     assert store.read_bytes() == b"no database" * 1000
 
 
+@NEEDS_MODEL
+def test_a_caption_that_is_too_long_fails_the_submission(path: Path, kept: Path) -> None:
+    """It must not be a way to leave an image out of the mean."""
+    candidates = path.parent / "human.json"
+    entries = json.loads(candidates.read_text())
+    entries[1]["caption"] = " ".join(["a dog near a red cat and"] * 20)
+    candidates.write_text(json.dumps(entries))
+    import_challenge(path)
+    while work_once():
+        pass
+    submission = Submission.objects.get()
+    results = {
+        result.metric: result.failure
+        for result in submission.results.filter(reference_version__reference_set__name="c2")
+    }
+    image = entries[1]["image_id"]
+    message = (
+        f"SPICE could not be computed (image {image} is not scored by SPICE or SPIDEr, since a caption has a"
+        " sentence of more than 120 tokens)"
+    )
+    assert results == {
+        "CIDEr-D": "",
+        "SPICE": message,
+        "SPICE-Size": message.replace("SPICE", "SPICE-Size", 1),
+    }
+    assert not Score.objects.filter(name__startswith="SPICE").exists()
+
+
 def test_work_that_tells_how_far_it_is_has_more_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each answer of the process begins the time of its metric again."""
     answers: list[dict[str, Any]] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, check_outputs, deliver, examples, system_names
-from capeval.cli.options import ConstraintsFile, Metrics, ReferencesFile, metric_names
+from capeval.cli.options import ConstraintsFile, Metrics, ReferencesFile, SpiceLongest, metric_names
 from capeval.errors import OptionError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def run(
         Argument(metavar="RESULTS...", help="Files of results, one a system.", show_default=False),
     ],
     metrics: Metrics = None,
+    spice_longest: SpiceLongest = None,
     domains: Annotated[
         Path | None,
         Option(metavar="FILE", help="Domains of images, or other subsets of them.", show_default=False),
@@ -70,7 +71,7 @@ def run(
     pictures = None if images is None else scoring.pictures_of(images, references, captions, output)
     if embed and pictures is not None:
         pictures = embedded(pictures, output)
-    evaluator = scoring.evaluator_of(captions, chosen, Tokenizer(), None)
+    evaluator = scoring.evaluator_of(captions, chosen, Tokenizer(), None, spice_longest=spice_longest)
     with Steps(len(results) + 1) as steps:
         systems = []
         for name, said in zip(names, candidates, strict=True):

@@ -24,6 +24,7 @@ from capeval.cli.options import (
     ReferencesFile,
     Samples,
     Seed,
+    SpiceLongest,
     Split,
     TokenizerSpec,
     metric_names,
@@ -57,6 +58,7 @@ def run(
     split: Split = None,
     frequencies: Frequencies = None,
     frequencies_images: FrequenciesImages = None,
+    spice_longest: SpiceLongest = None,
     method: Annotated[Method, Option(help="Paired test.")] = Method.BOOTSTRAP,
     samples: Samples = 1000,
     level: Level = 0.95,
@@ -85,7 +87,9 @@ def run(
         reference_caption_column=reference_caption_column,
         split=split,
     )
-    evaluator, candidates = scoring.prepared(references, [a, b], chosen, tokenizer, reading, counts)
+    evaluator, candidates = scoring.prepared(
+        references, [a, b], chosen, tokenizer, reading, counts, spice_longest=spice_longest
+    )
     with Steps(3) as steps:
         reports = []
         for name, captions in zip(names, candidates, strict=True):
@@ -96,4 +100,5 @@ def run(
     if form is Format.JSON:
         deliver(comparison_to_json(compared, *names), output)
     else:
-        render(comparison(compared, *names, notes=reports[0].notes(references.name)), form, output)
+        notes = (*reports[0].notes(references.name, unscored=False), *compared.notes)
+        render(comparison(compared, *names, notes=notes), form, output)

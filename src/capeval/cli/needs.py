@@ -18,17 +18,33 @@ STORE = "CAPEVAL_STORE"
 """The variable that names the folder in which parses are kept, or is `off`."""
 
 
-def ready_metrics(metrics: Sequence[str | Metric]) -> tuple[Metric, ...]:
+def ready_metrics(metrics: Sequence[str | Metric], spice_longest: int | None = None) -> tuple[Metric, ...]:
     """The metrics, with their resources made, and keeping between runs what takes long to compute.
 
+    Args:
+        metrics: Names or metric objects.
+        spice_longest: The longest sentence that metrics parse, in tokens; their default if it is None.
+
     Raises:
-        OptionError: A metric is not known, or the variable of the store is empty.
+        OptionError: A metric is not known, the variable of the store is empty, or there is a limit of
+            sentences and no metric that parses any.
         ResourceError: What a resource is made from is missing or damaged.
     """
     folder = store_folder()
+    resolved = _limited(resolve(metrics), spice_longest)
     prepare_needs(metrics)
-    resolved = resolve(metrics)
     return resolved if folder is None else tuple(metric.remembering(folder) for metric in resolved)
+
+
+def _limited(metrics: tuple[Metric, ...], longest: int | None) -> tuple[Metric, ...]:
+    """The metrics with a limit of the sentences that they parse."""
+    if longest is None:
+        return metrics
+    limited = tuple(metric.parsing_up_to(longest) for metric in metrics)
+    if all(one is other for one, other in zip(metrics, limited, strict=True)):
+        names = ", ".join(name for metric in metrics for name in metric.names)
+        raise OptionError(f"--spice-longest is for SPICE and SPIDEr (got {names})")
+    return limited
 
 
 def store_folder() -> Path | None:

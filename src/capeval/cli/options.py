@@ -33,6 +33,7 @@ __all__ = [
     "ReferencesFile",
     "Samples",
     "Seed",
+    "SpiceLongest",
     "Split",
     "Tokenized",
     "TokenizerSpec",
@@ -122,6 +123,17 @@ ReferenceIdColumn = Annotated[
 ReferenceCaptionColumn = Annotated[
     str | None,
     Option(metavar="NAME", help="Column of captions in REFERENCES, if it is another.", show_default=False),
+]
+SpiceLongest = Annotated[
+    int | None,
+    Option(
+        "--spice-longest",
+        min=1,
+        max=400,
+        metavar="N",
+        help="Longest sentence that SPICE parses, in tokens, at most 400; time grows with its cube.",
+        show_default="120",
+    ),
 ]
 Split = Annotated[
     str | None,

@@ -24,6 +24,7 @@ from capeval.cli.options import (
     ReferencesFile,
     Samples,
     Seed,
+    SpiceLongest,
     Split,
     Tokenized,
     TokenizerSpec,
@@ -65,6 +66,7 @@ def run(
     split: Split = None,
     frequencies: Frequencies = None,
     frequencies_images: FrequenciesImages = None,
+    spice_longest: SpiceLongest = None,
     subset: Annotated[
         Path | None,
         Option(metavar="FILE", help="JSON of subsets: names to image ids.", show_default=False),
@@ -142,7 +144,9 @@ def run(
             processes=processes,
             skip=skip_bad_shards,
         )
-        shards.score_folders(folders, names, chosen, tokenizer, counts, form, output)
+        shards.score_folders(
+            folders, names, chosen, tokenizer, counts, form, output, spice_longest=spice_longest
+        )
         return
     if processes is not None or skip_bad_shards:
         raise OptionError("--processes and --skip-bad-shards are for folders of shards (got files)")
@@ -151,7 +155,7 @@ def run(
     pictures = None
     if images is not None and report is not None:
         pictures = scoring.pictures_of(images, references, captions, report)
-    evaluator = scoring.evaluator_of(captions, chosen, tokenizer, counts)
+    evaluator = scoring.evaluator_of(captions, chosen, tokenizer, counts, spice_longest=spice_longest)
     with Steps(len(results) * (2 if bootstrap else 1) + (report is not None)) as steps:
         systems = []
         for name, results_of_system in zip(names, candidates, strict=True):

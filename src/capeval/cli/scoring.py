@@ -92,10 +92,13 @@ def prepared(
     tokenizer: Tokenizer,
     reading: Reading,
     counts: Counts | None = None,
+    *,
+    spice_longest: int | None = None,
 ) -> tuple[Evaluator, list[Candidates]]:
     """The prepared references, and the candidates of each file."""
     captions, candidates = loaded(references, results, reading)
-    return evaluator_of(captions, metrics, tokenizer, counts), candidates
+    evaluator = evaluator_of(captions, metrics, tokenizer, counts, spice_longest=spice_longest)
+    return evaluator, candidates
 
 
 def loaded(references: Path, results: list[Path], reading: Reading) -> tuple[References, list[Candidates]]:
@@ -119,7 +122,12 @@ def loaded(references: Path, results: list[Path], reading: Reading) -> tuple[Ref
 
 
 def evaluator_of(
-    references: References, metrics: tuple[str, ...], tokenizer: Tokenizer, counts: Counts | None = None
+    references: References,
+    metrics: tuple[str, ...],
+    tokenizer: Tokenizer,
+    counts: Counts | None = None,
+    *,
+    spice_longest: int | None = None,
 ) -> Evaluator:
     """The references prepared for metrics.
 
@@ -128,14 +136,16 @@ def evaluator_of(
         metrics: The names of the metrics.
         tokenizer: How to tokenise.
         counts: Where document frequencies come from; the references by default.
+        spice_longest: The longest sentence that SPICE parses, in tokens; its default if it is None.
 
     Raises:
         FormatError: The file of document frequencies is something else.
-        OptionError: There are document frequencies, and no metric that counts any.
+        OptionError: There are document frequencies, and no metric that counts any; or a limit of sentences,
+            and no metric that parses any.
         ResourceError: A resource that a metric needs is missing or damaged.
         OSError: The file of document frequencies can't be read.
     """
-    ready = ready_metrics(metrics)
+    ready = ready_metrics(metrics, spice_longest)
     if counts is not None:
         ready = counts.weigh(ready, tokenizer)
     with Steps(1) as steps:

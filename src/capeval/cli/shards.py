@@ -15,8 +15,8 @@ from capeval.cli.needs import ready_metrics
 from capeval.cli.options import Format
 from capeval.cli.scoring import Counts
 from capeval.distributed.shards import Failure, Job, ShardScores, Timing, score_shards, shards_in
-from capeval.distributed.sums import Sums
 from capeval.evaluation import Report, report_from
+from capeval.metrics import Metric
 from capeval.report import System, scores, to_json
 from capeval.tokenization import Tokenizer
 from capeval.types import Scores
@@ -51,11 +51,13 @@ def score_folders(
     counts: Counts | None,
     form: Format,
     output: Path | None,
+    *,
+    spice_longest: int | None = None,
 ) -> None:
     """Scores the results in folders, and says which shards could not be scored."""
     reading = folders.reading
     reading.check(folders.references, folders.results)
-    ready = ready_metrics(metrics)
+    ready = ready_metrics(metrics, spice_longest)
     if counts is not None:
         ready = counts.weigh(ready, tokenizer)
     job = Job(
@@ -69,7 +71,7 @@ def score_folders(
     failures: list[Failure] = []
     for name, folder in zip(names, folders.results, strict=True):
         scored = _scored(name, folder, folders, job)
-        systems.append(System(name=name, report=_report(scored.sums)))
+        systems.append(System(name=name, report=_report(scored, ready)))
         failures += scored.failures
     for failure in failures:
         print(f"capeval: warning: left out: {failure.message}", file=sys.stderr)
@@ -91,8 +93,9 @@ def _scored(name: str, folder: Path, folders: Folders, job: Job) -> ShardScores:
         return score_shards(shards, job, processes=folders.processes, skip=folders.skip, done=told)
 
 
-def _report(sums: Sums) -> Report:
+def _report(scored: ShardScores, metrics: Sequence[Metric]) -> Report:
     """The corpus scores alone: nobody has the rows of all images."""
+    sums = scored.sums
     corpus = sums.corpus
     parts = tuple(
         Scores(
@@ -105,7 +108,11 @@ def _report(sums: Sums) -> Report:
         )
         for metric, signature in zip(sums.metrics, sums.signatures.values(), strict=True)
     )
-    return report_from((), tuple(zip(sums.metrics, parts, strict=True)))
+    report = report_from((), tuple(zip(sums.metrics, parts, strict=True)))
+    why = {each.reason: each for each in scored.unscored}
+    keys = zip(sums.signatures, metrics, strict=True)
+    unscored = {key: why[metric.unscored_reason] for key, metric in keys if metric.unscored_reason in why}
+    return replace(report, unscored=unscored)
 
 
 def _left_out(failures: Sequence[Failure]) -> list[str]:

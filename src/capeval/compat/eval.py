@@ -47,6 +47,7 @@ class COCOEvalCap:
         cocoRes: The results, as its `loadRes` returns them.
         spice: Whether to score with SPICE too, which needs its model.
         store: Where SPICE's parses are kept between runs; nowhere by default.
+        spice_longest: The longest sentence that SPICE parses, in tokens; its default if it is None.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class COCOEvalCap:
         *,
         spice: bool = True,
         store: ParseStore | None = None,
+        spice_longest: int | None = None,
     ) -> None:
         self.evalImgs: list[dict[str, Any]] = []
         self.eval: dict[str, Any] = {}
@@ -65,6 +67,7 @@ class COCOEvalCap:
         self.params: dict[str, Any] = {"image_id": coco.getImgIds()}
         self._spice = spice
         self._store = store
+        self._spice_longest = spice_longest
 
     def evaluate(self) -> None:
         """Tokenises, scores, and fills `eval`, `imgToEval` and `evalImgs`.
@@ -100,7 +103,10 @@ class COCOEvalCap:
             (Cider(), "CIDEr"),
         ]
         if self._spice:
-            scorers.append((Spice() if self._store is None else Spice(store=self._store), "SPICE"))
+            # Only with options that were given: a script may have put a class of its own in its place.
+            options: dict[str, Any] = {"store": self._store, "longest": self._spice_longest}
+            given = {name: value for name, value in options.items() if value is not None}
+            scorers.append((Spice(**given), "SPICE"))
         return scorers
 
     def setEval(self, score: Any, method: str) -> None:  # noqa: N802

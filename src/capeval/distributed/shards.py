@@ -23,7 +23,14 @@ from capeval import _native
 from capeval.columns import Columns
 from capeval.distributed.frequencies import PartialFrequencies
 from capeval.distributed.sums import Sums
-from capeval.errors import CapevalError, CapevalWarning, FormatError, MismatchError, ResourceError
+from capeval.errors import (
+    CapevalError,
+    CapevalWarning,
+    FormatError,
+    MismatchError,
+    ResourceError,
+    UnscoredWarning,
+)
 from capeval.evaluation import Evaluator, problems
 from capeval.formats import load_candidates
 from capeval.formats.captions import read_references
@@ -128,10 +135,17 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True)
 class ShardScores:
-    """The sums of all shards that could be scored, and the shards that could not."""
+    """The sums of all shards that could be scored, and the shards that could not.
+
+    Attributes:
+        sums: The sums.
+        failures: The shards that could not be scored.
+        unscored: The images of scored shards that a metric could not score, in order, one for each reason.
+    """
 
     sums: Sums
     failures: tuple[Failure, ...]
+    unscored: tuple[UnscoredWarning, ...] = ()
 
 
 def shards_in(references: Path, candidates: Path) -> list[Shard]:
@@ -190,13 +204,17 @@ def score_shards(
     """
     run = _Run(processes=processes or len(os.sched_getaffinity(0)), skip=skip, done=done)
     while True:
+        run.unscored.clear()
         counts = _counted(run, run.without_failures(shards), job)
         left = run.without_failures(shards)
         results = run.of_groups(_score, left, job.weighed_by(counts), "scored")
         sums = {shard: sums for _, result in results for shard, sums in result.items()}
         if run.has_all(left):
             first, *others = (sums[shard] for shard in left)
-            return ShardScores(sums=sum(others, first), failures=tuple(run.failures))
+            unscored = run.all_unscored()
+            for warning in unscored:
+                warnings.warn(warning, stacklevel=2)
+            return ShardScores(sums=sum(others, first), failures=tuple(run.failures), unscored=unscored)
 
 
 def _counted(run: _Run, shards: list[Shard], job: Job) -> dict[Counted, DocumentFrequencies]:
@@ -368,6 +386,7 @@ class _Run:
     done: Callable[[str, Timing], object]
     failures: list[Failure] = field(default_factory=list)
     warned: set[str] = field(default_factory=set)
+    unscored: list[UnscoredWarning] = field(default_factory=list)
 
     def without_failures(self, shards: Sequence[Shard]) -> list[Shard]:
         failed = {failure.shard for failure in self.failures}
@@ -383,9 +402,20 @@ class _Run:
             failure.stop()
         self.failures.append(failure)
 
+    def all_unscored(self) -> tuple[UnscoredWarning, ...]:
+        """The images without a score of all shards, one warning for each reason."""
+        images: dict[tuple[str, str], set[ImageId]] = {}
+        for each in self.unscored:
+            images.setdefault((each.reason, each.fix), set()).update(each.images)
+        # All ids of a corpus are integers, or all strings.
+        return tuple(UnscoredWarning(sorted(found), *why) for why, found in images.items())
+
     def _warn(self, warning: CapevalWarning) -> None:
         """Warn in this process of something in another: once, however many processes warn of it."""
-        if str(warning) not in self.warned:
+        if isinstance(warning, UnscoredWarning):
+            # Not for each shard by itself.
+            self.unscored.append(warning)
+        elif str(warning) not in self.warned:
             self.warned.add(str(warning))
             warnings.warn(warning, stacklevel=2)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from capeval.errors import MismatchError
+from capeval.errors import MismatchError, UnscoredWarning
 from capeval.resources.compiled import Found
 from capeval.resources.frequencies import DocumentFrequencies
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized
@@ -39,6 +41,7 @@ __all__ = [
     "means",
     "shown_counts",
     "signature_from",
+    "unscored_images",
 ]
 
 Kernel = Callable[[TokenizedCandidates], FloatArray]
@@ -46,6 +49,9 @@ Kernel = Callable[[TokenizedCandidates], FloatArray]
 
 NOT_AN_OPTION: Mapping[str, bool] = {"option": False}
 """The metadata of a field of a metric that is not an option."""
+
+# The warnings that were given about candidates, so that metrics that parse the same captions warn once.
+_WARNED: WeakKeyDictionary[TokenizedCandidates, set[str]] = WeakKeyDictionary()
 
 Reads = Literal["tokens", "captions"]
 Counted = Literal["words", "stems"]
@@ -182,6 +188,46 @@ class Metric(ABC):
         """
         return self
 
+    def parsing_up_to(self, longest: int) -> Self:  # noqa: ARG002
+        """Return the metric with a limit of the sentences that it parses, in tokens.
+
+        Returns:
+            The metric itself if it parses nothing.
+        """
+        return self
+
+    def requiring_all(self) -> Self:
+        """Return the metric that raises an `UnscoredError` instead of leaving out images.
+
+        Returns:
+            The metric itself if it scores every image.
+        """
+        return self
+
+    def unscored(self, statistics: FloatArray) -> FloatArray:
+        """Return the number of images that the metric could not score.
+
+        Such an image has no score (NaN) and is left out of corpus scores. Its row adds 0 to all sums except
+        this number.
+
+        Args:
+            statistics: Rows of shape `(..., statistics)`: of one image, or summed over images.
+
+        Returns:
+            Numbers of shape `(...)`; 0 if the metric scores every image.
+        """
+        return np.zeros(statistics.shape[:-1])
+
+    @property
+    def unscored_reason(self) -> str:
+        """Why it could not score an image, as the end of a sentence."""
+        return ""
+
+    @property
+    def unscored_fix(self) -> str:
+        """How to score such images."""
+        return ""
+
     def explain(self, candidate: str, references: Sequence[str]) -> ComparedGraphs | None:  # noqa: ARG002
         """What the score of an image is made of, for people to look at.
 
@@ -274,6 +320,8 @@ class Prepared:
     def statistics(self, candidates: TokenizedCandidates) -> FloatArray:
         """The statistics of each candidate: one row each, in the order of the candidates.
 
+        An `UnscoredWarning` names the images that the metric could not score.
+
         Raises:
             MismatchError: The candidates were tokenised for other references.
         """
@@ -283,7 +331,14 @@ class Prepared:
                 "candidates must be tokenised with these references, by the `candidates` of the"
                 " `references` of what scores them (got candidates of other references)"
             )
-        return self._kernel(candidates)
+        statistics = self._kernel(candidates)
+        unscored = unscored_images(self.metric, statistics, candidates.image_ids)
+        if unscored is not None:
+            warned = _WARNED.setdefault(candidates, set())
+            if str(unscored) not in warned:
+                warned.add(str(unscored))
+                warnings.warn(unscored, stacklevel=2)
+        return statistics
 
     def signature(self) -> Signature:
         """What scores against these references depend on."""
@@ -312,9 +367,27 @@ class Prepared:
         return make_scores(self, statistics, candidates.image_ids)
 
 
+def unscored_images(
+    metric: Metric, statistics: FloatArray, image_ids: Sequence[ImageId]
+) -> UnscoredWarning | None:
+    """Return the warning about the images that a metric could not score; None if it scored all.
+
+    Args:
+        metric: The metric.
+        statistics: A row for each image.
+        image_ids: The image of each row.
+    """
+    rows = np.flatnonzero(metric.unscored(statistics))
+    if not rows.size:
+        return None
+    images = tuple(dict.fromkeys(image_ids[row] for row in rows.tolist()))
+    return UnscoredWarning(images, metric.unscored_reason, metric.unscored_fix)
+
+
 def means(statistics: FloatArray) -> FloatArray:
-    """The means of scores, from rows that have the sums of scores and, last, their number."""
-    scores: FloatArray = statistics[..., :-1] / statistics[..., -1:]
+    """The means of scores, from rows that have the sums of scores and, last, their number; NaN of none."""
+    with np.errstate(invalid="ignore"):
+        scores: FloatArray = statistics[..., :-1] / statistics[..., -1:]
     return scores
 
 

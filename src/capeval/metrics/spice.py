@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from capeval import _native
 from capeval.checks import checked_choice, checked_different, checked_integer, checked_path
-from capeval.errors import CaptionError, OptionError
+from capeval.errors import CaptionError, OptionError, UnscoredError
 from capeval.messages import shortened
 from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Reads, Resource
 from capeval.metrics.registry import register
@@ -25,7 +26,7 @@ from capeval.progress import report_progress
 from capeval.resources.parses import ParseStore
 from capeval.resources.spice import RUN, found_model, opened_model, spice_model, store_in
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
-from capeval.types import FloatArray
+from capeval.types import FloatArray, ImageId
 
 if TYPE_CHECKING:
     from capeval.scene_graphs import ComparedGraphs
@@ -53,8 +54,10 @@ Text = Literal["tokens", "raw"]
 _CHUNK_SECONDS, _SMALLEST_CHUNK, _LARGEST_CHUNK = 1.0, 256, 16_384
 _LONGEST, _LONGEST_ALLOWED = 120, 400
 _COLUMNS = ("candidate tuples", "reference tuples", "matched", *MEASURES, "images")
+# A caption that has a longer sentence has no parse.
+_Parses = dict[str, bytes | None]
 # The parses of captions by the model and the limit of a sentence, for as long as the captions are there.
-_PARSES: WeakKeyDictionary[TokenizedReferences | TokenizedCandidates, dict[tuple[str, int], dict[str, bytes]]]
+_PARSES: WeakKeyDictionary[TokenizedReferences | TokenizedCandidates, dict[tuple[str, int], _Parses]]
 _PARSES = WeakKeyDictionary()
 _MODEL = Resource(
     name="SPICE's model",
@@ -94,7 +97,10 @@ class Spice(Metric):
         measures: What to give of each category, some of `F`, `precision` and `recall`.
         text: What is parsed. `tokens` is what pycocoevalcap gives to SPICE: the tokens of its tokenizer,
             joined by spaces, in lower case and without punctuation. `raw` is captions as they were written.
-        longest: The longest sentence that is parsed, in tokens: time grows with its cube.
+        longest: The longest sentence that is parsed, in tokens, at most 400: time grows with its cube. An
+            image with a longer one, in its candidate or a reference, has no score and is left out of corpus
+            scores.
+        require_all: Whether such an image is an error instead.
         store: Where parses are kept between runs; nowhere by default. It does not change scores.
         model: The file of the compiled model, which all processes of a machine map into memory once; an
             installed one, or that in the user's cache folder, by default.
@@ -114,6 +120,7 @@ class Spice(Metric):
     measures: tuple[str, ...] = ("F",)
     text: Text = "tokens"
     longest: int = field(default=_LONGEST, metadata=NOT_AN_OPTION)
+    require_all: bool = field(default=False, compare=False, metadata=NOT_AN_OPTION)
     store: ParseStore | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
     model: Path | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
 
@@ -138,8 +145,12 @@ class Spice(Metric):
 
     @property
     def statistics(self) -> tuple[str, ...]:
-        """Of each category: counts of tuples, the measures of the image, and 1 if it has them."""
-        return tuple(f"{category} {column}" for category in self.categories for column in _COLUMNS)
+        """Of each category: counts of tuples, the measures of the image, and 1 if it has them.
+
+        The last one is 1 if the image could not be parsed; its other statistics are 0.
+        """
+        columns = (f"{category} {column}" for category in self.categories for column in _COLUMNS)
+        return (*columns, "not parsed")
 
     @property
     def reads(self) -> Reads:
@@ -154,6 +165,38 @@ class Spice(Metric):
     def remembering(self, folder: Path) -> Self:
         """The metric with a store of parses in a folder, unless it has one."""
         return replace(self, store=self.store or store_in(folder))
+
+    def options(self) -> tuple[str, ...]:
+        """The options as `name=value`; the limit of sentences only if it is not the default."""
+        limit = () if self.longest == _LONGEST else (f"longest={self.longest}",)
+        return (*super().options(), *limit)
+
+    def parsing_up_to(self, longest: int) -> Self:
+        """Return the metric with this limit of sentences."""
+        return replace(self, longest=longest)
+
+    def requiring_all(self) -> Self:
+        """Return the metric that raises an error if a caption can't be parsed."""
+        return replace(self, require_all=True)
+
+    def unscored(self, statistics: FloatArray) -> FloatArray:
+        """Return the number of images that could not be parsed."""
+        return statistics[..., -1]
+
+    @property
+    def unscored_reason(self) -> str:
+        """The limit of sentences."""
+        limit = f"a sentence of more than {self.longest} tokens"
+        return f"not scored by SPICE or SPIDEr, since a caption has {limit}"
+
+    @property
+    def unscored_fix(self) -> str:
+        """The option that raises the limit, if it can be raised."""
+        if self.longest == _LONGEST_ALLOWED:
+            return "this is the highest limit"
+        return (
+            f"raise the limit with --spice-longest N (Python: Spice(longest=N)), at most {_LONGEST_ALLOWED}"
+        )
 
     def explain(self, candidate: str, references: Sequence[str]) -> ComparedGraphs:
         """The scene graphs of the candidate and of all references together.
@@ -176,30 +219,50 @@ class Spice(Metric):
         """Parses the references and merges the scene graphs of each image.
 
         Raises:
-            LongSentenceError: A sentence is longer than `longest`.
+            UnscoredError: A sentence is longer than `longest`, and `require_all` is set.
             ResourceError: The model was not made yet.
         """
         model = self._native_model()
         groups = self._texts(references)
         known = self._parses(references, list(chain.from_iterable(groups)))
-        prepared = _native.SpiceReferences(model, [[known[text] for text in group] for group in groups])
+        has_parses = np.array(
+            [all(known[text] is not None for text in group) for group in groups], dtype=bool
+        )
+        self._check(references.references.image_ids, has_parses)
+        parsed_groups = [[parse for text in group if (parse := known[text]) is not None] for group in groups]
+        prepared = _native.SpiceReferences(model, parsed_groups)
 
         def statistics(candidates: TokenizedCandidates) -> FloatArray:
             texts = candidates.texts() if self.text == "tokens" else candidates.captions()
             parses = self._parses(candidates, texts, known)
-            rows = prepared.statistics(candidates.positions, [parses[text] for text in texts])
-            return rows[:, self._places].reshape(len(rows), -1)
+            is_parsed = np.array([parses[text] is not None for text in texts], dtype=bool)
+            is_parsed &= has_parses[candidates.positions]
+            self._check(candidates.image_ids, is_parsed)
+            rows = np.zeros((len(texts), len(self.statistics)))
+            rows[~is_parsed, -1] = 1
+            places = np.flatnonzero(is_parsed)
+            found = [parse for place in places.tolist() if (parse := parses[texts[place]]) is not None]
+            compared = prepared.statistics(candidates.positions[places], found)
+            rows[places, :-1] = compared[:, self._places].reshape(len(places), rows.shape[1] - 1)
+            return rows
 
         return statistics
+
+    def _check(self, images: Sequence[ImageId], is_parsed: NDArray[np.bool_]) -> None:
+        """Refuse images that could not be parsed, if none may be left out."""
+        if self.require_all and not is_parsed.all():
+            missing = dict.fromkeys(images[place] for place in np.flatnonzero(~is_parsed).tolist())
+            raise UnscoredError(tuple(missing), self.unscored_reason)
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
         """The means of the measures over the images that have them; NaN where none has.
 
-        Of all tuples, every image counts, as in pycocoevalcap. Of a category, the images count whose
-        references have tuples of it, as in the reference's own report.
+        Of all tuples, every image that was parsed counts, as in pycocoevalcap. Of a category, the images
+        count whose references have tuples of it, as in the reference's own report.
         """
         measures = [_COLUMNS.index(measure) for measure in self.measures]
-        by_category = statistics.reshape(*statistics.shape[:-1], len(self.categories), len(_COLUMNS))
+        counted = statistics[..., :-1]
+        by_category = counted.reshape(*statistics.shape[:-1], len(self.categories), len(_COLUMNS))
         with np.errstate(invalid="ignore"):
             scores: FloatArray = by_category[..., measures] / by_category[..., -1:]
         return scores.reshape(*statistics.shape[:-1], len(self.names))
@@ -222,16 +285,17 @@ class Spice(Metric):
         self,
         captions: TokenizedReferences | TokenizedCandidates,
         texts: Sequence[str],
-        known: Mapping[str, bytes] = MappingProxyType({}),
-    ) -> dict[str, bytes]:
-        """The parse of each text, shared by all metrics that parse the same captions."""
+        known: Mapping[str, bytes | None] = MappingProxyType({}),
+    ) -> _Parses:
+        """The parse of each text, or None, shared by all metrics that parse the same captions."""
         # By the limit too, so that another metric's parse does not hide that a sentence is too long.
         model = self._native_model()
         parses = _PARSES.setdefault(captions, {}).setdefault((model.fingerprint, self.longest), {})
         missing = [text for text in texts if text not in parses]
         parses |= {text: known[text] for text in missing if text in known}
         new = [text for text in missing if text not in parses]
-        parses |= parsed(model, new, longest=self.longest, store=self.store)
+        made, _ = _parsed(model, new, self.longest, self.store)
+        parses |= {text: made.get(text) for text in new}
         return parses
 
 
@@ -256,6 +320,19 @@ def parsed(
         LongSentenceError: A sentence is longer than `longest`.
     """
     different = list(dict.fromkeys(texts))
+    parses, too_long = _parsed(model, different, longest, store)
+    for text in different:
+        if text in too_long:
+            raise _long_sentence(text, too_long[text], longest)
+    return parses
+
+
+def _parsed(
+    model: _native.SpiceModel, texts: Iterable[str], longest: int, store: ParseStore | None
+) -> tuple[dict[str, bytes], dict[str, int]]:
+    """The parse of each different caption, and the tokens of a sentence of each that has a longer one."""
+    different = list(dict.fromkeys(texts))
+    too_long: dict[str, int] = {}
     # With the limit, so that what is kept never hides that a sentence is longer.
     key = f"{model.fingerprint} {longest}"
     parses = {} if store is None else store.read(key, different)
@@ -264,8 +341,7 @@ def parsed(
     done = 0
     for chunk in _chunks(missing):
         report_progress("Parsing captions", done, len(missing))
-        with _naming_long_sentences(chunk, longest):
-            new = dict(zip(chunk, model.parse(chunk, longest), strict=True))
+        new = _parsed_chunk(model, chunk, longest, too_long)
         if store is not None and not store.write(key, new):
             # Not tried again with each chunk: another process may lock it, and the disk may be full.
             store = None
@@ -273,7 +349,27 @@ def parsed(
         done += len(chunk)
     if missing:
         report_progress("Parsing captions", done, done)
-    return parses
+    return parses, too_long
+
+
+def _parsed_chunk(
+    model: _native.SpiceModel, texts: list[str], longest: int, too_long: dict[str, int]
+) -> dict[str, bytes]:
+    """The parses of some captions; those with a longer sentence are added to `too_long` instead."""
+    if not texts:
+        return {}
+    try:
+        return dict(zip(texts, model.parse(texts, longest), strict=True))
+    except _native.SentenceTooLongError as error:
+        # All sentences are measured before one is parsed, and none before this one is too long. By halves,
+        # so that many of them are measured a few times each and not once for each of the others.
+        position, words = error.args
+    too_long[texts[position]] = words
+    middle = (position + 1 + len(texts)) // 2
+    parts = texts[:position], texts[position + 1 : middle], texts[middle:]
+    return {
+        text: parse for part in parts for text, parse in _parsed_chunk(model, part, longest, too_long).items()
+    }
 
 
 def scene_tuples(
@@ -326,11 +422,15 @@ def _naming_long_sentences(texts: Sequence[str], longest: int) -> Iterator[None]
         yield
     except _native.SentenceTooLongError as error:
         position, words = error.args
-        raise LongSentenceError(
-            f"SPICE parses sentences of up to {longest} tokens (got one of {words} in the caption"
-            f" {shortened(texts[position])}); the option 'longest' sets the limit",
-            texts[position],
-        ) from None
+        raise _long_sentence(texts[position], words, longest) from None
+
+
+def _long_sentence(text: str, words: int, longest: int) -> LongSentenceError:
+    return LongSentenceError(
+        f"SPICE parses sentences of up to {longest} tokens (got one of {words} in the caption"
+        f" {shortened(text)}); the option 'longest' sets the limit",
+        text,
+    )
 
 
 def _chunks(texts: list[str]) -> Iterator[list[str]]:

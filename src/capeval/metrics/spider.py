@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Spider"]
 
+# SPICE's own default.
+_LONGEST = 120
+
 
 @register
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +34,9 @@ class Spider(Metric):
     Args:
         frequencies: Where CIDEr-D's document frequencies come from: the `references` given, `uniform`, or
             `DocumentFrequencies` of another corpus.
+        longest: The longest sentence that SPICE parses, in tokens, at most 400. An image with a longer one,
+            in its candidate or a reference, has no score and is left out of corpus scores.
+        require_all: Whether such an image is an error instead.
         store: Where parses are kept between runs; nowhere by default. It does not change scores.
         model: The file of SPICE's compiled model; an installed one, or that in the user's cache folder, by
             default.
@@ -46,6 +52,8 @@ class Spider(Metric):
     frequencies: DocumentFrequencies | Literal["references", "uniform"] = field(
         default="references", metadata=NOT_AN_OPTION
     )
+    longest: int = field(default=_LONGEST, metadata=NOT_AN_OPTION)
+    require_all: bool = field(default=False, compare=False, metadata=NOT_AN_OPTION)
     store: ParseStore | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
     model: Path | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
 
@@ -57,7 +65,12 @@ class Spider(Metric):
         # By their names in the registry: no metric imports another.
         spice, cider = CLASSES["Spice"], CLASSES["CiderD"]
         return (
-            spice(store=self.store, model=self.model),  # type: ignore[call-arg]
+            spice(
+                longest=self.longest,  # type: ignore[call-arg]
+                require_all=self.require_all,
+                store=self.store,
+                model=self.model,
+            ),
             cider(frequencies=self.frequencies),  # type: ignore[call-arg]
         )
 
@@ -96,6 +109,33 @@ class Spider(Metric):
         """The metric with these document frequencies for CIDEr-D; itself where it has others already."""
         return self if self.counts is None else replace(self, frequencies=frequencies)
 
+    def options(self) -> tuple[str, ...]:
+        """The limit of sentences, if it is not the default."""
+        return () if self.longest == _LONGEST else (f"longest={self.longest}",)
+
+    def parsing_up_to(self, longest: int) -> Self:
+        """Return the metric with this limit of sentences."""
+        return replace(self, longest=longest)
+
+    def requiring_all(self) -> Self:
+        """Return the metric that raises an error if a caption can't be parsed."""
+        return replace(self, require_all=True)
+
+    def unscored(self, statistics: FloatArray) -> FloatArray:
+        """Return the number of images that SPICE could not parse."""
+        spice = self._parts[0]
+        return spice.unscored(statistics[..., : len(spice.statistics)])
+
+    @property
+    def unscored_reason(self) -> str:
+        """That of SPICE."""
+        return self._parts[0].unscored_reason
+
+    @property
+    def unscored_fix(self) -> str:
+        """That of SPICE."""
+        return self._parts[0].unscored_fix
+
     def remembering(self, folder: Path) -> Self:
         """The metric with a store of parses in a folder, unless it has one."""
         return replace(self, store=self.store or store_in(folder))
@@ -106,10 +146,14 @@ class Spider(Metric):
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Prepares the references for both."""
+        spice = self._parts[0]
         kernels = [part.kernel(references) for part in self._parts]
 
         def statistics(candidates: TokenizedCandidates) -> FloatArray:
-            return np.concatenate([kernel(candidates) for kernel in kernels], axis=1)
+            parsed, counted = (kernel(candidates) for kernel in kernels)
+            # An image without SPICE has no SPIDEr: its CIDEr-D is left out of the mean too.
+            counted = np.where(spice.unscored(parsed)[:, None] > 0, 0, counted)
+            return np.concatenate([parsed, counted], axis=1)
 
         return statistics
 

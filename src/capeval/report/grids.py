@@ -89,7 +89,7 @@ def scores(
     rows = _ranked(names, [(system.name, system.report.corpus, system.intervals) for system in systems])
     for name, values in (published or {}).items():
         rows.append((Cell(value=name), *(Cell(value=values.get(metric)) for metric in names)))
-    notes = (*systems[0].report.notes(source), *_of_intervals(systems))
+    notes = (*systems[0].report.notes(source, unscored=False), *_of_intervals(systems), *_unscored(systems))
     if not subsets:
         return Grid(columns=("System", *names), rows=tuple(rows), notes=notes)
     rows = [(row[0], Cell(value="all"), *row[1:]) for row in rows]
@@ -109,6 +109,13 @@ def _of_intervals(systems: Sequence[System]) -> Iterator[str]:
         return
 
 
+def _unscored(systems: Sequence[System]) -> Iterator[str]:
+    """The images of each system that a metric could not score."""
+    for system in systems:
+        named = f"{system.name}: " if len(systems) > 1 else ""
+        yield from (f"{named}{note}" for note in system.report.unscored_notes())
+
+
 def per_image(systems: Sequence[System]) -> Grid:
     """The scores of each image: a row for each system and image.
 
@@ -121,7 +128,8 @@ def per_image(systems: Sequence[System]) -> Grid:
         columns = [system.report.per_image[name].tolist() for name in names]
         for image, *values in zip(system.report.image_ids, *columns, strict=True):
             rows.append(tuple(Cell(value=value) for value in (system.name, image, *values)))
-    return Grid(columns=("System", "image_id", *names), rows=tuple(rows))
+    notes = tuple(_unscored(systems))
+    return Grid(columns=("System", "image_id", *names), rows=tuple(rows), notes=notes)
 
 
 def comparison(comparisons: Mapping[str, Comparison], a: str, b: str, *, notes: Sequence[str] = ()) -> Grid:

@@ -169,14 +169,19 @@ def _graphs(
         "tokens": (tokens.candidates(candidates).texts(), [tokens.texts(image) for image in references]),
         "captions": ([candidates[image][0] for image in references], [*references.values()]),
     }
+    unscored = {image for each in system.report.unscored.values() for image in each.images}
     for metric, _ in system.report.scores:
-        compared = (metric.explain(*texts) for texts in zip(*read[metric.reads], strict=True))
+        compared = (
+            (image, metric.explain(candidate, others))
+            for image, candidate, others in zip(references, *read[metric.reads], strict=True)
+            if image not in unscored
+        )
         graphs = {
             image: (
                 drawn(each.candidate, f"Scene graph of the candidate of image {image}"),
                 drawn(each.references, f"Scene graph of the references of image {image}"),
             )
-            for image, each in zip(references, compared, strict=True)
+            for image, each in compared
             if each is not None
         }
         if graphs:

@@ -47,9 +47,13 @@ def _object(system: System, *, per_image: bool) -> dict[str, Any]:
 
 
 def comparison_to_json(comparisons: Mapping[str, Comparison], a: str, b: str) -> str:
-    """One object: the names of the systems, and the comparison of each score."""
+    """One object: the names of the systems, the comparison of each score, and notes, if there are some."""
     metrics = {name: _numbers(each) for name, each in comparisons.items()}
-    return _json({"systems": {"a": a, "b": b}, "metrics": metrics}, lines=True)
+    content: dict[str, Any] = {"systems": {"a": a, "b": b}, "metrics": metrics}
+    notes = getattr(comparisons, "notes", ())
+    if notes:
+        content["notes"] = list(notes)
+    return _json(content, lines=True)
 
 
 def _numbers(made: Interval | Comparison) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from capeval.checks import checked_choice
 from capeval.errors import MismatchError, OptionError
 from capeval.evaluation import Evaluator, matched
 from capeval.messages import first_few
-from capeval.metrics.base import Metric, Prepared
+from capeval.metrics.base import Metric, Prepared, unscored_images
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import (
@@ -44,6 +44,7 @@ class DomainScores:
         frequencies: The images whose document frequencies weight the scores of a domain: `all`, or only
             those of the `domain`; None if no metric counts document frequencies in the references.
         weighted: The names of the scores that depend on these document frequencies.
+        notes: A sentence for each reason for which images have no score.
     """
 
     images: Mapping[str, int]
@@ -52,6 +53,7 @@ class DomainScores:
     signatures: Mapping[str, Mapping[str, Signature]] = field(repr=False)
     frequencies: Frequencies | None = None
     weighted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -154,6 +156,10 @@ class DomainEvaluator:
             signatures[name] = {
                 key: each.signature() for key, each in zip(self._keys, self._prepared[name], strict=True)
             }
+        found = (
+            unscored_images(prepared.metric, rows_by_metric[id(prepared)], tokens.image_ids)
+            for prepared in self._prepared[OVERALL]
+        )
         return DomainScores(
             images=images,
             corpus=corpus,
@@ -161,6 +167,7 @@ class DomainEvaluator:
             signatures=signatures,
             frequencies=self._frequencies,
             weighted=self._weighted,
+            notes=tuple(dict.fromkeys(f"{each}." for each in found if each is not None)),
         )
 
 

@@ -7,6 +7,7 @@ at random, so a study draws several times; or every caption is the candidate onc
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from capeval.checks import checked_integer
-from capeval.errors import MismatchError, OptionError
+from capeval.errors import CapevalWarning, MismatchError, OptionError, UnscoredWarning
 from capeval.metrics.base import Metric, Prepared
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
 from capeval.sampling import generator, orders
@@ -173,7 +174,10 @@ class _Pool:
     def key(self, metrics: Sequence[Metric], how: str) -> str:
         """What a checkpoint depends on."""
         digest = hashlib.sha256(repr((self.image_ids, self.texts)).encode("utf-8", "surrogatepass"))
-        options = [(metric.family, metric.options(), metric.document_frequencies) for metric in metrics]
+        options = [
+            (metric.family, metric.options(), metric.document_frequencies, len(metric.statistics))
+            for metric in metrics
+        ]
         return f"{how}; {options}; {self.tokens.tokenizer}; {digest.hexdigest()}"
 
     def split(self, orders: list[list[int]], end: int | None) -> tuple[References, Candidates]:
@@ -208,9 +212,24 @@ def _summed(
         references, candidates = split()
         tokens = TokenizedReferences(references, WORDS)
         rows = tokens.candidates(candidates)
-        return [Prepared(metric, tokens).statistics(rows).sum(axis=0).tolist() for metric in metrics]
+        with warnings.catch_warnings():
+            # Of all parts together, in `_result`.
+            warnings.simplefilter("ignore", UnscoredWarning)
+            return [Prepared(metric, tokens).statistics(rows).sum(axis=0).tolist() for metric in metrics]
 
     return [np.array(sums) for sums in finished.part(name, score)]
+
+
+def _warn_unscored(metrics: Sequence[Metric], sums: Sequence[FloatArray]) -> None:
+    """Warn of the candidates of all parts that a metric could not score, once for each reason."""
+    missing = {
+        (metric.unscored_reason, metric.unscored_fix): int(metric.unscored(rows).sum())
+        for metric, rows in zip(metrics, sums, strict=True)
+    }
+    for (reason, fix), count in missing.items():
+        if count:
+            candidates = "1 candidate is" if count == 1 else f"{count:,} candidates are"
+            warnings.warn(f"{candidates} {reason}; {fix}", CapevalWarning, stacklevel=2)
 
 
 def _result(
@@ -223,6 +242,7 @@ def _result(
     seed: int | None,
 ) -> HumanPerformance:
     by_metric = [np.array(rows) for rows in zip(*sums, strict=True)]
+    _warn_unscored(metrics, by_metric)
     # Later rounds of leave-one-out, for which some images have too few captions, are not in the spread.
     whole = min(len(texts) for texts in pool.texts) if pooled else len(sums)
     draws = np.hstack(

@@ -22,10 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import capeval
+    from capeval.errors import UnscoredError
     from capeval.evaluation import Evaluator, Report
     from capeval.tokenization import TokenizedCandidates, TokenizedReferences
 
 __all__ = ["main"]
+
+# Of the 300 characters of a failure; ids of images can be long.
+_LONGEST_REASON = 250
 
 
 def main() -> None:
@@ -72,7 +76,7 @@ def _listen(asked: queue.Queue[str]) -> None:
 
 def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
     import capeval
-    from capeval.errors import ResourceError
+    from capeval.errors import ResourceError, UnscoredError
     from capeval.progress import progress_to
 
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -92,9 +96,12 @@ def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
         except Exception as error:
             # What fails before it looks at the candidates, or by the machine, is not their fault.
             by_content = prepared and not isinstance(error, (ImportError, OSError, ResourceError))
+            failure = type(error).__name__
+            if prepared and isinstance(error, UnscoredError):
+                failure = _unscored(error, named=scoring.is_of_all(submitted))
             answer(
                 finished=metric,
-                failure=type(error).__name__,
+                failure=failure,
                 by_content=by_content,
                 log=traceback.format_exc(),
             )
@@ -106,6 +113,12 @@ def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
             answer(finished=metric, broken=traceback.format_exc())
             return
         answer(finished=metric, arrays=f"{number}.npz", **found)
+
+
+def _unscored(error: UnscoredError, *, named: bool) -> str:
+    """Return the reason for which images have no score, with their ids if these tell of no private choice."""
+    text = str(error)
+    return text if named and len(text) <= _LONGEST_REASON else f"images are {error.reason}"
 
 
 def _limit_memory(size: int) -> None:
@@ -146,8 +159,13 @@ class _Scoring:
         if self._tokens is None:
             self._tokens = TokenizedReferences(self._references)
         if metric not in self._evaluators:
-            remembering = METRICS[metric]().remembering(self._kept)
-            self._evaluators[metric] = Evaluator(self._tokens, [remembering])
+            # An image that is left out of the mean must not be a way to a better score.
+            made = METRICS[metric]().remembering(self._kept).requiring_all()
+            self._evaluators[metric] = Evaluator(self._tokens, [made])
+
+    def is_of_all(self, submitted: _Submitted) -> bool:
+        """Whether the references are of all submitted images, so that naming some tells of no choice."""
+        return len(self._references) == submitted.images
 
     def of(
         self,
@@ -182,6 +200,11 @@ class _Submitted:
     def __init__(self, candidates: capeval.Candidates) -> None:
         self._candidates = candidates
         self._tokens: TokenizedCandidates | None = None
+
+    @property
+    def images(self) -> int:
+        """The number of images of the submission."""
+        return len(self._candidates)
 
     def tokens(self, evaluator: Evaluator) -> TokenizedCandidates:
         """The tokens, for an evaluator and all of the same references."""

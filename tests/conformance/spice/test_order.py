@@ -10,7 +10,7 @@ import pytest
 
 import capeval
 from capeval import References, Spice
-from capeval.errors import CaptionError
+from capeval.errors import CaptionError, UnscoredError, UnscoredWarning
 from capeval.tokenization import TokenizedReferences
 from tests.conformance.spice.test_spice import TOKENS, shared_file
 from tests.spice_model import NEEDS_MODEL
@@ -50,17 +50,24 @@ def test_a_category_without_tuples_has_no_score() -> None:
 
 
 @pytest.mark.parametrize("text", ["dog " * 121, "dog " * 100_000], ids=["121 words", "100,000 words"])
-def test_a_sentence_that_is_too_long_is_refused(text: str) -> None:
+def test_a_sentence_that_is_too_long_is_not_scored(text: str) -> None:
+    with pytest.warns(UnscoredWarning, match="image 1 is not scored by SPICE .* more than 120 tokens"):
+        report = capeval.evaluate({1: ["a dog"], 2: ["a dog"]}, {1: text, 2: "a dog"}, ["SPICE"])
+    np.testing.assert_array_equal(report.per_image["SPICE"], [np.nan, 1])
+    assert report.corpus["SPICE"] == 1
     words = len(text.split())
     with pytest.raises(CaptionError, match=rf"up to 120 tokens \(got one of {words} in the caption 'dog dog"):
-        capeval.evaluate({1: ["a dog"]}, {1: text}, ["SPICE"])
+        Spice().explain(text, ["a dog"])
 
 
 def test_another_metrics_parse_does_not_hide_that_a_sentence_is_too_long() -> None:
     references = TokenizedReferences(References({1: ["a dog runs on the grass"]}))
-    Spice(longest=6).prepare(references)
-    with pytest.raises(CaptionError, match=r"up to 5 tokens \(got one of 6"):
-        Spice(longest=5).prepare(references)
+    candidates = references.candidates(capeval.Candidates({1: "a dog"}))
+    assert not np.isnan(Spice(longest=6).prepare(references).score(candidates).corpus["SPICE"])
+    with pytest.warns(UnscoredWarning, match="more than 5 tokens"):
+        assert np.isnan(Spice(longest=5).prepare(references).score(candidates).corpus["SPICE"])
+    with pytest.raises(UnscoredError, match=r"image 1 is not scored by SPICE .* more than 5 tokens$"):
+        Spice(longest=5, require_all=True).prepare(references)
 
 
 def test_a_caption_may_have_any_number_of_sentences() -> None:

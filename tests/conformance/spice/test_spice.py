@@ -17,6 +17,7 @@ from capeval.metrics.spice import CATEGORIES
 from tests.conformance.spice import java
 from tests.conformance.spice.captions import UNUSUAL, captions
 from tests.conformance.spice.compare import GOLDEN, compare_with_java, golden_captions, own_images
+from tests.conformance.spice.long import LONG_COUNTS, long_images
 from tests.conformance.spice.stages import STAGES, Agreement, Row, compare, read_rows
 from tests.shared_data import SHARED, shared_data
 from tests.spice_model import NEEDS_MODEL
@@ -51,12 +52,12 @@ def golden(key: str) -> list[Row]:
     return [row for row in rows if key in row]
 
 
-def counts(images: list[dict[str, Any]]) -> dict[str, list[list[int]]]:
+def counts(images: list[dict[str, Any]], longest: int = Spice.longest) -> dict[str, list[list[int]]]:
     """Matched, surplus and missing tuples of each image, by category."""
-    spice = Spice(categories=CATEGORIES, measures=("F", "precision", "recall"))
+    spice = Spice(categories=CATEGORIES, measures=("F", "precision", "recall"), longest=longest)
     prepared = spice.prepare({n: each["refs"] for n, each in enumerate(images)}, tokenizer=TOKENS)
     rows = prepared.score({n: each["test"] for n, each in enumerate(images)}).statistics
-    by_category = rows.reshape(len(images), len(CATEGORIES), -1).astype(int)
+    by_category = rows[:, :-1].reshape(len(images), len(CATEGORIES), -1).astype(int)
     ours, theirs, matched = (by_category[..., place] for place in range(3))
     table = np.stack([matched, ours - matched, theirs - matched], axis=-1)
     return {name: table[:, place].tolist() for place, name in enumerate(CATEGORIES)}
@@ -83,6 +84,19 @@ def test_golden_counts() -> None:
     images = golden("test")
     assert [{"test": each["test"], "refs": each["refs"]} for each in images] == own_images()
     check_counts(images)
+
+
+def test_long_sentences() -> None:
+    """With a higher limit, captions of 130 and of 200 tokens have the counts of Java."""
+    found = counts(long_images(), longest=400)
+    by_image = [{name: found[name][place] for name in CATEGORIES} for place in range(len(LONG_COUNTS))]
+    assert by_image == LONG_COUNTS
+
+
+@pytest.mark.conformance
+@pytest.mark.skipif(not java.is_here(), reason="LEFT OUT: Java SPICE needs javac and CoreNLP's jars")
+def test_long_sentences_that_java_parses_now() -> None:
+    assert [image["s"] for image in java.counts(long_images())] == LONG_COUNTS
 
 
 def test_a_sample_of_captions() -> None:

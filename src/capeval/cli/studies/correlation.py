@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, examples, system_names
-from capeval.cli.options import Level, Metrics, Samples, Seed, metric_names
+from capeval.cli.options import Level, Metrics, Samples, Seed, SpiceLongest, metric_names
 from capeval.cli.studies.output import Folder, show
 from capeval.errors import OptionError
 
@@ -65,6 +65,7 @@ def run(
         Option("--flickr8k", help="The files are those of Flickr8K, its experts or CrowdFlower's."),
     ] = False,
     metrics: Metrics = None,
+    spice_longest: SpiceLongest = None,
     frequencies: Annotated[
         Frequencies,
         Option(help="CIDEr counts references once for each rated caption, or once for each image."),
@@ -95,7 +96,7 @@ def run(
     from capeval.studies.correlation import score_ratings, study_correlation
 
     names = metric_names(metrics)
-    ready = ready_metrics(names)
+    ready = ready_metrics(names, spice_longest)
     if results:
         if flickr8k or against is not None:
             raise OptionError("'--flickr8k' and '--against' must be without RESULTS")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, examples, system_names
-from capeval.cli.options import Metrics, ReferencesFile, metric_names
+from capeval.cli.options import Metrics, ReferencesFile, SpiceLongest, metric_names
 from capeval.cli.studies.output import Folder, show
 from capeval.errors import OptionError
 
@@ -78,6 +78,7 @@ def run(
         ),
     ] = None,
     metrics: Metrics = None,
+    spice_longest: SpiceLongest = None,
     frequencies: Annotated[
         Frequencies,
         Option(
@@ -112,7 +113,7 @@ def run(
         raise OptionError("--objects must come with --class-names, and without --domains")
     if (coco_references is None) != (coco_results is None) or len(coco_results or results) != len(results):
         raise OptionError("--coco-references must come with --coco-results for each of RESULTS")
-    ready = ready_metrics(wanted)
+    ready = ready_metrics(wanted, spice_longest)
     with Steps(2 + len(results)) as steps:
         steps.next("Reading and preparing references")
         captions = load_captions(references)
@@ -126,7 +127,12 @@ def run(
         coco = None
         if coco_references is not None:
             coco_evaluator, on_coco = scoring.prepared(
-                coco_references, list(coco_results or ()), wanted, Tokenizer(), Reading()
+                coco_references,
+                list(coco_results or ()),
+                wanted,
+                Tokenizer(),
+                Reading(),
+                spice_longest=spice_longest,
             )
             coco = (coco_evaluator, dict(zip(names, on_coco, strict=True)))
         systems = {name: candidates_from(path) for name, path in zip(names, results, strict=True)}

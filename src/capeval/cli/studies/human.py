@@ -7,7 +7,7 @@ from typing import Annotated
 
 from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, examples
-from capeval.cli.options import Metrics, Seed, metric_names
+from capeval.cli.options import Metrics, Seed, SpiceLongest, metric_names
 from capeval.cli.studies.output import CheckpointFile, Folder, numbers, show
 
 __all__ = ["EXAMPLES", "run"]
@@ -25,6 +25,7 @@ def run(
         Argument(metavar="CAPTIONS", help="File of captions.", show_default="COCO val2014"),
     ] = None,
     metrics: Metrics = None,
+    spice_longest: SpiceLongest = None,
     references: Annotated[
         str | None,
         Option(
@@ -60,7 +61,7 @@ def run(
     names = metric_names(metrics)
     counts = (None,) if references is None else numbers("--references", references)
     all_captions = coco.captions("val2014") if captions is None else references_from(captions)
-    ready = ready_metrics(names)
+    ready = ready_metrics(names, spice_longest)
     rounds = int(all_captions.counts.max()) if leave_one_out else draws * len(counts)
     with Steps(rounds) as steps:
         if leave_one_out:

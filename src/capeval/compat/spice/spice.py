@@ -33,21 +33,26 @@ class Spice(Scorer):
 
     Args:
         store: Where parses are kept between runs; nowhere by default.
+        longest: The longest sentence that is parsed, in tokens, at most 400.
     """
 
     _name = "SPICE"
 
-    def __init__(self, store: ParseStore | None = None) -> None:
+    def __init__(self, store: ParseStore | None = None, *, longest: int = 120) -> None:
         super().__init__(
             spice.Spice(
-                categories=tuple(_CATEGORIES.values()), measures=("precision", "recall", "F"), store=store
+                categories=tuple(_CATEGORIES.values()),
+                measures=("precision", "recall", "F"),
+                longest=longest,
+                store=store,
             )
         )
 
     def result(self, report: Report, images: list[Hashable]) -> tuple[np.float64, list[_Scores]]:
         """The mean F of all images and, in the order of the sorted image ids, the scores by category.
 
-        Precision, recall and F are NaN in categories that the references have no tuple of.
+        Precision, recall and F are NaN in categories that the references have no tuple of. All scores of an
+        image with a longer sentence are NaN, and the mean is that of the other images.
         """
         by_image = dict(zip(images, _category_scores(report), strict=True))
         ordered = [by_image[image] for image in sorted(by_image)]  # type: ignore[type-var]
@@ -55,7 +60,9 @@ class Spice(Scorer):
 
 
 def _mean_f(by_image: Iterable[_Scores]) -> np.float64:
-    return np.float64(np.mean([scores["All"]["f"] for scores in by_image]))
+    scores = np.array([scores["All"]["f"] for scores in by_image])
+    parsed = scores[~np.isnan(scores)]
+    return np.float64(np.mean(parsed)) if parsed.size else np.float64(np.nan)
 
 
 def _category_scores(report: Report) -> list[_Scores]:

@@ -191,8 +191,18 @@ def _comparable(
 
 
 def _notes(systems: Mapping[str, DomainScores], *, with_people: bool = False) -> tuple[str, ...]:
+    """Return footnotes: the images of document frequencies, and the images without a score."""
+    frequencies = _frequencies_note(next(iter(systems.values())), with_people=with_people)
+    unscored = (
+        f"{name}: {note}" if len(systems) > 1 else note
+        for name, scores in systems.items()
+        for note in scores.notes
+    )
+    return (*frequencies, *unscored)
+
+
+def _frequencies_note(scores: DomainScores, *, with_people: bool) -> tuple[str, ...]:
     """Return the footnote that names the images of document frequencies; none if no score uses any."""
-    scores = next(iter(systems.values()))
     names = ", ".join(scores.weighted)
     if scores.frequencies == "all":
         return (f"Document frequencies of {names}: all images, as in the published nocaps tables.",)

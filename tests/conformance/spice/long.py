@@ -1,0 +1,51 @@
+"""Captions of one long sentence, of 130 and of 200 tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_PARTS = (
+    "a man in a red shirt is riding a brown horse",
+    "two small dogs are sleeping on the green grass",
+    "a woman with an umbrella walks down the wet street",
+    "there are three white boats on the blue lake",
+    "the old wooden table has a bowl of fruit on it",
+)
+_REFERENCES = [
+    "a man in a red shirt rides a horse near two dogs",
+    "a woman walks down a street with an umbrella",
+]
+
+
+def _sentence(tokens: int) -> str:
+    words = " and ".join(_PARTS * 5).split()
+    return " ".join(words[:tokens])
+
+
+def long_images() -> list[dict[str, Any]]:
+    """Images as `java.counts` reads them."""
+    return [{"test": _sentence(tokens), "refs": _REFERENCES} for tokens in (130, 200)]
+
+
+# Matched, surplus and missing tuples, by SPICE 1.0 (pycocoevalcap 1.2) with CoreNLP 3.6.0, run by Driver.java
+# on OpenJDK 17: `java.counts(long_images())`, which takes 36 s.
+LONG_COUNTS: list[dict[str, list[int]]] = [
+    {
+        "All": [7, 36, 7],
+        "Object": [6, 8, 1],
+        "Attribute": [1, 11, 2],
+        "Relation": [0, 17, 4],
+        "Color": [0, 5, 1],
+        "Size": [0, 1, 0],
+        "Count": [1, 1, 0],
+    },
+    {
+        "All": [8, 30, 6],
+        "Object": [6, 7, 1],
+        "Attribute": [1, 11, 2],
+        "Relation": [1, 12, 3],
+        "Color": [0, 5, 1],
+        "Size": [0, 1, 0],
+        "Count": [1, 1, 0],
+    },
+]
