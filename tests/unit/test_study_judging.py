@@ -287,3 +287,10 @@ def test_questions_say_what_they_measure() -> None:
         [judge(ratings({"a": [[1], [5]]}), "P", samples=9)], release="x", submissions={"a": "3"}
     )
     assert (rows[0].submission, rows[0].question, rows[0].value, rows[0].release) == ("3", "P", 3.0, "x")
+
+
+def test_thumb_is_below_zero_for_the_lowest_ratings_with_all_penalties() -> None:
+    half = np.array([-0.5])
+    worst = thumb_score(np.array([1.0]), np.array([1.0]), half, half, half)
+    found = judge(ratings({"ours": [[float(worst[0])], [5]]}), "THumB", samples=20)
+    assert found.rows["ours"].interval.score == 2.25

@@ -114,7 +114,8 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(
             ),
             Question(name="P", measures="mean precision (THumB), 1 to 5"),
             Question(name="R", measures="mean recall (THumB), 1 to 5"),
-            Question(name="THumB", measures="mean of (P + R) / 2 with penalties", least=0.0),
+            # Three penalties of 0.5 take a caption with P = R = 1 below zero.
+            Question(name="THumB", measures="mean of (P + R) / 2 with penalties", least=-0.5),
         )
     }
 )
