@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from capeval.errors import FormatError
 from capeval_server.accounts.models import Token
 from capeval_server.annotation import assignment, quality, releases
 from capeval_server.annotation.auditing import audit
+from capeval_server.annotation.definition import NewItem
+from capeval_server.annotation.making import add_items
 from capeval_server.annotation.models import Campaign, Participation, Release, Response
 from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
 from capeval_server.errors import AssignmentError, CampaignError
@@ -97,6 +100,21 @@ def test_the_provenance_and_the_manifest_are_verified_too(tmp_path: Path) -> Non
     place.write_text(place.read_text() + "\n")
     with pytest.raises(CampaignError, match=r"provenance.csv is not as it was frozen"):
         releases.verify(release)
+
+
+def test_keys_are_escaped_in_the_provenance_as_in_every_table(tmp_path: Path) -> None:
+    campaign = make("write", items=0, answers=1, batch=2)
+    keys = ("=cmd|' /C calc'!A0", "-1")
+    payload: dict[str, list[str]] = {"keywords": []}
+    items = [
+        NewItem(key=key, image="", group="", category="", payload=payload, expected={}) for key in keys
+    ]
+    add_items(campaign, items, 1)
+    (worker,) = join(campaign)
+    write(worker, 1)
+    release = releases.freeze(None, campaign, "1.0")
+    with (releases.folder_of(release).parent / "provenance.csv").open(newline="") as file:
+        assert [row["image"] for row in csv.DictReader(file)] == ["'=cmd|' /C calc'!A0", "-1"]
 
 
 def test_images_that_lack_captions_are_named_or_left_out() -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
+from django.test import Client
 
 from capeval.cli.app import app
 from capeval.errors import OptionError
@@ -20,7 +24,7 @@ from capeval.formats.judgements import load_plan, load_votes, plan_files, write_
 from capeval.studies.protocol import plan_study
 from capeval.studies.votes import count_votes
 from capeval.types import ImageId
-from capeval_server.annotation import answering, assignment, campaigns
+from capeval_server.annotation import answering, assignment, campaigns, entering, releases
 from capeval_server.annotation.definition import read_items
 from capeval_server.annotation.judged import Judged
 from capeval_server.annotation.making import add_items
@@ -236,6 +240,110 @@ def test_better_is_the_candidate_s_wherever_it_stands() -> None:
     columns = judgements.columns(samples=20)
     scores = {score.system: score.value for score in judgements.scores(columns)}
     assert scores == {"ours": 1.0, "Human": 1.0, "Random": 0.0}
+
+
+# The answers of one worker about Human, ours and Random, in this order.
+ANSWERS = {
+    "m1": ("better", "equal", "worse"),
+    "m2": ("person", "machine", "machine"),
+    "m3": ("5", "3", "1"),
+    "m4": ("5", "3", "1"),
+    "m5": ("yes", "no", "no"),
+    "rating": ("5", "3", "1"),
+}
+THUMB = {"recall": "1", "fluency": "0.5", "conciseness": "0.5", "inclusive": "0.5"}
+
+
+def rated_by(kind: str) -> Chooser:
+    def choose(held: Assignment) -> Mapping[str, str]:
+        wanted = ANSWERS[kind][SYSTEMS.index(held.item.payload["system"])]
+        if kind == "rating":
+            return {"precision": wanted, **THUMB}
+        if kind != "m1" or wanted == "equal":
+            return {"choice": wanted}
+        return {"choice": "left" if (wanted == "better") != held.mirrored else "right"}
+
+    return choose
+
+
+@pytest.mark.parametrize("kind", list(ANSWERS))
+def test_ratings_of_a_release_are_numbers_for_every_reader(tmp_path: Path, settings: Any, kind: str) -> None:
+    settings.RELEASES = tmp_path / "releases"
+    release = releases.freeze(None, judged(kind, rated_by(kind)), "1.0")
+    assert releases.verify(release)
+    paths = {
+        path.stem.removeprefix("ratings-"): path for path in releases.folder_of(release).glob("rat*.csv")
+    }
+    assert sorted(paths) == (["p", "r", "thumb"] if kind == "rating" else [kind])
+    for question, path in paths.items():
+        table = pd.read_csv(path)
+        raters = [name for name in table.columns if name.startswith("rating")]
+        assert len(raters) == 3
+        assert all(pd.api.types.is_numeric_dtype(table[name]) for name in raters)
+        means = table.groupby("system")[raters].mean().mean(axis=1)
+        assert means["Random"] <= means["ours"] <= means["Human"]
+        assert question != "m1" or means.to_dict() == {"Human": 1, "ours": 0, "Random": -1}
+    names = {"thumb": "THumB"}
+    files = [f"{names.get(question, question.upper())}={path}" for question, path in paths.items()]
+    assert "Random" in study("judging", *files, *([f"M3={paths['m4']}"] if kind == "m4" else []))
+
+
+def answer_by_api(campaign: Campaign, token: str) -> None:
+    """Answers M1: the candidate is better, equal or worse by its number."""
+    client = Client(headers={"Authorization": f"Bearer {token}"})
+    place = f"/api/annotate/{campaign.slug}"
+
+    def post(path: str, content: dict[str, Any]) -> Any:
+        answer = client.post(f"{place}/{path}", json.dumps(content), "application/json")
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    post("agree", {"texts": 1})
+    while items := post("next", {})["items"]:
+        for item in items:
+            (side,) = (side for side in ("left", "right") if item["shown"][side].startswith("a "))
+            other = "left" if side == "right" else "right"
+            choice = {"a dog": side, "a cat": "equal", "a bus": other}[item["shown"][side]]
+            sent = {"answer": {"choice": choice}, "key": item["lease"]}
+            assert post(f"items/{item['lease']}/answer", sent)["outcome"] == "stored"
+
+
+def test_worse_than_a_person_s_caption_survives_from_the_answer_to_the_study(
+    tmp_path: Path, settings: Any
+) -> None:
+    settings.RELEASES = tmp_path / "releases"
+    captions = {"Human": "a dog", "ours": "a cat", "Random": "a bus"}
+    lines = [
+        {"key": f"{name}-{image}", "group": str(image), "system": name, "candidate": text, "human": "one dog"}
+        for name, text in captions.items()
+        for image in range(4)
+    ]
+    campaign = campaign_of("m1", lines)
+    for token in entering.invite(None, campaign, 3):
+        answer_by_api(campaign, token)
+    path = releases.folder_of(releases.freeze(None, campaign, "1.0")) / "ratings-m1.csv"
+    done = capeval("judging", f"M1={path}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert shares(done.stdout) == {"Human": "1.000", "ours": "1.000", "Random": "0.000"}
+    # The same file as an early version wrote it.
+    early = tmp_path / "ratings-m1.csv"
+    early.write_text(path.read_text().replace(",-1", ",'-1"))
+    assert early.read_text().count("'-1") == 12
+    again = capeval("judging", f"M1={early}")
+    assert (again.returncode, again.stdout) == (0, done.stdout)
+    (note,) = again.stderr.splitlines()
+    assert note.startswith(f"capeval: warning: {early}: 12 ratings begin with an apostrophe (first in line ")
+
+
+def capeval(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "capeval", "study", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def shares(shown: str) -> dict[str, str]:
+    """The value of each system in the table of a study."""
+    rows = [line.split() for line in shown.splitlines() if line.startswith(SYSTEMS)]
+    return {row[0]: row[1] for row in rows}
 
 
 def votes_of_many(kind: str, tmp_path: Path) -> Campaign:

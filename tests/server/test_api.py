@@ -218,6 +218,16 @@ def test_csv_has_full_numbers_and_no_formulas(challenge: Challenge) -> None:
     assert [second[name] for name in ("rank", "team", "CIDEr-D")] == ["", "bob", ""]
 
 
+def test_csv_has_negative_numbers_as_numbers_and_declared_names_as_text(challenge: Challenge) -> None:
+    ReferenceSet.objects.update(public=True)
+    challenge.fields = [{"name": "=1+1", "type": "text"}]
+    challenge.save()
+    stand("ann", -1e-05, declared={"=1+1": "-2"})
+    text = Client().get(f"{BOARD}&format=csv").content.decode()
+    (row,) = csv.DictReader(io.StringIO(text))
+    assert (row["CIDEr-D"], row["'=1+1"]) == ("-1e-05", "-2")
+
+
 def test_queries_do_not_grow_with_rows(challenge: Challenge, django_assert_max_num_queries: Any) -> None:
     for number in range(30):
         stand(f"user{number}", number)

@@ -170,14 +170,14 @@ def test_formulas_are_text_in_csv(olga: Someone, challenge: Challenge) -> None:
     ann = Participant("ann", FORMULA)
     submission = ann.submitted(method=FORMULA)
     Submission.objects.filter(pk=submission.pk).update(algorithm="-1+1", reason="@x", mark_reason="\t=1")
-    moderation.mark(olga.user, challenge, Submission.objects.get(pk=submission.pk), "hidden", "+1")
+    moderation.mark(olga.user, challenge, Submission.objects.get(pk=submission.pk), "hidden", "+1+1")
     archive = exported(olga)
     assert [row["name"] for row in table(archive, "teams")] == [FORMULA]
     assert [row["name"] for row in cells(archive, "teams")] == [f"'{FORMULA}"]
     rows = cells(archive, "submissions")
     (row,) = [row for row in rows if row["submission"] == str(submission.pk)]
     assert (row["entrant"], row["algorithm"], row["reason"]) == (f"'{FORMULA}", "'-1+1", "'@x")
-    assert row["mark_reason"] == "'+1"
+    assert row["mark_reason"] == "'+1+1"
     for name in TABLES:
         for found in cells(archive, name):
             for column, text in found.items():

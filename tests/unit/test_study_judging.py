@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from capeval.cli.app import app
-from capeval.errors import CapevalError, FormatError, MismatchError, OptionError
+from capeval.errors import CapevalError, CapevalWarning, FormatError, MismatchError, OptionError
 from capeval.formats.human_scores import HumanScore, human_scores_text, load_human_scores
-from capeval.formats.ratings import Ratings
+from capeval.formats.ratings import Ratings, load_ratings
 from capeval.studies.judging import (
     QUESTIONS,
     human_scores,
@@ -287,6 +287,31 @@ def test_questions_say_what_they_measure() -> None:
         [judge(ratings({"a": [[1], [5]]}), "P", samples=9)], release="x", submissions={"a": "3"}
     )
     assert (rows[0].submission, rows[0].question, rows[0].value, rows[0].release) == ("3", "P", 3.0, "x")
+
+
+OF_TEXT = b"image_id,caption,rating_1,rating_2,system\n'=1.png,'- a dog,'-1,1,'@a\n=2.png,a dog,0,'-1,b\n"
+
+
+def test_ratings_that_an_early_version_escaped_are_numbers_with_a_warning() -> None:
+    with pytest.warns(
+        CapevalWarning, match=r"^m1\.csv: 2 ratings begin with an apostrophe \(first in line 2\)"
+    ):
+        found = load_ratings(OF_TEXT, name="m1.csv")
+    assert found.values.tolist() == [[-1, 1], [0, -1]]
+    # Text that was escaped is read as it was written.
+    assert found.image_ids == ("=1.png", "=2.png")
+    assert (found.captions, found.systems) == (("- a dog", "a dog"), ("@a", "b"))
+
+
+@pytest.mark.filterwarnings("error")
+def test_negative_ratings_are_read_without_a_warning() -> None:
+    assert load_ratings(OF_TEXT.replace(b"'-1", b"-1")).values.tolist() == [[-1, 1], [0, -1]]
+
+
+@pytest.mark.parametrize("text", ["'", "'x", "''-1", "'-1+1", "'inf"])
+def test_other_text_is_no_rating(text: str) -> None:
+    with pytest.raises(FormatError, match=r"line 2 must have a rating that is a number"):
+        load_ratings(f"image_id,caption,rating\n1,a dog,{text}\n".encode())
 
 
 def test_thumb_is_below_zero_for_the_lowest_ratings_with_all_penalties() -> None:

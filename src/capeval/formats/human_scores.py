@@ -12,7 +12,7 @@ from capeval.errors import FormatError, FormatErrorKind
 from capeval.files import written_whole
 from capeval.formats.rows import columns, wrong_line
 from capeval.formats.sources import LIMIT, File, naming
-from capeval.spreadsheets import original, plain
+from capeval.spreadsheets import original, plain_row
 
 __all__ = [
     "HumanDifference",
@@ -96,10 +96,8 @@ def _text(rows: Sequence[object], names: Sequence[str]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
     for row in rows:
-        cells = [getattr(row, name) for name in names]
-        writer.writerow(
-            ["" if cell is None else plain(cell) if isinstance(cell, str) else cell for cell in cells]
-        )
+        cells = (getattr(row, name) for name in names)
+        writer.writerow(plain_row("" if cell is None else cell for cell in cells))
     return text.getvalue()
 
 

@@ -14,7 +14,7 @@ from capeval.files import written_whole
 from capeval.formats.ratings import image_ids
 from capeval.formats.rows import columns
 from capeval.formats.sources import LIMIT, File, naming
-from capeval.spreadsheets import original, plain
+from capeval.spreadsheets import original, plain_row
 from capeval.types import ImageId
 
 __all__ = [
@@ -137,7 +137,7 @@ def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -
     # All text is quoted: with "\n" as line end, csv would not quote text with a carriage return.
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(names)
-    writer.writerows([plain(value) if isinstance(value, str) else value for value in row] for row in rows)
+    writer.writerows(map(plain_row, rows))
     with written_whole(path) as file:
         file.write(text.getvalue().encode("utf-8", "surrogateescape"))
 

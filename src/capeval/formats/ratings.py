@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from capeval.errors import CaptionError, FormatError, FormatErrorKind
+from capeval.errors import CapevalWarning, CaptionError, FormatError, FormatErrorKind
 from capeval.formats.rows import column, read_table, wrong_line
 from capeval.formats.sources import LIMIT, File, naming
+from capeval.spreadsheets import is_number, original
 from capeval.types import FloatArray, ImageId
 
 __all__ = ["Ratings", "image_ids", "load_ratings", "require_ratings"]
@@ -62,7 +64,9 @@ def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
     The file is CSV, with commas or tabs between the columns, and may be in gzip. Its first line names the
     columns: `image_id`, `caption`, one or more whose names begin with `rating` (a column for each rater;
     an empty field is no rating), and optionally `system`. Other columns are not read. Image ids are
-    integers where all are integers written plainly.
+    integers where all are integers written plainly. An apostrophe that protects text from being run as a
+    formula is removed. Files of early versions also have it before negative ratings: these are read as
+    numbers, with a warning.
 
     Args:
         file: The path of the file, or its bytes.
@@ -74,6 +78,7 @@ def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
         OSError: The file can't be read.
     """
     images, captions, systems, values = [], [], [], []
+    escaped: list[int] = []
     with naming(file, name):
         header, rows = read_table(file, limit)
         image_id, caption = column(header, "image_id"), column(header, "caption")
@@ -82,16 +87,20 @@ def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
         raters = raters or [column(header, "rating")]
         system = header.index("system") if "system" in header else None
         for line, row in rows:
-            images.append(row[image_id])
-            captions.append(row[caption])
-            values.append([_rating(row[place], line) for place in raters])
+            images.append(original(row[image_id]))
+            captions.append(original(row[caption]))
+            given = [row[place] for place in raters]
+            escaped += [line for text in given if _is_escaped(text)]
+            values.append([_rating(text, line) for text in given])
             if np.isnan(values[-1]).all():
                 raise wrong_line(line, "a rating", "none")
             if system is not None:
-                systems.append(row[system])
+                systems.append(original(row[system]))
                 if not row[system]:
                     raise wrong_line(line, "a system", "none")
         require_ratings(images)
+    if escaped:
+        _warn_of_escaped(str(name if isinstance(file, bytes) else file), escaped)
     return Ratings(
         image_ids=image_ids(images),
         captions=tuple(captions),
@@ -100,11 +109,27 @@ def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
     )
 
 
+def _is_escaped(text: str) -> bool:
+    return text.startswith("'") and is_number(text[1:])
+
+
+def _warn_of_escaped(name: str, lines: Sequence[int]) -> None:
+    where = f"{name}: " if name else ""
+    number = "1 rating begins" if len(lines) == 1 else f"{len(lines):,} ratings begin"
+    warnings.warn(
+        f"{where}{number} with an apostrophe (first in line {lines[0]}), as in files of early versions of"
+        " capeval; read as numbers. Other programs read them as text: write the file again, or remove the"
+        " apostrophes",
+        CapevalWarning,
+        stacklevel=3,
+    )
+
+
 def _rating(text: str, line: int) -> float:
     if not text.strip():
         return float("nan")
     try:
-        value = float(text)
+        value = float(text[1:] if _is_escaped(text) else text)
     except ValueError:
         value = float("nan")
     if not np.isfinite(value):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from capeval.formats.json import without_nan
 from capeval.report.grids import Cell, Grid, System
-from capeval.spreadsheets import plain
+from capeval.spreadsheets import plain_row
 
 if TYPE_CHECKING:
     from capeval.significance import Comparison, Interval
@@ -83,18 +83,14 @@ def to_csv(grid: Grid) -> str:
     text = io.StringIO()
     # All text is quoted: with "\n" as line end, csv would not quote text with a carriage return.
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow([_inert(name) for name in header])
+    writer.writerow(plain_row(header))
     for row in grid.rows:
         values: list[object] = []
         for column, cell in enumerate(row):
             numbers = [cell.value, cell.low, cell.high] if column in with_ends else [cell.value]
             values += [without_nan(number) for number in numbers]
-        writer.writerow([_inert(value) for value in values])
+        writer.writerow(plain_row(values))
     return text.getvalue()
-
-
-def _inert(value: object) -> object:
-    return plain(value) if isinstance(value, str) else value
 
 
 def to_markdown(grid: Grid) -> str:

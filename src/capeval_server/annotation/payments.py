@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.db.models import OuterRef, Subquery
 from pydantic import ValidationError
 
-from capeval.spreadsheets import plain
+from capeval.spreadsheets import plain_row
 from capeval_server.annotation.locks import held
 from capeval_server.annotation.models import Campaign, Identity, Participation, Response, Review, Session
 from capeval_server.annotation.options import Options, options_of
@@ -88,9 +88,7 @@ def payments_csv(user: User | None, campaign: Campaign) -> str:
     writer.writerow([field.name for field in fields(Line)])
     for line in lines(campaign):
         # Ids come from addresses that anybody can write.
-        writer.writerow(
-            [plain(value) if isinstance(value, str) else value for value in asdict(line).values()]
-        )
+        writer.writerow(plain_row(asdict(line).values()))
     record(user, campaign.challenge, f"downloaded the payment lines of the campaign {campaign.slug}")
     return out.getvalue()
 

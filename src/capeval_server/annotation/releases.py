@@ -22,7 +22,7 @@ from capeval.benchmarks.versions import verify as verify_dataset
 from capeval.files import written_whole
 from capeval.formats.json import write_json
 from capeval.messages import listed
-from capeval.spreadsheets import plain
+from capeval.spreadsheets import plain_row
 from capeval_server.annotation.campaigns import unfinished
 from capeval_server.annotation.judged import JUDGED
 from capeval_server.annotation.locks import held
@@ -230,7 +230,8 @@ def _provenance(rows: list[Response]) -> bytes:
     writer.writerow(_COLUMNS)
     for row in rows:
         worker = row.participation.worker.pseudonym
-        writer.writerow([row.pk, plain(row.item.key), worker, row.texts.number, row.received.isoformat()])
+        cells = (row.pk, row.item.key, worker, row.texts.number, row.received.isoformat())
+        writer.writerow(plain_row(cells))
     return out.getvalue().encode()
 
 

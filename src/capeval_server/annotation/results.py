@@ -19,7 +19,7 @@ from capeval.files import written_whole
 from capeval.formats.human_scores import write_human_scores
 from capeval.formats.judgements import Pair, Plan, Triplet, plan_files, write_plan
 from capeval.formats.ratings import Ratings
-from capeval.spreadsheets import plain
+from capeval.spreadsheets import plain_row
 from capeval_server.annotation.judged import RATED, Judged
 from capeval_server.annotation.models import Campaign, Response
 
@@ -159,6 +159,6 @@ def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows([plain(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    writer.writerows(map(plain_row, rows))
     with written_whole(path) as file:
         file.write(text.getvalue().encode())

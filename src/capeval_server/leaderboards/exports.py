@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from capeval.spreadsheets import plain
+from capeval.spreadsheets import plain_row
 from capeval_server.leaderboards.ranking import Leaderboard, Row
 from capeval_server.leaderboards.reported import ReportedEntry
 
@@ -27,35 +27,37 @@ def to_csv(board: Leaderboard) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     scores = [text for name in board.columns for text in (name, f"{name} low", f"{name} high")]
-    writer.writerow([*_ABOUT, *noted, *declared, *scores, "p of no difference to the next row", *_REPORTED])
+    header = (*_ABOUT, *noted, *declared, *scores, "p of no difference to the next row", *_REPORTED)
+    writer.writerow(plain_row(header))
     for row in board.rows:
-        texts = [plain(str(row.declared.get(name, ""))) for name in declared]
+        texts = [str(row.declared.get(name, "")) for name in declared]
         numbers = _numbers(row, board.columns)
-        writer.writerow([*_about(row), *_noted(board, row), *texts, *numbers, _number(row.p_value), "", ""])
+        cells = (*_about(row), *_noted(board, row), *texts, *numbers, _number(row.p_value), "", "")
+        writer.writerow(plain_row(cells))
     for entry in board.reported:
-        writer.writerow(_reported(entry, board.columns, len(noted) + len(declared)))
+        writer.writerow(plain_row(_reported(entry, board.columns, len(noted) + len(declared))))
     return out.getvalue()
 
 
 def _reported(entry: ReportedEntry, columns: list[str], between: int) -> list[str]:
-    about = [str(entry.rank or ""), plain(entry.team), plain(entry.method), entry.date, "", "no", ""]
+    about = [str(entry.rank or ""), entry.team, entry.method, entry.date, "", "no", ""]
     scores = [text for name in columns for text in (_number(entry.scores[name]), "", "")]
-    return [*about, *[""] * between, *scores, "", plain(entry.source), plain(entry.source_url)]
+    return [*about, *[""] * between, *scores, "", entry.source, entry.source_url]
 
 
 def _noted(board: Leaderboard, row: Row) -> list[str]:
-    return [plain(row.note)] if board.final else []
+    return [row.note] if board.final else []
 
 
 def _about(row: Row) -> list[str]:
     return [
         str(row.rank or ""),
-        plain(row.team),
-        plain(row.algorithm),
+        row.team,
+        row.algorithm,
         row.submitted.isoformat(),
         str(row.submission),
         "yes" if row.baseline else "no",
-        plain(row.flag_reason),
+        row.flag_reason,
     ]
 
 

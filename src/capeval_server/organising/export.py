@@ -15,7 +15,7 @@ from django.db.models import Prefetch, QuerySet
 from django.utils import timezone
 
 import capeval
-from capeval.spreadsheets import plain
+from capeval.spreadsheets import plain_row
 from capeval_server.challenges.models import Challenge, ReferenceVersion, Reported
 from capeval_server.organising.description import to_toml
 from capeval_server.organising.models import Action
@@ -85,17 +85,15 @@ def _write_csv(archive: zipfile.ZipFile, name: str, columns: list[str], rows: It
     with archive.open(name, "w", force_zip64=True) as raw, io.TextIOWrapper(raw, "utf-8", newline="") as out:
         writer = csv.writer(out)
         writer.writerow(columns)
-        writer.writerows([_cell(row[column]) for column in columns] for row in rows)
+        writer.writerows(plain_row(_cell(row[column]) for column in columns) for row in rows)
 
 
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    if isinstance(value, str):
-        return plain(value)
     if isinstance(value, float):
         return repr(value)
-    return plain(_json(value)) if isinstance(value, dict | list | bool) else str(value)
+    return _json(value) if isinstance(value, dict | list | bool) else str(value)
 
 
 def _write_json(archive: zipfile.ZipFile, name: str, rows: Iterable[Row]) -> None:

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from pydantic import ValidationError
 
 from capeval.errors import FormatError
-from capeval.spreadsheets import plain
+from capeval.spreadsheets import plain_row
 from capeval_server.challenges import definition
 from capeval_server.challenges.locking import held
 from capeval_server.challenges.models import Challenge, ReferenceSet, Reported
@@ -103,8 +103,8 @@ def reported_csv(reported: Reported) -> str:
     names = list(dict.fromkeys(name for row in reported.rows for name in row["scores"]))
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow([*COLUMNS, *names])
+    writer.writerow(plain_row((*COLUMNS, *names)))
     for row in reported.rows:
         scores = [repr(row["scores"][name]) if name in row["scores"] else "" for name in names]
-        writer.writerow([*(plain(row[name]) for name in COLUMNS), *scores])
+        writer.writerow(plain_row((*(row[name] for name in COLUMNS), *scores)))
     return out.getvalue()
