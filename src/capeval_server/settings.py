@@ -79,7 +79,10 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "capeval_server.accounts.context.version",
             ],
-            "libraries": {"challenge_tabs": "capeval_server.pages.tabs"},
+            "libraries": {
+                "challenge_tabs": "capeval_server.pages.tabs",
+                "invisible": "capeval_server.pages.invisible",
+            },
         },
     }
 ]

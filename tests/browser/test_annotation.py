@@ -158,6 +158,38 @@ def test_rules_speak_while_somebody_writes(browser: Browser, server: Server, tmp
     visitor.go("/annotate/rules/rules/")
 
 
+def test_the_writer_removes_invisible_characters_and_submits(
+    browser: Browser, server: Server, tmp_path: Path
+) -> None:
+    token = campaign(server, "invisible")[0]
+    visitor = Visitor(server, context_of(browser, "light", NARROW))
+    page = visitor.page
+    begin(page, server, "invisible", token)
+    field = sentence_of(page)
+    remove = page.get_by_role("button", name="Remove invisible characters")
+    # The sentence is typed without them first, so the button is there only once there is something to remove.
+    field.fill("a cart stands in a street")
+    expect(page.get_by_text("6 words")).to_be_visible()
+    expect(remove).to_have_count(0)
+    field.fill("a c\u200bart \u202estands\u202c in a street")
+    expect(page.get_by_text("U+202E RIGHT-TO-LEFT OVERRIDE after 'a cart'").first).to_be_visible()
+    field.press("Enter")
+    expect(page.get_by_text("Not stored: Please remove the invisible characters")).to_be_visible()
+    expect(remove).to_have_count(1)
+    page.screenshot(path=tmp_path / "invisible.png", full_page=True)
+    visitor.look()
+    remove.click()
+    expect(field).to_have_value("a cart stands in a street")
+    expect(field).to_be_focused()
+    expect(page.get_by_text("Please read the sentence again, then submit it.")).to_be_visible()
+    expect(remove).to_have_count(0)
+    # Nothing is sent before the writer submits what they see.
+    assert stored(server, "invisible") == []
+    field.press("Enter")
+    expect(page.get_by_text("(2/5)")).to_be_visible()
+    assert stored(server, "invisible") == ["1 True a cart stands in a street"]
+
+
 def test_the_network_is_cut_and_comes_back(browser: Browser, server: Server) -> None:
     token = campaign(server, "cut")[0]
     context = context_of(browser)

@@ -127,7 +127,6 @@ def test_no_worker_is_trusted(clock: Clock) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "a \u202ecart\u202c in a street",
         "<script>alert(1)</script> <b>a cart</b>",
         "=HYPERLINK('x')",
         "a cart; DROP TABLE annotation_response",
@@ -141,7 +140,9 @@ def test_texts_that_are_stored_as_they_are(text: str) -> None:
     check(campaign)
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\t\n", "a" * 100_000, "a\0b", "a\ud800b"])
+@pytest.mark.parametrize(
+    "text", ["", "   ", "\t\n", "a" * 100_000, "a\0b", "a\ud800b", "a \u202ecart\u202c in a street"]
+)
 def test_texts_that_are_refused(text: str) -> None:
     campaign = make("write", answers=1, items=1)
     held = hold(join(campaign)[0])

@@ -106,9 +106,7 @@ def test_keys_are_escaped_in_the_provenance_as_in_every_table(tmp_path: Path) ->
     campaign = make("write", items=0, answers=1, batch=2)
     keys = ("=cmd|' /C calc'!A0", "-1")
     payload: dict[str, list[str]] = {"keywords": []}
-    items = [
-        NewItem(key=key, image="", group="", category="", payload=payload, expected={}) for key in keys
-    ]
+    items = [NewItem(key=key, image="", group="", category="", payload=payload, expected={}) for key in keys]
     add_items(campaign, items, 1)
     (worker,) = join(campaign)
     write(worker, 1)

@@ -37,6 +37,8 @@ CASES: list[tuple[str, list[str]]] = [
     ("", ["empty"]),
     (" \n ", ["empty"]),
     ("A dog " * 100, ["too-long"]),
+    ("A d\u200bo\u200bg runs over the green grass today.", ["invisible"]),
+    ("\u200b", ["invisible", "too-few-words"]),
     ("A dog.", ["too-few-words"]),
     (". , ! ?", ["too-few-words"]),
     ("There is a brown dog on the green grass.", ["there-is"]),

@@ -206,7 +206,7 @@ def test_rules_by_api(campaign: Campaign) -> None:
     worker.ask("POST", f"{mine}/agree", {"texts": 3})
     lease = worker.ask("POST", f"{mine}/next", {})["items"][0]["lease"]
     looked = worker.ask("POST", f"{mine}/items/{lease}/check", {"caption": HINTED})
-    assert looked == {"words": 8, "findings": []}
+    assert looked == {"words": 8, "findings": [], "cleaned": None}
     sent = {"answer": {"caption": SHORT}, "key": "one", "reasons": {"short": "all"}}
     refused = worker.ask("POST", f"{mine}/items/{lease}/answer", sent, status=422)
     assert refused["findings"][0]["rule"] == "short"

@@ -20,13 +20,14 @@ from capeval.benchmarks.building import SplitPlan, build_dataset, load_plans
 from capeval.benchmarks.versions import freeze as freeze_dataset
 from capeval.benchmarks.versions import verify as verify_dataset
 from capeval.files import written_whole
-from capeval.formats.json import write_json
+from capeval.formats.json import read_json, write_json
 from capeval.messages import listed
 from capeval.spreadsheets import plain_row
 from capeval_server.annotation.campaigns import unfinished
+from capeval_server.annotation.invisible import describe_invisible, find_invisible, remove_invisible
 from capeval_server.annotation.judged import JUDGED
 from capeval_server.annotation.locks import held
-from capeval_server.annotation.models import Campaign, Release, ReleasedResponse, Response
+from capeval_server.annotation.models import Campaign, Release, ReleasedResponse, Response, ReviewRequest
 from capeval_server.annotation.options import options_of
 from capeval_server.annotation.results import write_results
 from capeval_server.annotation.slots import countable, ended
@@ -51,6 +52,8 @@ _PROVENANCE = "provenance.csv"
 _COLUMNS = ("response", "image", "worker", "texts", "received")
 _CHALLENGE_DAYS = 365
 _LONGEST_NAME = 50
+_MOST_NAMED = 5
+_INVISIBLE = "one with invisible characters"
 
 
 def _root() -> Path:
@@ -70,8 +73,11 @@ def freeze(
     plans: Path | None = None,
     seed: int = 0,
     leave_out: bool = False,
+    without_invisible: bool = False,
 ) -> Release:
     """Freezes what counts now: captions, split and drawn as the plans say; or judgements.
+
+    Captions with invisible characters, of before the rule against them, are refused and sent to review.
 
     Args:
         user: Who does it; none for the command line.
@@ -81,9 +87,12 @@ def freeze(
             images.
         seed: The seed of what is drawn.
         leave_out: Whether items that lack answers are left out.
+        without_invisible: Whether invisible characters are removed from captions, which the manifest
+            records, in place of refusing them.
 
     Raises:
-        CampaignError: The campaign has a release of that name, items lack answers, or judgements have plans.
+        CampaignError: The campaign has a release of that name, items lack answers, judgements have plans, or
+            captions have invisible characters.
         CapevalError: The plans are wrong, or do not fit the captions.
         OSError: A file can't be read or written.
     """
@@ -98,33 +107,72 @@ def freeze(
             raise CampaignError(f"this campaign has a release {name!r} already, and releases never change")
         _check_complete(now, leave_out=leave_out)
         rows = list(_counted(now, leave_out=leave_out))
-        if judged:
-            target = _frozen_judgements(now, name, place, leave_out=leave_out)
+        refused = [] if judged else _with_invisible(rows, only_empty=without_invisible)
+        if refused:
+            _send_to_review(refused)
         else:
-            target = _frozen(now, rows, name, place, plans, seed)
-        provenance = _provenance(rows)
-        with written_whole(target.parent / _PROVENANCE) as file:
-            file.write(provenance)
-        made = Release.objects.create(
-            campaign=now,
-            name=name,
-            folder=place,
-            manifest={
-                "manifest.json": _sha256((target / "manifest.json").read_bytes()),
-                _PROVENANCE: _sha256(provenance),
-                "seed": seed,
-                "texts": sorted({row.texts.number for row in rows}),
-                "capeval": __version__,
-            },
-            who=COMMAND_LINE if user is None else user.username,
-            time=database_time(),
-        )
-        ReleasedResponse.objects.bulk_create(
-            (ReleasedResponse(release=made, response=row) for row in rows), batch_size=5000
-        )
-        what = f"froze the release {name} of the campaign {now.slug} ({len(rows)} answers)"
-        record(user, now.challenge, what)
+            if judged:
+                target = _frozen_judgements(now, name, place, leave_out=leave_out)
+            else:
+                target = _frozen(now, rows, name, place, plans, seed)
+            made = _recorded(user, now, rows, target, seed)
+    # The requests for reviews stay, so this is raised outside of the transaction.
+    if refused:
+        raise CampaignError(_refusal(refused))
     return made
+
+
+def _recorded(
+    user: User | None, campaign: Campaign, rows: list[Response], target: Path, seed: int
+) -> Release:
+    provenance = _provenance(rows)
+    with written_whole(target.parent / _PROVENANCE) as file:
+        file.write(provenance)
+    made = Release.objects.create(
+        campaign=campaign,
+        name=target.name,
+        folder=target.parent.name,
+        manifest={
+            "manifest.json": _sha256((target / "manifest.json").read_bytes()),
+            _PROVENANCE: _sha256(provenance),
+            "seed": seed,
+            "texts": sorted({row.texts.number for row in rows}),
+            "capeval": __version__,
+        },
+        who=COMMAND_LINE if user is None else user.username,
+        time=database_time(),
+    )
+    ReleasedResponse.objects.bulk_create(
+        (ReleasedResponse(release=made, response=row) for row in rows), batch_size=5000
+    )
+    what = f"froze the release {made.name} of the campaign {campaign.slug} ({len(rows)} answers)"
+    record(user, campaign.challenge, what)
+    return made
+
+
+def _with_invisible(rows: list[Response], *, only_empty: bool = False) -> list[Response]:
+    """Return the answers whose captions have invisible characters; or only those that have nothing else."""
+    found = [row for row in rows if find_invisible(row.answer["caption"])]
+    return [row for row in found if not remove_invisible(row.answer["caption"])] if only_empty else found
+
+
+def _send_to_review(rows: list[Response]) -> None:
+    now = database_time()
+    asked = (ReviewRequest(response=row, reason=_INVISIBLE, time=now) for row in rows)
+    ReviewRequest.objects.bulk_create(asked, ignore_conflicts=True)
+
+
+def _refusal(rows: list[Response]) -> str:
+    named = [
+        f"answer {row.pk} of image {row.item.key!r}: {describe_invisible(row.answer['caption'])}"
+        for row in rows[:_MOST_NAMED]
+    ]
+    more = [f"and {len(rows) - _MOST_NAMED:,} more answers"] if len(rows) > _MOST_NAMED else []
+    return (
+        f"captions must have no invisible characters (got {'; '.join([*named, *more])}); reject these"
+        " answers (those without a review are now in the review queue), or choose to remove the characters"
+        " (--without-invisible)"
+    )
 
 
 def _check_name(name: str) -> None:
@@ -173,7 +221,9 @@ def _frozen(
     ids = _image_ids(rows)
     captions: dict[Any, list[str]] = {}
     for row in rows:
-        captions.setdefault(ids[row.item.key], []).append(row.answer["caption"])
+        caption = row.answer["caption"]
+        visible = remove_invisible(caption) if find_invisible(caption) else caption
+        captions.setdefault(ids[row.item.key], []).append(visible)
     if not captions:
         raise CampaignError("there must be captions to freeze (got none)")
     if plans is None:
@@ -181,7 +231,21 @@ def _frozen(
     else:
         splits = load_plans(plans, list(captions), seed=seed)
     dataset = build_dataset(captions, splits, seed=seed)
-    return freeze_dataset(dataset, _root() / place, version=name, description=campaign.title)
+    target = freeze_dataset(dataset, _root() / place, version=name, description=campaign.title)
+    changed = _with_invisible(rows)
+    if changed:
+        _record_removed(changed, target / "manifest.json")
+    return target
+
+
+def _record_removed(rows: list[Response], manifest: Path) -> None:
+    """Record in the manifest of captions which invisible characters of which answers were removed."""
+    removed = []
+    for row in rows:
+        caption = row.answer["caption"]
+        codes = [f"U+{ord(caption[place]):04X}" for place in find_invisible(caption)]
+        removed.append({"response": row.pk, "image": row.item.key, "characters": codes})
+    write_json({**read_json(manifest), "invisible_removed": removed}, manifest)
 
 
 def _frozen_judgements(campaign: Campaign, name: str, place: str, *, leave_out: bool) -> Path:

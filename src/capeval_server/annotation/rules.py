@@ -16,6 +16,7 @@ from typing import Any
 
 from capeval.errors import DependencyError, OptionError
 from capeval.tokenization import tokenize
+from capeval_server.annotation.invisible import describe_invisible
 from capeval_server.annotation.tasks.write import LONGEST_CAPTION
 
 __all__ = [
@@ -33,7 +34,7 @@ __all__ = [
     "verdict",
 ]
 
-VERSION = 1
+VERSION = 2
 """Increased when a rule finds something else in some text; answers keep the version that judged them."""
 
 LEVELS = ("off", "hint", "confirm", "block")
@@ -258,6 +259,17 @@ _ALL = (
         message=f"The sentence must have at most {LONGEST_CAPTION} characters (it has {{0}}).",
         why="The longest of 247,654 captions of COCO and nocaps have 250 characters.",
         finds=_too_long,
+    ),
+    Rule(
+        name="invisible",
+        level="block",
+        message="Please remove the invisible characters ({0}).",
+        why=(
+            "Such characters come with copied text. They change the order in which a sentence is shown, and"
+            " split words, so reviewers and scores see a different sentence. Joiners that a script or an"
+            " emoji needs are fine."
+        ),
+        finds=lambda written: describe_invisible(written.text),
     ),
     Rule(
         name="too-few-words",

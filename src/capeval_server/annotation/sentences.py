@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from capeval_server.annotation import rules
+from capeval_server.annotation.invisible import find_invisible, remove_invisible
 from capeval_server.annotation.models import LONGEST_NOTE, Item, TextVersion
 from capeval_server.annotation.rules import Finding, RuleSettings, Verdict
 from capeval_server.annotation.tasks import task_of
@@ -23,10 +24,12 @@ class Look:
     Attributes:
         words: How many words it has, as scores count them.
         findings: The rules that it breaks.
+        cleaned: The sentence without its invisible characters; None if it has none.
     """
 
     words: int
     findings: tuple[Finding, ...]
+    cleaned: str | None
 
 
 def settings_of(texts: TextVersion, item: Item | None = None) -> RuleSettings:
@@ -46,7 +49,8 @@ def look(texts: TextVersion, item: Item, text: str) -> Look:
     (findings,) = rules.check_captions([text], settings_of(texts, item))
     # A text that is far too long is not tokenised: its words are of no use.
     long = any(finding.rule == "too-long" for finding in findings)
-    return Look(words=0 if long else rules.count_words(text), findings=findings)
+    cleaned = remove_invisible(text) if find_invisible(text) else None
+    return Look(words=0 if long else rules.count_words(text), findings=findings, cleaned=cleaned)
 
 
 def checked(

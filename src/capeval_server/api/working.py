@@ -154,10 +154,14 @@ class FindingOf(Schema):
 
 
 class Looked(Schema):
-    """What the rules say of a sentence, and how many words it has."""
+    """What the rules say of a sentence, and how many words it has.
+
+    `cleaned` is the sentence without its invisible characters; null if it has none.
+    """
 
     words: int
     findings: list[FindingOf]
+    cleaned: str | None
 
 
 class DraftOf(Schema):

@@ -451,12 +451,27 @@ def freeze(
     leave_out: Annotated[
         bool, Option("--leave-out", help="Leave out images that lack captions, in place of refusing.")
     ] = False,
+    without_invisible: Annotated[
+        bool,
+        Option(
+            "--without-invisible",
+            help="Remove invisible characters from captions, and record it in the manifest.",
+        ),
+    ] = False,
 ) -> None:
     """Freezes the captions that count now into a release, which never changes."""
     set_up()
     from capeval_server.annotation import releases
 
-    made = releases.freeze(None, _campaign_named(slug), name, plans=plans, seed=seed, leave_out=leave_out)
+    made = releases.freeze(
+        None,
+        _campaign_named(slug),
+        name,
+        plans=plans,
+        seed=seed,
+        leave_out=leave_out,
+        without_invisible=without_invisible,
+    )
     print(f"{slug} {name}: frozen; captions: {made.responses.count()}; files: {releases.folder_of(made)}")
 
 

@@ -26,6 +26,7 @@ from capeval_server.annotation import (
     warning,
 )
 from capeval_server.annotation.digests import digest_of
+from capeval_server.annotation.invisible import find_invisible, remove_invisible
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Draft, Image, Participation, Report
 from capeval_server.annotation.options import options_of
 from capeval_server.annotation.tasks import task_named, task_of
@@ -125,6 +126,7 @@ def _shown(
         "place": held.place,
         "image": picture_of(images[held.item.image_id]) if held.item.image_id else None,
         "typed": typed,
+        "has_invisible": bool(find_invisible(typed)),
         **shown,
         **(asked(task, shown) if task.choices else {}),
     }
@@ -153,6 +155,8 @@ def _refused(request: HttpRequest, participation: Participation, error: CapevalE
 def answer(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
     """Takes an answer."""
     held = assignment.find(participation, lease)
+    if "clean" in request.POST:
+        return _cleaned(request, participation, held)
     names = task_of(held.item, participation.campaign).choices or ("caption",)
     raw = {name: request.POST[name] for name in names if name in request.POST}
     number = request.POST.get("revision", "1")
@@ -178,6 +182,13 @@ def answer(request: HttpRequest, participation: Participation, lease: UUID) -> H
     return _told(request, participation, done.text, error=False)
 
 
+def _cleaned(request: HttpRequest, participation: Participation, held: Assignment) -> HttpResponse:
+    """Remove invisible characters from what is typed; the writer sees the result and submits it."""
+    assignment.save_draft(held, {"caption": remove_invisible(_typed(request))})
+    text = "Invisible characters were removed. Please read the sentence again, then submit it."
+    return _told(request, participation, text, error=False)
+
+
 @require_POST
 @for_workers
 def check(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
@@ -190,7 +201,7 @@ def check(request: HttpRequest, participation: Participation, lease: UUID) -> Ht
         found = sentences.look(texts, held.item, request.POST.get("caption", ""))
     except CapevalError as error:
         return _refused(request, participation, error)
-    return JsonResponse({"words": found.words, "findings": [asdict(each) for each in found.findings]})
+    return JsonResponse(asdict(found))
 
 
 @require_GET
@@ -231,9 +242,12 @@ def _events(request: HttpRequest) -> dict[str, float]:
 def save_draft(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
     """Keeps what is being typed."""
     held = assignment.find(participation, lease)
-    typed = request.POST.get("caption", "").replace("\0", "")[:_LONGEST_DRAFT]
-    assignment.save_draft(held, {"caption": typed})
+    assignment.save_draft(held, {"caption": _typed(request)})
     return HttpResponse(status=204)
+
+
+def _typed(request: HttpRequest) -> str:
+    return request.POST.get("caption", "").replace("\0", "")[:_LONGEST_DRAFT]
 
 
 @require_POST

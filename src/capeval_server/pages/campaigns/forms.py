@@ -263,11 +263,16 @@ class FreezeForm(forms.Form):
     leave_out = forms.BooleanField(
         label="Leave out what lacks answers", required=False, help_text="Otherwise nothing is frozen then."
     )
+    without_invisible = forms.BooleanField(
+        label="Remove invisible characters from captions",
+        required=False,
+        help_text="Removed characters are listed in the manifest. Otherwise, such captions are refused.",
+    )
 
     def __init__(self, *arguments: Any, judged: bool, **options: Any) -> None:
         super().__init__(*arguments, **options)
         if judged:
-            del self.fields["plans"]
+            del self.fields["plans"], self.fields["without_invisible"]
 
 
 class UseForm(forms.Form):

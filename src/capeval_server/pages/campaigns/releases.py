@@ -69,7 +69,8 @@ def releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 def _frozen(request: HttpRequest, campaign: Campaign, given: dict[str, Any]) -> Release:
-    options = {"seed": given["seed"], "leave_out": given["leave_out"]}
+    names = ("seed", "leave_out", "without_invisible")
+    options = {name: given[name] for name in names if name in given}
     file = given.get("plans")
     if not file:
         return stored.freeze(user_of(request), campaign, given["name"], **options)
@@ -87,6 +88,8 @@ def _field_of(text: str) -> str:
     """The field that an error is about."""
     if text.startswith("each "):
         return "leave_out"
+    if "invisible characters" in text:
+        return "without_invisible"
     return "name" if "release" in text else "plans"
 
 

@@ -79,6 +79,7 @@
 
     // What the rules say; where one asks, a field for the reason why the sentence is kept.
     const keep = form.querySelector(".keep");
+    const clean = form.querySelector(".clean");
     const tell = (findings) => {
       const list = form.querySelector(".findings");
       list.replaceChildren(...findings.map((finding) => {
@@ -88,6 +89,7 @@
         return line;
       }));
       const levels = findings.map((finding) => finding.level);
+      clean.hidden = !findings.some((finding) => finding.rule === "invisible");
       // What is blocked can't be kept: it is to be changed first.
       keep.hidden = levels.includes("block") || !levels.includes("confirm");
     };
@@ -96,10 +98,11 @@
       const count = form.querySelector(".count");
       const words = (number) => { count.textContent = `${number} ${number === 1 ? "word" : "words"}`; };
       keep.hidden = true;
+      const look = (text) => post(item.dataset.check, new URLSearchParams({ caption: text, csrfmiddlewaretoken: token }));
       const ask = async () => {
         const text = field.value;
         try {
-          const answer = await post(item.dataset.check, new URLSearchParams({ caption: text, csrfmiddlewaretoken: token }));
+          const answer = await look(text);
           const found = answer.ok ? await answer.json() : null;
           // What came meanwhile is asked about by itself.
           if (!found || field.value !== text) return;
@@ -107,6 +110,22 @@
           tell(found.findings);
         } catch { /* The server decides when the sentence is sent. */ }
       };
+      // The writer sees the cleaned sentence before it is sent.
+      clean.addEventListener("click", async (event) => {
+        event.preventDefault();
+        const text = field.value;
+        const answer = await look(text).catch(() => null);
+        const found = answer?.ok ? await answer.json().catch(() => null) : null;
+        if (!found) {
+          say("Invisible characters were not removed: the server can't be reached. Please try again.", true);
+          return;
+        }
+        if (found.cleaned === null || field.value !== text) return;
+        field.value = found.cleaned;
+        field.dispatchEvent(new Event("input"));
+        say("Invisible characters were removed. Please read the sentence again, then submit it.");
+        field.focus();
+      });
       const earlier = kept.get(name);
       if (earlier !== null) field.value = earlier;
       words(countWords(field.value));
