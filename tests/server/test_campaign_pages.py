@@ -368,7 +368,7 @@ def test_a_campaign_that_was_made_meanwhile(olga: Someone, challenge: Challenge)
 
 def test_states(campaign: Campaign, olga: Someone) -> None:
     for wanted, label in (
-        ("paused", "Go on"),
+        ("paused", "Resume"),
         ("open", "Pause"),
         ("closing", "Close now"),
         ("closed", "Open again"),
@@ -393,7 +393,7 @@ def test_progress(campaign: Campaign, olga: Someone) -> None:
     olga.do(f"{ROOT}answers/", answers=4)
     page = see(olga, ROOT)
     assert "<strong>6</strong> of 8 answers" in page
-    assert "2 to go. 144 answers a day in the last 7 days: at that pace, less than a day to go." in page
+    assert "2 to go. 6 answers in the last hour: too few for a forecast." in page
     assert "must be at most" not in page
     sent = olga.do(f"{ROOT}answers/", 422, answers=0)
     assert "greater than or equal to 1" in sent.content.decode()

@@ -42,9 +42,10 @@ _State = Assignment.State
 FIRST, SAMPLED = "one of the worker's first", "drawn at random"
 KEPT = "kept although a rule asked"
 _SURPLUS = (
-    "Thank you. Your answer is stored, and is paid for like any other. It came after the item was given to"
-    " somebody else or taken back, so it is not used."
+    "Thank you. Your answer is stored{paid}. It came after the item was given to somebody else or taken back,"
+    " so it is not used."
 )
+_PAID = ", and is paid for like any other"
 _STORED = "Thank you. Your answer is stored."
 # States of a campaign in which an answer that comes late may still count.
 _COUNTING = (Campaign.State.OPEN, Campaign.State.PAUSED, Campaign.State.CLOSING)
@@ -251,4 +252,5 @@ def _outcome(response: Response) -> Outcome:
     )
     if counts:
         return Outcome(response=response, outcome="stored", text=_STORED)
-    return Outcome(response=response, outcome="surplus", text=_SURPLUS)
+    pay = options_of(response.participation.campaign).pay_per_answer
+    return Outcome(response=response, outcome="surplus", text=_SURPLUS.format(paid=_PAID if pay else ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, timedelta
+from math import ceil
 from statistics import median
 
 from django.db.models import Count, DateField, Func, Q, QuerySet, Sum
@@ -18,6 +19,8 @@ from capeval_server.annotation.trust import is_trusted
 from capeval_server.jobs.leases import database_time
 
 __all__ = [
+    "FEWEST_TO_FORECAST",
+    "PACE_DAYS",
     "ClassProgress",
     "Pace",
     "Progress",
@@ -28,9 +31,15 @@ __all__ = [
     "with_counts",
 ]
 
-# How long ago an answer may be to say how fast a campaign goes, and of how many answers the time is measured.
-_PACE_DAYS = 7
+PACE_DAYS = 7
+"""How many days of answers the pace of a campaign is measured on."""
+
+FEWEST_TO_FORECAST = 10
+"""The fewest recent answers that a forecast is based on."""
+
+# Of how many answers, the latest, the time is measured.
 _TIMED = 1000
+_DAY_HOURS = 24
 # The day in UTC, by the database itself: Django's way calls Python for each row on SQLite.
 _DAY = Func("received", function="DATE", output_field=DateField())
 
@@ -88,8 +97,10 @@ class Pace:
         days: How many of the answers that count came on each day, the earliest first; days without any are
             left out.
         to_go: How many answers are still wanted.
-        daily: How many answers that count came in a day, lately; None if none came in the last days.
-        days_left: How long the rest takes at that pace; None where there is no pace.
+        recent: How many answers that count came in the last days.
+        recent_hours: The whole hours since the first of these; whole days from one day on.
+        days_left: How long the rest takes at that rate; None where recent answers are too few, or where less
+            than a day of answers would be extrapolated to more than a day.
         seconds: The median time of an answer, trials and checks among them, training not; None if none was
             measured.
         timed: Of how many answers, the latest, that is the median.
@@ -97,7 +108,8 @@ class Pace:
 
     days: tuple[tuple[date, int], ...]
     to_go: int
-    daily: float | None
+    recent: int
+    recent_hours: int
     days_left: float | None
     seconds: float | None
     timed: int
@@ -135,29 +147,38 @@ def pace_of(campaign: Campaign) -> Pace:
     to_go = slots.filter(filled_by=None).count()
     counted = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False)
     by_day = counted.annotate(day=_DAY).values_list("day").order_by("day")
-    daily = _daily(counted)
+    recent, hours = _recent(counted)
     work = Response.objects.filter(item__campaign=campaign, item__is_training=False)
     timed = work.filter(events__has_key="seconds").order_by("-pk")
     seconds = [events["seconds"] for events in timed.values_list("events", flat=True)[:_TIMED]]
     return Pace(
         days=tuple(by_day.annotate(number=Count("pk"))),
         to_go=to_go,
-        daily=daily,
-        days_left=to_go / daily if daily else None,
+        recent=recent,
+        recent_hours=hours,
+        days_left=_days_left(to_go, recent, hours),
         seconds=float(median(seconds)) if seconds else None,
         timed=len(seconds),
     )
 
 
-def _daily(counted: QuerySet[Response]) -> float | None:
-    """How many answers come in a day, since the first of the last days."""
+def _recent(counted: QuerySet[Response]) -> tuple[int, int]:
+    """Return the number of answers of the last days, and the hours since the first of them."""
     now = database_time()
-    late = counted.filter(received__gt=now - timedelta(days=_PACE_DAYS))
+    late = counted.filter(received__gt=now - timedelta(days=PACE_DAYS))
     first = late.order_by("received").values_list("received", flat=True).first()
     if first is None:
+        return 0, 0
+    hours = max(ceil((now - first) / timedelta(hours=1)), 1)
+    return late.count(), hours if hours < _DAY_HOURS else _DAY_HOURS * ceil(hours / _DAY_HOURS)
+
+
+def _days_left(to_go: int, recent: int, hours: int) -> float | None:
+    if recent < FEWEST_TO_FORECAST:
         return None
-    # Of the first hour nothing can be said of a day.
-    return late.count() / max((now - first) / timedelta(days=1), 1 / 24)
+    days = to_go * hours / recent / _DAY_HOURS
+    # People don't work at the same rate around the clock.
+    return days if hours >= _DAY_HOURS or days <= 1 else None
 
 
 def progress_of(campaign: Campaign) -> Progress:

@@ -56,7 +56,7 @@ _ERROR_REPORT = re.compile(
     r"|\b(not|won't|doesn't|didn't|isn't) (load|show|display)(ing)?\b",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"[a-z,]\s+[A-Z][a-z]")
+_NAME = re.compile(r"[a-z,]\s+([A-Z][a-z]\w*(?:['\u2019-]\w+)*)")
 _QUOTATION = re.compile('["\u201c\u201d\u201e\u00ab\u00bb]')
 _OTHER_TIMES = re.compile(r"\b(will|going to|about to|was|were)\b", re.IGNORECASE)
 
@@ -172,10 +172,10 @@ class Finding:
     message: str
 
 
-def _matched(pattern: re.Pattern[str]) -> Callable[[Written], str]:
+def _matched(pattern: re.Pattern[str], group: int = 0) -> Callable[[Written], str]:
     def finds(written: Written) -> str:
         match = pattern.search(written.text)
-        return match.group().strip() if match else ""
+        return match.group(group).strip() if match else ""
 
     return finds
 
@@ -343,12 +343,12 @@ _ALL = (
     Rule(
         name="name",
         level="hint",
-        message="Is '{0}' a name of a person? Please do not give people names.",
+        message="Is '{0}' the name of a person? Please do not give people names.",
         why=(
             "COCO and nocaps ask for no names of people. 2 to 3 % of captions have a capital inside; many are"
             " right, such as 'British' or 'Wii'."
         ),
-        finds=_matched(_NAME),
+        finds=_matched(_NAME, group=1),
     ),
     Rule(
         name="quotation",

@@ -25,7 +25,7 @@ from capeval_server.errors import NotFoundError
 from capeval_server.jobs.leases import database_time
 from capeval_server.pages.campaigns.common import for_managers, show
 from capeval_server.pages.campaigns.forms import AnswersForm, ReasonForm
-from capeval_server.pages.campaigns.wording import ACTIONS, options_in_words
+from capeval_server.pages.campaigns.wording import ACTIONS, options_in_words, pace_in_words
 from capeval_server.pages.markdown import to_html
 from capeval_server.pages.organiser.common import form_status, paged, tell
 from capeval_server.pages.texts import title_and_rest
@@ -45,9 +45,11 @@ def _overview(request: HttpRequest, campaign: Campaign, **forms: Any) -> HttpRes
     texts = latest_texts(campaign)
     title, rest = title_and_rest(texts.instructions)
     trial = Response.objects.filter(item__campaign=campaign, item__is_check=False, may_count=False)
+    pace = pace_of(campaign)
     context = {
         "progress": progress_of(campaign),
-        "pace": pace_of(campaign),
+        "pace": pace,
+        "forecast": pace_in_words(pace, is_open=campaign.state == Campaign.State.OPEN),
         "classes": classes_of(campaign),
         "actions": [
             {"to": after, "label": label, "does": does}

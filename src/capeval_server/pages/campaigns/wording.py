@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.options import Options
+from capeval_server.annotation.progress import FEWEST_TO_FORECAST, PACE_DAYS, Pace
 from capeval_server.annotation.tasks import TaskType
 
-__all__ = ["ACTIONS", "EXAMPLES", "counted", "early_end", "options_in_words"]
+__all__ = ["ACTIONS", "EXAMPLES", "counted", "early_end", "options_in_words", "pace_in_words"]
 
 _State = Campaign.State
 
@@ -27,10 +28,21 @@ EXAMPLES = {
 }
 _CLOSE = (
     "Close now",
-    "What workers hold is taken back. Answers that come later are stored, and don't count.",
+    "Items that workers hold are taken back. Later answers are stored but not counted. You can open the"
+    " campaign again, with a reason.",
 )
-_LET_END = ("Let it end", "No new items are given out. What workers hold may be answered.")
-_GO_ON = ("Go on", "Workers get items again.")
+_WIND_DOWN = (
+    "Wind down",
+    "Ends the campaign gradually. Items are no longer assigned, and workers read that the campaign is"
+    " closing. Workers can finish the items that they hold; then close the campaign. You can undo this with"
+    " Resume.",
+)
+_PAUSE = (
+    "Pause",
+    "Interrupts the campaign. Items are no longer assigned until you choose Resume, and workers read that the"
+    " campaign is paused. Workers can finish the items that they hold.",
+)
+_RESUME = ("Resume", "Items are assigned to workers again.")
 # What a change of state is called, and what it does, by the state before and after.
 ACTIONS: dict[tuple[str, str], tuple[str, str]] = {
     (_State.DRAFT, _State.PILOT): (
@@ -43,13 +55,13 @@ ACTIONS: dict[tuple[str, str], tuple[str, str]] = {
         "The trial ends: what is held is taken back. From then on, answers count.",
     ),
     (_State.PILOT, _State.DRAFT): ("End the trial", "What is held is taken back. Nobody gets items."),
-    (_State.OPEN, _State.PAUSED): ("Pause", "No new items are given out. What workers hold may be answered."),
-    (_State.OPEN, _State.CLOSING): _LET_END,
+    (_State.OPEN, _State.PAUSED): _PAUSE,
+    (_State.OPEN, _State.CLOSING): _WIND_DOWN,
     (_State.OPEN, _State.CLOSED): _CLOSE,
-    (_State.PAUSED, _State.OPEN): _GO_ON,
-    (_State.PAUSED, _State.CLOSING): _LET_END,
+    (_State.PAUSED, _State.OPEN): _RESUME,
+    (_State.PAUSED, _State.CLOSING): _WIND_DOWN,
     (_State.PAUSED, _State.CLOSED): _CLOSE,
-    (_State.CLOSING, _State.OPEN): _GO_ON,
+    (_State.CLOSING, _State.OPEN): _RESUME,
     (_State.CLOSING, _State.CLOSED): _CLOSE,
     (_State.CLOSED, _State.OPEN): ("Open again", "Workers get items again. Say why: it is in the history."),
 }
@@ -64,6 +76,38 @@ def _time(seconds: int) -> str:
     if seconds % 3600 == 0:
         return counted(seconds // 3600, "hour")
     return counted(seconds // 60, "minute") if seconds % 60 == 0 else counted(seconds, "second")
+
+
+def pace_in_words(pace: Pace, *, is_open: bool) -> str:
+    """Describe the latest answers and, for an open campaign, the forecast that they allow.
+
+    Returns:
+        Nothing before the first answer, and once no answer is missing.
+    """
+    if not pace.to_go or not pace.days:
+        return ""
+    if not pace.recent:
+        return f"No answers in the last {PACE_DAYS} days."
+    found = f"{counted(pace.recent, 'answer')} in the last {_last(pace.recent_hours)}"
+    if not is_open:
+        return f"{found}."
+    if pace.recent < FEWEST_TO_FORECAST:
+        return f"{found}: too few for a forecast."
+    if pace.days_left is None:
+        return f"{found}: less than a day of answers is too little for a forecast."
+    return f"{found}. Estimate at this rate: done in {_duration(24 * pace.days_left)}."
+
+
+def _last(hours: int) -> str:
+    if hours < 24:
+        return "hour" if hours == 1 else f"{hours} hours"
+    return "day" if hours == 24 else f"{hours // 24} days"
+
+
+def _duration(hours: float) -> str:
+    if hours < 1:
+        return "less than an hour"
+    return f"about {counted(round(hours), 'hour') if hours < 48 else counted(round(hours / 24), 'day')}"
 
 
 def options_in_words(task: TaskType, options: Options) -> list[str]:
