@@ -8,6 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,7 +22,7 @@ from capeval.errors import CapevalError, CapevalWarning, DependencyError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "run"]
 
 ADDED = "capeval.commands"
 
@@ -130,15 +131,31 @@ app = _Commands(
 
 
 def main() -> None:
-    """Runs the command line; bad input is one line on standard error and exit code 2."""
+    """Run the command line."""
     # When the process ends, Python looks again and again for what is in cycles, which takes a twentieth of
     # the time that scoring val2014 takes. What is frozen is passed over.
     atexit.register(gc.freeze)
+    run(app, "capeval")
+
+
+def run(command: click.Command, name: str) -> None:
+    """Run a command; an expected error is one line on standard error and exit code 2.
+
+    Closed standard output is such an error, before the command does anything. This includes commands whose
+    result is a file, because they also print notes and paths.
+
+    Args:
+        command: The command, which parses the arguments of the process.
+        name: The program name in its help.
+    """
+    closed = sys.stdout is None
     _open_closed_streams()
+    if closed:
+        _fail("standard output is closed: redirect it to a file, or to /dev/null to discard it")
     _show_warnings_in_one_line()
     try:
         try:
-            app(prog_name="capeval")
+            command(prog_name=name)
         finally:
             # Flushed here, where a full disk can still be reported.
             sys.stdout.flush()
@@ -154,19 +171,29 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Opens the standard streams that the caller closed, such as with `>&-`, on the null device."""
+    """Open the standard streams that the caller closed on the null device.
+
+    Their descriptors would otherwise go to the next files that are opened, here or in a child process, and
+    messages would be written into those.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+            null = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(null, True)
+            setattr(sys, name, os.fdopen(null, mode))
 
 
 def _show_warnings_in_one_line() -> None:
-    """Shows a warning of capeval as one line on standard error."""
+    """Show a warning of capeval as one line on standard error.
+
+    A warning that can't be written, such as to a full disk, is dropped: the result is worth more.
+    """
     shown = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *arguments: Any, **options: Any) -> None:
         if issubclass(category, CapevalWarning):
-            print(f"capeval: warning: {' '.join(str(message).split())}", file=sys.stderr)
+            with suppress(OSError):
+                print(f"capeval: warning: {' '.join(str(message).split())}", file=sys.stderr)
         else:
             shown(message, category, *arguments, **options)
 
@@ -179,5 +206,6 @@ def _drop_output() -> None:
 
 
 def _fail(message: str) -> None:
-    print(f"capeval: error: {' '.join(message.split())}", file=sys.stderr)
+    with suppress(OSError):
+        print(f"capeval: error: {' '.join(message.split())}", file=sys.stderr)
     sys.exit(2)

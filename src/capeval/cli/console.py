@@ -57,7 +57,10 @@ def deliver(text: str | bytes, output: Path | None) -> None:
         return
     with naming_file("standard output"):
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        left = memoryview(data)
+        while left:
+            # With PYTHONUNBUFFERED, this is one system call, which writes only a part if the disk fills up.
+            left = left[sys.stdout.buffer.write(left) :]
         sys.stdout.buffer.flush()
 
 
