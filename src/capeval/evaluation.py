@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capeval.defaults import DEFAULT
-from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError, UnscoredWarning
+from capeval.dependencies import missing_package
+from capeval.errors import CaptionError, MismatchError, OptionError, UnscoredWarning
 from capeval.files import written_whole
 from capeval.formats.json import without_nan
 from capeval.messages import SWAPPED, first_few, listed, one_candidate, shown_score
@@ -204,8 +205,8 @@ class Report:
         """
         try:
             import pandas as pd
-        except ImportError:
-            raise DependencyError("to_pandas needs pandas: pip install pandas") from None
+        except ImportError as error:
+            raise missing_package("to_pandas needs", error) from None
         return pd.DataFrame(dict(self.per_image), index=pd.Index(self.image_ids, name="image_id"))
 
     def to_polars(self) -> pl.DataFrame:
@@ -216,8 +217,8 @@ class Report:
         """
         try:
             import polars as pl
-        except ImportError:
-            raise DependencyError("to_polars needs polars: pip install polars") from None
+        except ImportError as error:
+            raise missing_package("to_polars needs", error) from None
         return pl.DataFrame(self._columns())
 
     def to_arrow(self) -> pa.Table:
@@ -228,8 +229,8 @@ class Report:
         """
         try:
             import pyarrow as pa
-        except ImportError:
-            raise DependencyError("to_arrow needs pyarrow: pip install pyarrow") from None
+        except ImportError as error:
+            raise missing_package("to_arrow needs", error) from None
         return pa.table(self._columns())
 
     def _columns(self) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from capeval.columns import Columns, find_columns
-from capeval.errors import CaptionError, DependencyError, FormatError
+from capeval.dependencies import missing_package
+from capeval.errors import CaptionError, FormatError
 
 __all__ = ["arrow_stream", "found_columns", "is_table", "values_of"]
 
@@ -42,8 +43,8 @@ def _interchanged(table: Any) -> Any:
         from pyarrow import interchange
 
         return interchange.from_dataframe(table)
-    except ImportError:
-        raise DependencyError(f"a table of type {name} needs pyarrow: pip install pyarrow") from None
+    except ImportError as error:
+        raise missing_package(f"a table of type {name} needs", error) from None
     except (TypeError, ValueError, NotImplementedError) as error:
         raise CaptionError(f"a table of type {name} can't be read ({error})") from None
 

@@ -10,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval.errors import DependencyError, FormatError, FormatErrorKind, MismatchError
+from capeval.dependencies import missing_package
+from capeval.errors import FormatError, FormatErrorKind, MismatchError
 from capeval.messages import first_few, listed, shortened
 
 __all__ = ["FeatureFile", "padded"]
@@ -44,8 +45,8 @@ class FeatureFile:
     def __init__(self, path: str | Path, *, width: int | None = None) -> None:
         try:
             import h5py
-        except ImportError:
-            raise DependencyError("features need h5py: pip install 'capeval[baselines]'") from None
+        except ImportError as error:
+            raise missing_package("features need", error) from None
         self.path = Path(path)
         with self.path.open("rb"):
             pass  # A file that is missing is an error of the system, with its own message.

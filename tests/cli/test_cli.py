@@ -286,9 +286,9 @@ def test_input_is_read_before_tables_are_made(files: Path) -> None:
     for command, *read in (("score", references, b), ("compare", references, a, b)):
         assert "b.json: image 6 is among the references but without" in message(command, *read)
     assert message("score", references, a).endswith(
-        "pip install pycocoevalcap==1.2; to score without METEOR: --metrics BLEU,ROUGE-L,CIDEr-D\n"
+        "pip install 'capeval[coco]'; to score without METEOR: --metrics BLEU,ROUGE-L,CIDEr-D\n"
     )
-    assert message("score", references, a, "-m", "METEOR").endswith("pip install pycocoevalcap==1.2\n")
+    assert message("score", references, a, "-m", "METEOR").endswith("pip install 'capeval[coco]'\n")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full to write to")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from pathlib import Path
 
 import pytest
 
+from tests.base_install import BaseInstall
 from tests.cli.test_cli import output, refusal
 
 REFERENCES = [
@@ -198,12 +198,11 @@ def test_diversity_within_images(files: Path) -> None:
     assert "are for --within-images" in refusal(*arguments[:-1], "--training", files / "references.json")
 
 
-def test_figures_need_matplotlib(files: Path) -> None:
-    (files / "matplotlib.py").write_text("raise ImportError")
-    path = os.pathsep.join([str(files), os.environ.get("PYTHONPATH", "")])
+def test_figures_need_matplotlib(files: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    base = BaseInstall(tmp_path_factory.mktemp("packages"))
     arguments: list[str | Path] = ["study", "diversity", files / "references.json"]
     arguments += ["--images", "3", "--captions", "2"]
-    environment = {**os.environ, "PYTHONPATH": path}
-    assert "1-grams" in output(*arguments, env=environment)
-    assert 'pip install ".[studies]"' in refusal(*arguments, "-o", files / "out", env=environment)
+    assert "1-grams" in base.run(*arguments, cwd=files).stdout
+    done = base.run(*arguments, "-o", files / "out", cwd=files)
+    assert done.stderr == "capeval: error: figures need matplotlib: pip install 'capeval[studies]'\n"
     assert not (files / "out").exists()

@@ -20,6 +20,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "checks",
         "columns",
         "defaults",
+        "dependencies",
         "errors",
         "files",
         "frames",

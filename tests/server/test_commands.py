@@ -63,8 +63,15 @@ def test_capeval_has_the_commands_of_installed_packages(fresh: Server) -> None:
 def test_a_command_whose_packages_are_missing_says_so(fresh: Server) -> None:
     done = _capeval(fresh, "another", "not_installed:app", "another")
     assert done.returncode == 2
-    expected = "'another' needs not_installed, which is missing: pip install 'capeval[another]'"
-    assert done.stderr == f"capeval: error: {expected}\n"
+    expected = (
+        "capeval: error: 'another' needs the module not_installed, which is missing: install the package that"
+        " adds this command again (added)\n"
+    )
+    assert done.stderr == expected
+    done = _capeval(fresh, "another", "not_installed:app", "--help")
+    assert done.returncode == 0
+    assert "Not available: 'another' needs the module not_installed" in " ".join(done.stdout.split())
+    assert "score" in done.stdout
 
 
 def test_users_and_tokens(fresh: Server) -> None:

@@ -38,7 +38,7 @@ def test_a_package_that_is_missing_or_damaged(tmp_path: Path, monkeypatch: pytes
     # One split is not in the archive, and the other is not JSON.
     splits: tuple[coco.Split, ...] = ("val2014", "train2014")
     for split in splits:
-        with pytest.raises(ResourceError, match=r"pip install pycocoevalcap"):
+        with pytest.raises(ResourceError, match="pip install --force-reinstall pycocoevalcap"):
             coco.captions(split)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(ResourceError, match="is missing"):

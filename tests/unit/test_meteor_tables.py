@@ -226,7 +226,7 @@ def installed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **replaced: 
 def test_damaged_paraphrases_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed_copy(tmp_path, monkeypatch, paraphrase=b"not gzip")
     with pytest.raises(
-        ResourceError, match=r"paraphrase-en\.gz must be the file of .*pip install pycocoevalcap"
+        ResourceError, match=r"paraphrase-en\.gz must be the file of .*--force-reinstall pycocoevalcap"
     ):
         meteor.compiled_tables(tmp_path / "cache")
 

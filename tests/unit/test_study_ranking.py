@@ -128,7 +128,7 @@ def test_gaming_says_what_is_wrong() -> None:
 
 
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("scipy.io", "scipy.stats", "snowballstemmer"):
+    for module in ("scipy", "scipy.io", "scipy.stats", "snowballstemmer"):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(DependencyError, match="stems need snowballstemmer: pip install"):
         stems_of(["dogs"])

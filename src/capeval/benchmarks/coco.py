@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from capeval import _native
 from capeval.checks import checked_choice
 from capeval.errors import FormatError, ResourceError
-from capeval.resources.installed import INSTALL, installed_file
+from capeval.resources.installed import REINSTALL, installed_file
 from capeval.types import References
 
 __all__ = ["Split", "captions"]
@@ -37,5 +37,5 @@ def captions(split: Split = "val2014") -> References:
             data = archive.read(member)
         return References.from_native(_native.read_annotations(data))
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError, FormatError) as error:
-        reason = f"{path} must hold {member} ({error}); to install it again: {INSTALL} --force-reinstall"
+        reason = f"{path} must hold {member} ({error}); to install it again: {REINSTALL}"
         raise ResourceError(reason) from None

@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
@@ -17,6 +19,7 @@ import click
 from capeval import __version__
 from capeval.cli.commands import Group
 from capeval.cli.console import deliver
+from capeval.dependencies import missing_package
 from capeval.errors import CapevalError, CapevalWarning, DependencyError
 
 if TYPE_CHECKING:
@@ -56,7 +59,10 @@ class _Commands(Group):
     def helps(self) -> Iterator[tuple[str, str | None]]:
         yield from super().helps()
         for name in sorted(_added()):
-            yield name, _loaded(name).help
+            try:
+                yield name, _loaded(name).help
+            except Exception as error:
+                yield name, f"Not available: {error}"
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         # Entry points are searched only for an unknown name: that takes longer than everything else.
@@ -79,11 +85,22 @@ def _added() -> dict[str, EntryPoint]:
 
 
 def _loaded(name: str) -> click.Command:
+    """Return an added command.
+
+    Raises:
+        DependencyError: A module that it needs is missing.
+    """
+    entry = _added()[name]
     try:
-        command: click.Command = _added()[name].load()
-    except ImportError as error:
-        missing = f"{name!r} needs {error.name}, which is missing"
-        raise DependencyError(f"{missing}: pip install 'capeval[{name}]'") from None
+        command: click.Command = entry.load()
+    except ModuleNotFoundError as error:
+        found = missing_package(f"{name!r} needs", error, name)
+        if found is not error or error.name is None or find_spec(error.name.partition(".")[0]) is not None:
+            raise found from None
+        raise DependencyError(
+            f"{name!r} needs the module {error.name}, which is missing: install the package that adds this"
+            f" command again{f' ({entry.dist.name})' if entry.dist else ''}"
+        ) from None
     return command
 
 
@@ -161,6 +178,11 @@ def run(command: click.Command, name: str) -> None:
             sys.stdout.flush()
     except CapevalError as error:
         _fail(str(error))
+    except ImportError as error:
+        found = missing_package("this command needs", error, _extra_of(error))
+        if found is error:
+            raise
+        _fail(str(found))
     except BrokenPipeError:
         _drop_output()
         sys.exit(1)
@@ -168,6 +190,12 @@ def run(command: click.Command, name: str) -> None:
         _drop_output()
         named = f"{error.filename}: " if error.filename is not None else ""
         _fail(f"{named}{error.strerror or error}")
+
+
+def _extra_of(error: ImportError) -> str:
+    """Return the extra of the package with the failed import; empty for the library."""
+    packages = {frame.f_globals["__name__"].partition(".")[0] for frame, _ in walk_tb(error.__traceback__)}
+    return "server" if "capeval_server" in packages else ""
 
 
 def _open_closed_streams() -> None:

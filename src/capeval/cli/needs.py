@@ -7,15 +7,28 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from capeval.errors import OptionError, ResourceError
+from capeval.dependencies import missing_package
+from capeval.errors import DependencyError, OptionError, ResourceError
 from capeval.metrics.base import Metric, Resource
 from capeval.metrics.registry import resolve
 from capeval.resources.compiled import cache_folder
 
-__all__ = ["STORE", "prepare_needs", "ready_metrics", "store_folder"]
+__all__ = ["STORE", "check_report_packages", "prepare_needs", "ready_metrics", "store_folder"]
 
 STORE = "CAPEVAL_STORE"
 """The variable that names the folder in which parses are kept, or is `off`."""
+
+
+def check_report_packages() -> None:
+    """Check that HTML reports can be written, before anything slow starts.
+
+    Raises:
+        DependencyError: jinja2 or matplotlib is not installed.
+    """
+    for name in ("jinja2", "matplotlib"):
+        error = missing_package("HTML reports need", ModuleNotFoundError(name=name), "report")
+        if isinstance(error, DependencyError):
+            raise error
 
 
 def ready_metrics(metrics: Sequence[str | Metric], spice_longest: int | None = None) -> tuple[Metric, ...]:

@@ -106,6 +106,7 @@ def run(
     """Scores results against references, for one system or several."""
     from capeval.cli import scoring
     from capeval.cli.captions import Reading, are_folders
+    from capeval.cli.needs import check_report_packages
     from capeval.report import System, per_image, scores, to_json
 
     has_folders = are_folders(references, results)
@@ -125,6 +126,8 @@ def run(
     counts = scoring.Counts.of_options(frequencies, frequencies_images)
     read = [references, *results, *(path for path in (subset, frequencies) if path is not None)]
     check_outputs(read, [output, report])
+    if report is not None:
+        check_report_packages()
     reading = Reading(
         id_column=id_column,
         caption_column=caption_column,

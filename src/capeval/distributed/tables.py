@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval.errors import DependencyError, FormatError, FormatErrorKind
+from capeval.dependencies import missing_package
+from capeval.errors import FormatError, FormatErrorKind
 from capeval.messages import listed
 from capeval.types import FloatArray
 
@@ -26,8 +27,8 @@ def arrow(purpose: str) -> Any:
     """
     try:
         import pyarrow
-    except ImportError:
-        raise DependencyError(f"{purpose} needs pyarrow: pip install pyarrow") from None
+    except ImportError as error:
+        raise missing_package(f"{purpose} needs", error) from None
     return pyarrow
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from capeval.errors import DependencyError, FormatError, FormatErrorKind
+from capeval.dependencies import missing_package
+from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.json import IMAGE_ID, TEXT, json_rows, read_json, refuse
 from capeval.formats.judgements import CLASSES, Pair
 from capeval.formats.sources import File, naming, read_source
@@ -243,9 +244,8 @@ def _squeezed(text: str) -> str:
 def _matlab(file: File) -> Mapping[str, Any]:
     try:
         from scipy.io import loadmat
-    except ImportError:
-        reason = 'MATLAB files need scipy: pip install ".[studies]"'
-        raise DependencyError(reason) from None
+    except ImportError as error:
+        raise missing_package("MATLAB files need", error) from None
     data = io.BytesIO(read_source(file).data)
     try:
         content: Mapping[str, Any] = loadmat(data, simplify_cells=True)

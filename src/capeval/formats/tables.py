@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from capeval import _native
 from capeval.columns import find_columns
-from capeval.errors import DependencyError, FormatError, FormatErrorKind
+from capeval.dependencies import missing_package
+from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.kind import SPLIT, Kind, Options, Wanted
 from capeval.formats.sources import Source
 from capeval.types import Candidates, References
@@ -27,9 +28,8 @@ _TABLES = (_PARQUET, _ARROW, b"\xff\xff\xff\xff")
 def _read(kind: type[_Captions], source: Source, options: Options) -> _Captions:
     try:
         import pyarrow as pa
-    except ImportError:
-        message = "Parquet and Arrow files need pyarrow: pip install pyarrow"
-        raise DependencyError(message) from None
+    except ImportError as error:
+        raise missing_package("Parquet and Arrow files need", error) from None
     try:
         schema = _schema(source.data)
         fields: tuple[str, str] = find_columns(schema.names, options.columns)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from capeval.checks import checked_choice
-from capeval.errors import DependencyError, MismatchError
+from capeval.dependencies import missing_package
+from capeval.errors import MismatchError
 from capeval.report.grids import System, scores
 from capeval.tokenization import TokenizedReferences, Tokenizer
 from capeval.types import Candidates, ImageId, References
@@ -78,8 +79,7 @@ def to_html(
         from capeval.report.browser import caption_browser
         from capeval.report.templates import rendered
     except ImportError as error:
-        message = f"HTML reports need {error.name}: pip install jinja2 matplotlib"
-        raise DependencyError(message) from None
+        raise missing_package("HTML reports need", error, "report") from None
     figures = {} if brief else _figures(systems, published or {})
     grid = scores(systems, published, source=source)
     names = tuple(systems[0].report.corpus)
@@ -109,8 +109,7 @@ def _figures(systems: Sequence[System], published: Mapping[str, Mapping[str, flo
     try:
         from capeval.report import plots
     except ImportError as error:
-        message = f"HTML reports need {error.name}: pip install jinja2 matplotlib"
-        raise DependencyError(message) from None
+        raise missing_package("HTML reports need", error, "report") from None
     return {"bars": plots.bars(systems, published), "spread": plots.spread(systems)}
 
 

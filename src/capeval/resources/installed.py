@@ -7,10 +7,13 @@ from pathlib import Path
 
 from capeval.errors import ResourceError
 
-__all__ = ["INSTALL", "installed_file", "installed_folders"]
+__all__ = ["INSTALL", "REINSTALL", "installed_file", "installed_folders"]
 
-INSTALL = "pip install pycocoevalcap==1.2"
+INSTALL = "pip install 'capeval[coco]'"
 """The command that installs `pycocoevalcap`."""
+
+REINSTALL = "pip install --force-reinstall pycocoevalcap==1.2"
+"""The command that replaces a damaged `pycocoevalcap`."""
 
 
 def installed_folders() -> list[Path]:
@@ -38,6 +41,5 @@ def installed_file(name: str, purpose: str) -> Path:
     if not places:
         raise ResourceError(f"{purpose} come with pycocoevalcap, which is missing: {INSTALL}")
     raise ResourceError(
-        f"{purpose} must be in {places[0] / name} (got no such file); to install it again: "
-        f"{INSTALL} --force-reinstall"
+        f"{purpose} must be in {places[0] / name} (got no such file); to install it again: {REINSTALL}"
     )

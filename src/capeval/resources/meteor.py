@@ -15,7 +15,7 @@ from pathlib import Path
 from capeval import _native
 from capeval.errors import CapevalWarning, ResourceError
 from capeval.resources.compiled import CACHE, Found, cache_folder, compiled_file, is_sound, temporary_folder
-from capeval.resources.installed import INSTALL, installed_file
+from capeval.resources.installed import REINSTALL, installed_file
 
 __all__ = [
     "PARAPHRASES",
@@ -159,6 +159,5 @@ def _texts() -> dict[str, bytes]:
 
 def _damaged(path: Path, reason: str) -> ResourceError:
     return ResourceError(
-        f"{path} must be the file of pycocoevalcap 1.2: {reason};"
-        f" to install it again: {INSTALL} --force-reinstall"
+        f"{path} must be the file of pycocoevalcap 1.2: {reason}; to install it again: {REINSTALL}"
     )

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from capeval.errors import DependencyError, MismatchError, OptionError
+from capeval.dependencies import missing_package
+from capeval.errors import MismatchError, OptionError
 from capeval.metrics.base import Metric
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
@@ -207,9 +208,8 @@ def paper_correlations(ranking: Ranking) -> dict[tuple[str, str], RankCorrelatio
 def _scipy() -> tuple[Callable[..., Any], Callable[..., Any]]:
     try:
         from scipy.stats import rankdata, spearmanr
-    except ImportError:
-        reason = 'ranks need scipy: pip install ".[studies]"'
-        raise DependencyError(reason) from None
+    except ImportError as error:
+        raise missing_package("ranks need", error) from None
     return spearmanr, rankdata
 
 

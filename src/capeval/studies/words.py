@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from capeval.errors import DependencyError, MismatchError, OptionError
+from capeval.dependencies import missing_package
+from capeval.errors import MismatchError, OptionError
 from capeval.metrics.base import Metric
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
 from capeval.types import FloatArray, ImageId, References
@@ -115,9 +116,8 @@ def stems_of(texts: Iterable[str]) -> dict[str, str]:
     """
     try:
         import snowballstemmer
-    except ImportError:
-        reason = 'stems need snowballstemmer: pip install ".[studies]"'
-        raise DependencyError(reason) from None
+    except ImportError as error:
+        raise missing_package("stems need", error) from None
     stem = snowballstemmer.stemmer("english").stemWord
     different = dict.fromkeys(texts)
     stems = {word: stem(word) for text in different for word in text.split(" ") if word}

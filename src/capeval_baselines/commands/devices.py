@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from capeval.errors import DependencyError, OptionError
+from capeval.dependencies import missing_package
+from capeval.errors import OptionError
 
 __all__ = ["checked_device"]
 
@@ -16,8 +17,8 @@ def checked_device(name: str) -> str:
     """
     try:
         import torch
-    except ImportError:
-        raise DependencyError("this command needs PyTorch: pip install 'capeval[baselines]'") from None
+    except ImportError as error:
+        raise missing_package("this command needs", error) from None
     try:
         torch.zeros(1, device=name)
     except (RuntimeError, AssertionError) as error:

@@ -14,7 +14,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from capeval.errors import DependencyError, OptionError
+from capeval.dependencies import missing_package
+from capeval.errors import OptionError
 from capeval.tokenization import tokenize
 from capeval_server.annotation.invisible import describe_invisible
 from capeval_server.annotation.tasks.write import LONGEST_CAPTION
@@ -229,9 +230,8 @@ def _unknown_words(written: Written) -> str:
 def _classify() -> Callable[[str], tuple[str, float]]:
     try:
         from py3langid import classify
-    except ImportError:
-        message = 'the rule for other languages needs py3langid: pip install ".[server]"'
-        raise DependencyError(message) from None
+    except ImportError as error:
+        raise missing_package("the rule for other languages needs", error) from None
     return classify  # type: ignore[no-any-return]
 
 
@@ -239,9 +239,8 @@ def _classify() -> Callable[[str], tuple[str, float]]:
 def _dictionary() -> Any:
     try:
         from spellchecker import SpellChecker
-    except ImportError:
-        message = 'the rule for unknown words needs pyspellchecker: pip install ".[server]"'
-        raise DependencyError(message) from None
+    except ImportError as error:
+        raise missing_package("the rule for unknown words needs", error) from None
     return SpellChecker()
 
 

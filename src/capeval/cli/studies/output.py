@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from capeval.cli.commands import Option
 from capeval.cli.console import deliver, render
-from capeval.errors import DependencyError, OptionError
+from capeval.dependencies import missing_package
+from capeval.errors import OptionError
 
 if TYPE_CHECKING:
     from capeval.report.studies import StudyReport
@@ -86,9 +87,8 @@ def _require_matplotlib() -> None:
     """Checks for matplotlib before anything is printed or written."""
     try:
         import matplotlib  # noqa: F401
-    except ImportError:
-        message = 'figures need matplotlib: pip install ".[studies]"'
-        raise DependencyError(message) from None
+    except ImportError as error:
+        raise missing_package("figures need", error, "studies") from None
 
 
 def write_columns(columns: Sequence[HumanColumn], folder: Path, *, release: str = "") -> list[Path]:

@@ -1,0 +1,238 @@
+"""Missing optional packages: one line that names the extra, for every command."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shlex
+import subprocess
+import sys
+from importlib.metadata import distribution, packages_distributions
+from pathlib import Path
+
+import click
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from capeval.dependencies import install_command, missing_package
+from capeval.errors import DependencyError
+from tests.base_install import SOURCE, BaseInstall
+from tests.every_command import COMMANDS
+from tests.waiting import PATIENCE
+
+SERVER = "capeval: error: this command needs django: pip install 'capeval[server]'\n"
+BASELINES = "capeval: error: this command needs torch: pip install 'capeval[baselines]'\n"
+REPORT = "capeval: error: HTML reports need jinja2: pip install 'capeval[report]'\n"
+# Commands that write a few files of an example, or build one, from what the library has.
+WITHOUT_DJANGO = {("server", "example")}
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> BaseInstall:
+    return BaseInstall(tmp_path_factory.mktemp("packages"))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    references = [
+        {"image_id": image, "caption": f"a {color} dog number {image}"}
+        for image in range(1, 4)
+        for color in ("red", "blue", "green", "black", "white")
+    ]
+    results = [{"image_id": image, "caption": f"a dog number {image}"} for image in range(1, 4)]
+    for name, content in (("references", references), ("a", results), ("b", results)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    (tmp_path / "a.parquet").write_bytes(b"PAR1    PAR1")
+    return tmp_path
+
+
+def _arguments(command: click.Command) -> list[str]:
+    """Plausible values of all that a command requires."""
+    given = []
+    for parameter in command.params:
+        value = "3"
+        if isinstance(parameter.type, click.Choice):
+            value = str(next(iter(parameter.type.choices)))
+        elif isinstance(parameter.type, click.Path):
+            value = "references.json"
+        elif parameter.type is click.STRING:
+            value = "name"
+        if isinstance(parameter, click.Argument):
+            given.append(value)
+        elif parameter.required:
+            given += [parameter.opts[0], value]
+    return given
+
+
+def test_the_base_installation_has_no_optional_package(base: BaseInstall, tmp_path: Path) -> None:
+    assert base.run("--version", cwd=tmp_path).returncode == 0
+    names = {path.name for path in base.packages.iterdir()}
+    assert {"click", "numpy", "rich"} <= names
+    assert not names & {"django", "jinja2", "matplotlib", "scipy", "pyarrow", "pandas", "pycocoevalcap"}
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_no_command_ends_in_a_traceback(path: tuple[str, ...], base: BaseInstall, files: Path) -> None:
+    done = base.run(*path, *_arguments(COMMANDS[path]), cwd=files)
+    assert "Traceback" not in done.stderr
+    if done.returncode:
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith("capeval: error: ")
+    if path[0] == "server" and path not in WITHOUT_DJANGO:
+        assert (done.returncode, done.stderr) == (2, SERVER)
+    elif path in {("baselines", "train"), ("baselines", "caption")}:
+        assert (done.returncode, done.stderr) == (2, BASELINES)
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        ("score references.json a.json -m BLEU --report report.html", REPORT),
+        (
+            "browse references.json a.json -o page.html",
+            REPORT.replace("HTML reports need", "this command needs"),
+        ),
+        ("demo", REPORT),
+        (
+            "score references.json a.json -m BLEU,METEOR",
+            "capeval: error: the word tables of METEOR come with pycocoevalcap, which is missing:"
+            " pip install 'capeval[coco]'; to score without METEOR: --metrics BLEU\n",
+        ),
+        (
+            "data coco",
+            "capeval: error: the captions of COCO come with pycocoevalcap, which is missing:"
+            " pip install 'capeval[coco]'\n",
+        ),
+        (
+            "check a.parquet",
+            "capeval: error: Parquet and Arrow files need pyarrow: pip install pyarrow\n",
+        ),
+        (
+            "study ranking references.json",
+            "capeval: error: ranks need scipy: pip install 'capeval[studies]'\n",
+        ),
+        (
+            "study diversity references.json --images 3 --captions 2 -o figures",
+            "capeval: error: figures need matplotlib: pip install 'capeval[studies]'\n",
+        ),
+    ],
+)
+def test_the_extra_is_named(command: str, error: str, base: BaseInstall, files: Path) -> None:
+    before = set(files.iterdir())
+    done = base.run(*shlex.split(command), cwd=files)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", error)
+    assert {path for path in files.iterdir() if path.name != "cache"} == before
+
+
+def test_what_needs_no_extra_works(base: BaseInstall, files: Path) -> None:
+    for command in (
+        "score references.json a.json -m BLEU,ROUGE-L,CIDEr-D",
+        "compare references.json a.json b.json -m BLEU --samples 20",
+        "check a.json -r references.json",
+        "metrics",
+        "server example small example",
+        "server --help",
+        "server annotate --help",
+        "baselines --help",
+        "--help",
+    ):
+        done = base.run(*shlex.split(command), cwd=files)
+        assert (done.returncode, done.stderr) == (0, ""), command
+
+
+def test_the_servers_own_module_names_the_extra(base: BaseInstall, tmp_path: Path) -> None:
+    done = base.run("migrate", cwd=tmp_path, module="capeval_server")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", SERVER)
+
+
+def _optional_modules() -> set[str]:
+    """The top-level modules of other projects that capeval imports."""
+    found = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            found |= {name.partition(".")[0] for name in names}
+    return {name for name in found - sys.stdlib_module_names if not name.startswith("capeval")}
+
+
+def _closure(extra: str) -> set[str]:
+    """All packages that an extra installs, as far as they are installed here; also those that they bring."""
+    waiting, seen = [("capeval", frozenset({extra}))], set()
+    while waiting:
+        name, extras = waiting.pop()
+        if (name, extras) in seen:
+            continue
+        seen.add((name, extras))
+        try:
+            needed = map(Requirement, distribution(name).requires or [])
+        except ModuleNotFoundError:
+            continue
+        waiting += [
+            (canonicalize_name(each.name), frozenset(each.extras))
+            for each in needed
+            if each.marker is None or any(each.marker.evaluate({"extra": one}) for one in extras or {""})
+        ]
+    return {name for name, _ in seen}
+
+
+def test_the_extra_that_is_named_contains_each_module() -> None:
+    providers = packages_distributions()
+    modules = _optional_modules()
+    assert {"PIL", "allauth", "django", "h5py", "jinja2", "jwt", "pydantic", "torch"} <= modules
+    for module in modules - _closure("") - {"datasets", "evaluate"}:
+        error = missing_package("it needs", ModuleNotFoundError(name=f"{module}_"))
+        assert not isinstance(error, DependencyError)
+        command = _command(module)
+        assert command, module
+        found = re.fullmatch(r"pip install 'capeval\[(\w+)\]'", command)
+        if found is None:
+            assert command == f"pip install {module}"
+        elif module in providers:
+            # Otherwise it is not installed here, and its package has the module's name.
+            assert {canonicalize_name(name) for name in providers[module]} & _closure(found[1]), module
+
+
+def _command(module: str) -> str:
+    """The command that is named if a module is missing, in an interpreter in which it is."""
+    code = (
+        "import sys; from capeval.dependencies import missing_package; sys.modules[sys.argv[1]] = None\n"
+        "print(str(missing_package('', ModuleNotFoundError(name=sys.argv[1]))).partition(': ')[2])"
+    )
+    command = [sys.executable, "-c", code, module]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
+    return done.stdout.strip()
+
+
+def test_the_extra_of_the_part_that_asks_is_named() -> None:
+    assert install_command("matplotlib") == "pip install 'capeval[report]'"
+    assert install_command("matplotlib", "studies") == "pip install 'capeval[studies]'"
+    assert install_command("matplotlib", "server") == "pip install 'capeval[server]'"
+    assert install_command("matplotlib", "coco") == "pip install 'capeval[report]'"
+    # Only for those who work on capeval.
+    assert install_command("pytest") == ""
+
+
+def test_a_fault_inside_an_installed_package_is_not_a_missing_one(tmp_path: Path) -> None:
+    for text in (
+        "raise ImportError('broken build')",
+        "import scipy.no_such_module",
+        "import no_such_package",
+    ):
+        (tmp_path / "matplotlib.py").write_text(text)
+        code = (
+            "import sys; sys.path.insert(0, '.')\nfrom capeval.cli.studies.output import _require_matplotlib"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", f"{code}\n_require_matplotlib()"],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            check=False,
+            timeout=PATIENCE,
+        )
+        assert "capeval[" not in done.stderr
+        assert f"{'ModuleNotFound' if 'import' in text else 'Import'}Error: " in done.stderr
