@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import sqlite3
 
+from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from capeval_server import errors
 
-__all__ = ["PASSING", "is_full", "text_of"]
+__all__ = ["PASSING", "cause_of", "is_full", "text_of"]
 
 # The transaction is undone, and trying again later may succeed.
 PASSING: dict[type[Exception], str] = {
@@ -31,6 +32,16 @@ def text_of(error: BaseException | None) -> str:
     if is_full(error):
         return _FULL
     return next((text for kind, text in PASSING.items() if isinstance(error, kind)), "")
+
+
+def cause_of(error: Exception) -> str:
+    """Return the reason of a database error for administrators, in one line, such as ` (unknown host)`.
+
+    It is empty if the driver's message contains the password of the database.
+    """
+    text = " ".join(str(error).split())
+    password = str(settings.DATABASES["default"].get("PASSWORD") or "")
+    return f" ({text})" if text and not (password and password in text) else ""
 
 
 def is_full(error: BaseException | None) -> bool:

@@ -64,7 +64,7 @@ def fetch(
 
     What is there already is not fetched again.
     """
-    set_up()
+    set_up(database=False)
     from capeval_server.annotation import fetching
 
     found = []
@@ -100,7 +100,7 @@ def quiz(
     ] = None,
 ) -> None:
     """Writes the quiz that ships for a text, as lines of a file of items, to change them."""
-    set_up()
+    set_up(database=False)
     from capeval.cli.console import deliver
     from capeval_server.annotation.tasks.quiz import quiz_lines
 

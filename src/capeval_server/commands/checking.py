@@ -18,7 +18,7 @@ def check(
     ] = False,
 ) -> None:
     """Checks settings, database, disk, mail, workers and proxy; exits with 1 if there is a problem."""
-    set_up()
+    set_up(database=False)
     from capeval_server.monitoring.checks import findings
 
     problems = 0

@@ -11,13 +11,20 @@ from capeval.errors import OptionError
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-__all__ = ["UserName", "set_up", "user_named"]
+__all__ = ["UserName", "check_connection", "check_database", "set_up", "user_named"]
 
 UserName = Annotated[str, Argument(metavar="USER", help="The user's name.", show_default=False)]
 
 
-def set_up() -> None:
-    """Starts Django, which only a command that runs needs."""
+def set_up(*, database: bool = True) -> None:
+    """Start Django, and check the database.
+
+    Args:
+        database: Whether the command needs the tables of this version of the server.
+
+    Raises:
+        OptionError: A setting is wrong, or the database can't be used.
+    """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "capeval_server.settings")
     import django
     from django.core.exceptions import ImproperlyConfigured
@@ -26,6 +33,53 @@ def set_up() -> None:
         django.setup()
     except ImproperlyConfigured as error:
         raise OptionError(str(error)) from None
+    if database:
+        check_database()
+
+
+def check_database(*, must_answer: bool = True) -> None:
+    """Check that the database has the tables of this version of the server.
+
+    Args:
+        must_answer: Whether a database that does not answer now is an error.
+
+    Raises:
+        OptionError: It has other tables or none, or it does not answer.
+    """
+    from django.db import DatabaseError, InterfaceError, OperationalError, connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    try:
+        executor = MigrationExecutor(connection)
+    except (DatabaseError, InterfaceError) as error:
+        if isinstance(error, OperationalError) and not must_answer:
+            return
+        raise _unusable(error) from None
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        state = (
+            "is not of this version of the server" if executor.loader.applied_migrations else "has no tables"
+        )
+        raise OptionError(f"the database {state}: run `capeval server migrate` first")
+
+
+def check_connection() -> None:
+    """Check that the database answers.
+
+    Raises:
+        OptionError: It does not.
+    """
+    from django.db import DatabaseError, InterfaceError, connection
+
+    try:
+        connection.ensure_connection()
+    except (DatabaseError, InterfaceError) as error:
+        raise _unusable(error) from None
+
+
+def _unusable(error: Exception) -> OptionError:
+    from capeval_server.outages import cause_of
+
+    return OptionError(f"the database can't be used{cause_of(error)}")
 
 
 def user_named(name: str) -> User:

@@ -15,7 +15,7 @@ from typing import Annotated
 
 from capeval.cli.commands import Option
 from capeval.errors import OptionError
-from capeval_server.commands.common import set_up
+from capeval_server.commands.common import check_connection, check_database, set_up
 from capeval_server.serving import in_processes, processors
 
 __all__ = ["demo", "migrate", "rotate_key", "start", "tidy", "worker"]
@@ -38,7 +38,8 @@ def migrate() -> None:
 
 
 def _migrate() -> None:
-    set_up()
+    set_up(database=False)
+    check_connection()
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
@@ -53,8 +54,9 @@ def start(
     _find_address(host, port)
     processes = processes or processors()
     with _counting(processes):
-        set_up()
-        _check_database()
+        set_up(database=False)
+        # A database that does not answer yet may do so later.
+        check_database(must_answer=False)
         # Stopped by this signal, it stops the other processes.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         _serve(sockets, _address(host, port), threads, processes)
@@ -106,21 +108,6 @@ def _find_address(host: str, port: int) -> None:
         os.environ.setdefault("CAPEVAL_SERVER_ADDRESS", _address(name, port))
 
 
-def _check_database() -> None:
-    """Refuses a database that is not of this version; one that does not answer yet may be."""
-    from django.db import OperationalError, connection
-    from django.db.migrations.executor import MigrationExecutor
-
-    try:
-        executor = MigrationExecutor(connection)
-    except OperationalError:
-        return
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        raise OptionError(
-            "the database is not of this version of the server: run `capeval server migrate` first"
-        )
-
-
 def _serve(sockets: list[socket.socket], address: str, threads: int, processes: int) -> None:
     from django.db import connections
 
@@ -166,8 +153,8 @@ def worker(
     ] = False,
 ) -> None:
     """Scores submissions as they come. Any number of workers may run, and may be stopped at any time."""
-    set_up()
-    _check_database()
+    set_up(database=False)
+    check_database(must_answer=False)
     from capeval_server.jobs.worker import Heartbeat, run
 
     heartbeat = Heartbeat()
@@ -229,6 +216,7 @@ def _start_robots(sockets: list[socket.socket], folder: Path) -> subprocess.Pope
 def _load_demo(folder: Path) -> None:
     import logging
 
+    set_up(database=False)
     print(
         f"Loading the COCO challenge into {folder}: some minutes the first time, some seconds later",
         flush=True,
@@ -269,7 +257,7 @@ def rotate_key(
     ] = False,
 ) -> None:
     """Makes a new secret key. What the key before it signed stays valid, so users stay signed in."""
-    set_up()
+    set_up(database=False)
     from django.conf import settings
 
     from capeval_server import environment

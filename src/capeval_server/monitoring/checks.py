@@ -89,7 +89,7 @@ def _settings() -> Iterator[Finding]:
 
 
 def _database() -> Iterator[Finding]:
-    problem = database_problem()
+    problem = database_problem(with_cause=True)
     if problem:
         yield Finding("problem", "database", problem)
         return

@@ -71,13 +71,18 @@ def _metrics(request: HttpRequest) -> HttpResponse:
     return HttpResponse(metrics.text(), content_type=metrics.CONTENT_TYPE, headers=headers)
 
 
-def database_problem() -> str:
-    """Why the database can't be used; empty if it can."""
+def database_problem(*, with_cause: bool = False) -> str:
+    """Return the reason why the database can't be used; empty if it can.
+
+    Args:
+        with_cause: Whether to add the driver's message, which is for administrators only.
+    """
     try:
         executor = MigrationExecutor(connection)
     except (DatabaseError, InterfaceError) as error:
         connection.close()
-        return outages.text_of(error) or "the database can't be read"
+        text = outages.text_of(error) or "the database can't be read"
+        return text + (outages.cause_of(error) if with_cause else "")
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         return "the database is not of this version of the server: run `capeval server migrate`"
     return ""
