@@ -15,7 +15,7 @@ from django.utils import timezone
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
 from capeval_server.errors import ChallengeError
 from capeval_server.jobs import worker
-from capeval_server.organising.definition_files import import_challenge
+from capeval_server.organising.definition_files import import_challenge, import_files
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.shown_captions import Filter, ShownCaptions, shown_methods, shown_splits
 from capeval_server.teams.joining import join
@@ -252,6 +252,8 @@ def test_constraints_in_files(written: Path) -> None:
         import_challenge(written)
     written.write_text(written.read_text().replace('constraints = "objects.json"', ""))
     import_challenge(written)
+    assert hasattr(Split.objects.get(), "constraints")
+    import_files(written, delete=["splits.val.constraints"])
     assert not hasattr(Split.objects.get(), "constraints")
 
 

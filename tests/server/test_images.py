@@ -14,7 +14,7 @@ from django.test import Client
 from capeval.formats.images import ImageInfo, image_info, load_images
 from capeval_server.challenges.models import ImageList, Split
 from capeval_server.errors import ChallengeError
-from capeval_server.organising.definition_files import import_challenge
+from capeval_server.organising.definition_files import import_challenge, import_files
 from capeval_server.organising.description import state_of, to_toml
 from capeval_server.submissions.uploads import read_upload
 from tests.server.kit import write_challenge
@@ -125,6 +125,8 @@ def test_importing_again_changes_or_removes_the_list(path: Path) -> None:
     assert {place for place in first if first[place] != changed[place]} == {"splits.val.images"}
     path.write_text(path.read_text().replace('images = "images.json"\n', ""))
     import_challenge(path)
+    assert ImageList.objects.exists()
+    import_files(path, delete=["splits.val.images"])
     assert not ImageList.objects.exists()
 
 

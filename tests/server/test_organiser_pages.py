@@ -536,7 +536,10 @@ def _replaced(old: bytes, new: bytes) -> Any:
     ("change", "message"),
     [
         (_replaced(b'slug = "small"', b'slug = "other"'), "challenge.slug must be &#x27;small&#x27;"),
-        (_replaced(b'name = "open"', b'name = "other"'), "phases can&#x27;t be removed"),
+        (
+            _replaced(b"[challenge]", b'delete = ["phases.open"]\n[challenge]'),
+            "delete: &#x27;phases.open&#x27; can&#x27;t be deleted",
+        ),
         (_replaced(b'"references_c1.json"', b'"/etc/passwd"'), "must have the file &#x27;/etc/passwd&#x27;"),
         (_replaced(b'"references_c1.json"', b'"../../secret-key"'), "must have the file &#x27;../../secret"),
         (_replaced(b'"subsets.json"', b'"none.json"'), "must have the file &#x27;none.json&#x27;"),

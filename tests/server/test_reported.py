@@ -20,7 +20,7 @@ from capeval_server.commands.challenges import reported
 from capeval_server.errors import ChallengeError
 from capeval_server.leaderboards.questions import ask
 from capeval_server.leaderboards.ranking import leaderboard, places
-from capeval_server.organising.definition_files import import_challenge
+from capeval_server.organising.definition_files import import_challenge, import_files
 from capeval_server.organising.export import export
 from capeval_server.organising.models import COMMAND_LINE, Action
 from capeval_server.organising.reported import add_reported, reference_set, reported_csv
@@ -228,6 +228,8 @@ def test_definitions_have_them(definition: Path) -> None:
         import_challenge(definition)
     definition.write_text(text)
     import_challenge(definition)
+    assert Reported.objects.exists()
+    import_files(definition, delete=["splits.val.references.c2.reported.old"])
     assert not Reported.objects.exists()
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -60,7 +61,8 @@ class Reported(_Part):
 
     name: Name
     title: Annotated[str, Field(min_length=1, max_length=200)]
-    file: str
+    # Without it, the rows that are here stay. The same holds for the other files.
+    file: str | None = None
     url: Annotated[str, Field(max_length=500)] = ""
     # Whether the rank that each row would have is shown.
     ranked: bool = False
@@ -78,7 +80,7 @@ class References(_Part):
     """A file of references."""
 
     name: Name
-    file: str
+    file: str | None = None
     public: bool
     # Whether they are of a part of the split's images.
     partial: bool = False
@@ -182,6 +184,8 @@ class Definition(_Part):
     challenge: About
     splits: Annotated[list[Split], Field(min_length=1)]
     phases: Annotated[list[Phase], Field(min_length=1)]
+    # The places to delete; everything else that is not in the file stays.
+    delete: list[str] = []
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -196,12 +200,17 @@ class Definition(_Part):
         return self
 
 
-def read_definition(name: str, data: bytes) -> Definition:
-    """Reads a challenge's definition.
+def read_definition(
+    name: str,
+    data: bytes,
+    complete: Callable[[dict[str, Any]], dict[str, Any]] = lambda content: content,
+) -> Definition:
+    """Read a challenge's definition.
 
     Args:
         name: What errors call the file.
         data: Its bytes.
+        complete: Adds the fields that are not in the file, before the definition is validated.
 
     Raises:
         ChallengeError: It is not TOML, or something in it is not what it must be; all that is wrong is
@@ -212,7 +221,9 @@ def read_definition(name: str, data: bytes) -> Definition:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ChallengeError(f"{name} must be TOML in UTF-8 ({error})") from None
     try:
-        return Definition.model_validate(content)
+        return Definition.model_validate(complete(content))
+    except ChallengeError as error:
+        raise ChallengeError(f"{name}: {error}") from None
     except ValidationError as error:
         problems = "; ".join(_problem(problem["loc"], problem["msg"]) for problem in error.errors())
         raise ChallengeError(f"{name}: {problems}") from None

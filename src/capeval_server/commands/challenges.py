@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,7 @@ from capeval_server.commands.common import UserName, set_up, user_named
 
 if TYPE_CHECKING:
     from capeval_server.challenges.models import Challenge
+    from capeval_server.organising.definition_files import Preview
 
 __all__ = [
     "announce",
@@ -27,6 +29,9 @@ __all__ = [
     "rerun",
 ]
 
+# Longer values are cut in the list of changes.
+_LONGEST = 80
+
 Slug = Annotated[
     str,
     Argument(metavar="CHALLENGE", help="The challenge, as its address names it.", show_default=False),
@@ -35,13 +40,31 @@ Slug = Annotated[
 
 def import_files(
     path: Annotated[Path, Argument(metavar="FILE", help="Its challenge.toml.", show_default=False)],
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the changes without making them.")] = False,
+    delete: Annotated[
+        list[str] | None,
+        Option(
+            metavar="PLACE",
+            help="Delete the entry, such as splits.val.references.c5.reported.coco-2015; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Creates a challenge from its files, or updates it."""
+    """Create a challenge from its files, or update it and list the changes.
+
+    Fields and entries that the file does not name stay as they are. Only --delete, and the list `delete` in
+    the file, remove something.
+    """
     set_up()
-    from capeval_server.organising.definition_files import import_challenge
+    from capeval_server.organising.definition_files import import_files as import_from
     from capeval_server.organising.probing import LEAST_IMAGES, small_groups, unscored_subsets
 
-    challenge = import_challenge(path)
+    challenge, preview = import_from(path, delete=delete or (), dry_run=dry_run)
+    for line in _changes(preview, dry_run=dry_run):
+        print(line)
+    if dry_run:
+        print(f"{preview.slug}: dry run, nothing was changed")
+        return
     splits, phases = challenge.splits.count(), challenge.phases.count()
     print(f"{challenge.slug}: imported; splits: {splits}, phases: {phases}")
     for name, images in small_groups(challenge):
@@ -52,6 +75,31 @@ def import_files(
         )
     for text in unscored_subsets(challenge):
         print(f"capeval: note: no scores of {text} (least_subset of the definition)", file=sys.stderr)
+
+
+def _changes(preview: Preview, *, dry_run: bool) -> Iterator[str]:
+    """Return one line per change: verb, place, old and new value."""
+    verbs = ("add", "change", "delete", "keep") if dry_run else ("added", "changed", "deleted", "kept")
+    added, changed, deleted, kept = (f"{verb:<7}" for verb in verbs)
+    for place, before, after in preview.changes:
+        if not before:
+            yield f"{added} {place}: {_short(after)}"
+        elif not after:
+            yield f"{deleted} {place}: {_short(before)}"
+        else:
+            yield f"{changed} {place}: {_short(before)} -> {_short(after)}"
+    if not preview.changes:
+        yield "No changes"
+    yield from (f"{kept} {place} (not in the file)" for place in preview.kept)
+    if preview.rescored:
+        yield f"Submissions to score again: {preview.rescored:,}"
+
+
+def _short(text: str) -> str:
+    from capeval.report.texts import printable
+
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
 
 
 def example(

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import tomli_w
+from django.db.models import QuerySet
 
 from capeval_server.challenges.models import LEAST_SUBSET, Challenge, Phase, ReferenceSet, Reported, Split
 from capeval_server.submissions.models import Submission
@@ -24,8 +25,7 @@ def describe(challenge: Challenge) -> dict[str, Any]:
     related = ("reference_sets__versions", "reference_sets__reported", "subsets", "image_list", "constraints")
     splits = challenge.splits.prefetch_related(*related).order_by("name")
     phases = challenge.phases.prefetch_related("splits").order_by("opens", "name")
-    baselines = Submission.objects.filter(baseline_of__split__challenge=challenge)
-    human = set(baselines.values_list("baseline_of_id", flat=True))
+    human = {each.baseline_of_id for each in _baselines(challenge)}
     return {
         "challenge": {
             "slug": challenge.slug,
@@ -43,7 +43,11 @@ def describe(challenge: Challenge) -> dict[str, Any]:
     }
 
 
-def _split(split: Split, human: set[int]) -> dict[str, Any]:
+def _baselines(challenge: Challenge) -> QuerySet[Submission]:
+    return Submission.objects.filter(baseline_of__split__challenge=challenge)
+
+
+def _split(split: Split, human: set[int | None]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": split.name,
         "results": split.results,
@@ -70,7 +74,7 @@ def _by_name(split: Split) -> list[ReferenceSet]:
     return sorted(split.reference_sets.all(), key=lambda entry: entry.name)
 
 
-def _references(entry: ReferenceSet, human: set[int]) -> dict[str, Any]:
+def _references(entry: ReferenceSet, human: set[int | None]) -> dict[str, Any]:
     stored = [version.file.name for version in entry.versions.all() if version.number == entry.version]
     ending = "".join(PurePosixPath(str(stored[0])).suffixes) if stored else ".json"
     found: dict[str, Any] = {
@@ -131,6 +135,7 @@ def fingerprint(content: object) -> str:
 def state_of(challenge: Challenge) -> dict[str, str]:
     """All that files can change of a challenge, as texts by their places; of files, what tells them apart."""
     found = dict(_flat(describe(challenge), ""))
+    human = dict(_baselines(challenge).values_list("baseline_of_id", "sha256"))
     related = ("reference_sets__versions", "reference_sets__reported", "subsets")
     for split in challenge.splits.prefetch_related(*related):
         place = f"splits.{split.name}"
@@ -145,6 +150,8 @@ def state_of(challenge: Challenge) -> dict[str, str]:
             if entry.part is not None:
                 text = f"{len(entry.part):,} ({fingerprint(entry.part)[:12]})"
                 found[f"{place}.references.{entry.name}.images"] = text
+            if entry.pk in human:
+                found[f"{place}.references.{entry.name}.human"] = f"sha256 {human[entry.pk][:12]}"
             for reported in entry.reported.all():
                 text = f"{len(reported.rows):,} rows ({fingerprint(reported.rows)[:12]})"
                 found[f"{place}.references.{entry.name}.reported.{reported.name}.file"] = text

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
@@ -59,18 +60,18 @@ class Files:
 
     Attributes:
         image_ids: The images of the split.
-        images: What is known of them, in their order; nothing where no file says it.
-        constraints: What captions of each image shall mention; nothing where no file says it.
+        images: What is known of them, in their order; None if no file describes them.
+        constraints: What captions of each image shall mention; None if no file lists it.
         references: The bytes of each file of references, by its name.
         parts: The images of the references that are of a part of the split, by their name.
         humans: The bytes of the human captions, by the name of the references.
         reported: What was reported elsewhere: its rows, by the name of the references and its own.
-        subsets: The images of each subset.
+        subsets: The images of each subset, including those that stay.
     """
 
     image_ids: list[int] | list[str]
-    images: list[ImageInfo]
-    constraints: dict[ImageId, ImageConstraints]
+    images: list[ImageInfo] | None
+    constraints: dict[ImageId, ImageConstraints] | None
     references: dict[str, bytes]
     parts: dict[str, list[ImageId]]
     humans: dict[str, bytes]
@@ -90,37 +91,52 @@ def taking_back() -> Iterator[list[str]]:
         raise
 
 
-def read_files(read: Read, wanted: definition.Definition) -> dict[str, Files]:
+def read_files(
+    read: Read,
+    wanted: definition.Definition,
+    challenge: Challenge | None = None,
+    deleted: Collection[str] = (),
+) -> dict[str, Files]:
     """The files of each split of a definition.
 
     Args:
         read: Gives a file that the definition names: what errors call it, and its bytes.
         wanted: The definition.
+        challenge: The challenge to change, whose content stays if the definition names no file of it.
+        deleted: The places that are deleted.
 
     Raises:
         ChallengeError: Files do not go together.
         FormatError: A file of references or subsets is wrong.
         OSError: A file can't be read.
     """
-    return {split.name: _read(read, split) for split in wanted.splits}
+    there = {split.name: split for split in challenge.splits.all()} if challenge else {}
+    return {split.name: _read(read, split, there.get(split.name), deleted) for split in wanted.splits}
 
 
-def _read(read: Read, split: definition.Split) -> Files:
+def _read(read: Read, split: definition.Split, old: Split | None, deleted: Collection[str]) -> Files:
     _check_resources(split)
+    _check_given(split, old)
     references = {}
     parts: dict[str, list[ImageId]] = {}
     ids: list[ImageId] = []
     # Those of all images first: they say what the split's images are.
     for entry in sorted(split.references, key=lambda entry: entry.partial):
+        if entry.file is None:
+            continue
         name, data = read(entry.file)
         found = capeval.load_references(data, name=name)
-        ids = ids or list(found.image_ids)
+        if not ids:
+            ids = list(old.image_ids) if entry.partial and old else list(found.image_ids)
         if entry.partial:
             parts[entry.name] = _part(name, found.image_ids, ids, split.name)
         else:
             check_images(name, found.image_ids, ids, f"split {split.name!r}")
         references[entry.name] = data
-    images = _read_images(read, split, ids)
+    ids = ids or list(old.image_ids if old else ())
+    if old is not None:
+        parts |= _kept_parts(split, old)
+        _check_kept(split, old, ids, parts, deleted)
     humans = {
         entry.name: _read_human(read, entry.human, split, parts.get(entry.name, ids))
         for entry in split.references
@@ -130,21 +146,20 @@ def _read(read: Read, split: definition.Split) -> Files:
         (entry.name, found.name): read_reported(*read(found.file), split.score_names)[0]
         for entry in split.references
         for found in entry.reported
+        if found.file is not None
     }
-    subsets: dict[str, list[ImageId]] = {}
-    if split.subsets:
-        name, data = read(split.subsets)
-        subsets = load_subsets(data, name=name)
+    subsets = _subsets(read, split, old, deleted)
     for subset, members in subsets.items():
         unknown = set(members) - set(ids)
         if unknown:
             named = sorted(unknown, key=str)[0]
             raise ChallengeError(
-                f"{split.subsets}: subset {subset!r} must have images of split {split.name!r} (got {named!r})"
+                f"{split.subsets or 'subsets'}: subset {subset!r} must have images of split {split.name!r}"
+                f" (got {named!r})"
             )
     return Files(
         image_ids=ids,  # type: ignore[arg-type]
-        images=images,
+        images=_read_images(read, split, ids),
         constraints=_read_constraints(read, split, ids),
         references=references,
         parts=parts,
@@ -154,10 +169,86 @@ def _read(read: Read, split: definition.Split) -> Files:
     )
 
 
-def _read_images(read: Read, split: definition.Split, ids: Sequence[ImageId]) -> list[ImageInfo]:
-    """What is known of the images of a split, in their order; nothing where no file says it."""
+def _check_given(split: definition.Split, old: Split | None) -> None:
+    """Check that new references and reported scores come with their files."""
+    sets = {entry.name: entry for entry in old.reference_sets.all()} if old else {}
+    for entry in split.references:
+        there = sets.get(entry.name)
+        place = f"splits.{split.name}.references.{entry.name}"
+        if entry.file is None and there is None:
+            raise ChallengeError(f"{place}.file must be given: these references are new")
+        if entry.file is None and there is not None and entry.partial != (there.part is not None):
+            raise ChallengeError(
+                f"{place}.file must be given: partial differs from the references that are here"
+            )
+        rows = set(there.reported.values_list("name", flat=True)) if there else set()
+        for reported in entry.reported:
+            if reported.file is None and reported.name not in rows:
+                raise ChallengeError(f"{place}.reported.{reported.name}.file must be given: it is new")
+
+
+def _kept_parts(split: definition.Split, old: Split) -> dict[str, list[ImageId]]:
+    """The images of the partial references that stay."""
+    names = [entry.name for entry in split.references if entry.file is None]
+    kept = old.reference_sets.filter(name__in=names, part__isnull=False)
+    return {entry.name: list(entry.part or ()) for entry in kept}
+
+
+def _check_kept(
+    split: definition.Split,
+    old: Split,
+    ids: Sequence[ImageId],
+    parts: Mapping[str, Sequence[ImageId]],
+    deleted: Collection[str],
+) -> None:
+    """Check that kept content matches the images of the split, also if other files change these.
+
+    Raises:
+        ChallengeError: It has other images.
+    """
+    place = f"splits.{split.name}"
+    kept = []
+    if set(ids) != set(old.image_ids):
+        kept += [f"{place}.references.{entry.name}" for entry in split.references if entry.file is None]
+        kept += [
+            f"{place}.{name}"
+            for name, given, there in (
+                ("subsets", split.subsets, old.subsets.exists()),
+                ("images", split.images, hasattr(old, "image_list")),
+                ("constraints", split.constraints, hasattr(old, "constraints")),
+            )
+            if given is None and there
+        ]
+    given_human = {entry.name for entry in split.references if entry.human is not None}
+    for entry in old.reference_sets.exclude(name__in=given_human).filter(baselines__isnull=False):
+        if set(parts.get(entry.name, ids)) != set(entry.part or old.image_ids):
+            kept.append(f"{place}.references.{entry.name}.human")
+    if kept := [each for each in kept if each not in deleted]:
+        raise ChallengeError(
+            f"the images of split {split.name!r} change, so that these need files too, or to be deleted:"
+            f" {', '.join(kept)}"
+        )
+
+
+def _subsets(
+    read: Read, split: definition.Split, old: Split | None, deleted: Collection[str]
+) -> dict[str, list[ImageId]]:
+    """The subsets of a split: those in its file, and the others that it has."""
+    given: dict[str, list[ImageId]] = {}
+    if split.subsets:
+        name, data = read(split.subsets)
+        given = load_subsets(data, name=name)
+    there = dict(old.subsets.values_list("name", "image_ids")) if old else {}
+    gone = {name for name in there if f"splits.{split.name}.subsets.{name}" in deleted}
+    if again := sorted(gone & set(given)):
+        raise ChallengeError(f"delete: subset {again[0]!r} is also in {split.subsets}")
+    return {name: members for name, members in {**there, **given}.items() if name not in gone}
+
+
+def _read_images(read: Read, split: definition.Split, ids: Sequence[ImageId]) -> list[ImageInfo] | None:
+    """What is known of the images of a split, in their order; None if no file describes them."""
     if split.images is None:
-        return []
+        return None
     name, data = read(split.images)
     found = {image.id: image for image in load_images(data, name=name)}
     problem = images_problem(found, ids, f"split {split.name!r}", "an entry in the list")
@@ -168,10 +259,10 @@ def _read_images(read: Read, split: definition.Split, ids: Sequence[ImageId]) ->
 
 def _read_constraints(
     read: Read, split: definition.Split, ids: Sequence[ImageId]
-) -> dict[ImageId, ImageConstraints]:
-    """What captions of images of a split shall mention; nothing where no file says it."""
+) -> dict[ImageId, ImageConstraints] | None:
+    """What captions of images of a split shall mention; None if no file lists it."""
     if split.constraints is None:
-        return {}
+        return None
     name, data = read(split.constraints)
     found = load_constraints(data, name=name)
     if unknown := sorted(set(found) - set(ids), key=str):
@@ -226,16 +317,20 @@ def _read_human(read: Read, name: str, split: definition.Split, images: Sequence
     return data
 
 
-def change_challenge(wanted: definition.Definition, files: dict[str, Files], stored: list[str]) -> Challenge:
-    """Makes a challenge what its definition and files say, in a transaction of the caller's.
+def change_challenge(
+    wanted: definition.Definition, files: dict[str, Files], stored: list[str], deleted: Collection[str] = ()
+) -> Challenge:
+    """Change a challenge by its definition and files, in a transaction of the caller's.
 
     Args:
-        wanted: The definition.
-        files: The files of its splits.
+        wanted: The whole definition, with everything that stays.
+        files: The files of its splits; content without a file stays.
         stored: Gets the names of the files that are stored, which the caller takes back if all is undone.
 
+        deleted: The places that are deleted.
+
     Raises:
-        ChallengeError: They remove what submissions depend on.
+        ChallengeError: They change what submissions depend on.
         OSError: A file can't be stored.
     """
     about = wanted.challenge
@@ -257,10 +352,8 @@ def change_challenge(wanted: definition.Definition, files: dict[str, Files], sto
     )
     if not about.approval:
         approve_all(challenge)
-    _refuse_removal("splits", challenge.splits, {split.name for split in wanted.splits})
-    _refuse_removal("phases", challenge.phases, {phase.name for phase in wanted.phases})
     for split in wanted.splits:
-        _import_split(challenge, split, files[split.name], stored)
+        _import_split(challenge, split, files[split.name], stored, deleted)
     for phase in wanted.phases:
         values = phase.model_dump(exclude={"name", "splits"})
         _check_final(challenge, phase)
@@ -278,13 +371,15 @@ def _check_final(challenge: Challenge, wanted: definition.Phase) -> None:
         raise ChallengeError(f"the times of phase {wanted.name!r} can't change: its results are final")
 
 
-def _refuse_removal(what: str, there: object, wanted: set[str]) -> None:
-    gone = set(there.values_list("name", flat=True)) - wanted  # type: ignore[attr-defined]
-    if gone:
-        raise ChallengeError(f"{what} can't be removed from a challenge (missing: {', '.join(sorted(gone))})")
-
-
-def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, stored: list[str]) -> None:
+def _import_split(
+    challenge: Challenge,
+    wanted: definition.Split,
+    files: Files,
+    stored: list[str],
+    deleted: Collection[str],
+) -> None:
+    place = f"splits.{wanted.name}"
+    humans = dict(files.humans)
     old = challenge.splits.filter(name=wanted.name).first()
     scoring = {
         "metrics": wanted.metrics,
@@ -299,7 +394,7 @@ def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, 
         changed += [
             f"images of references {entry.name}"
             for entry in old.reference_sets.order_by("name")
-            if entry.part != files.parts.get(entry.name) and entry.name in files.references
+            if entry.part != files.parts.get(entry.name)
         ]
         if changed and Submission.objects.filter(phase__splits=old).exists():
             raise ChallengeError(
@@ -307,33 +402,60 @@ def _import_split(challenge: Challenge, wanted: definition.Split, files: Files, 
             )
         if changed:
             # They are made again below, and scored with the new settings.
+            humans = {**_stored_humans(old), **humans}
             _delete(Submission.objects.filter(baseline_of__split=old))
     links = [link.model_dump() for link in wanted.links]
     values = {**scoring, "sort_by": wanted.sort_by, "image_url": wanted.image_url, "links": links}
     split = put(Split.objects, values, challenge=challenge, name=wanted.name)
-    image_lists.keep(split, files.images)
-    constraints.keep(split, files.constraints)
+    if files.images is not None or f"{place}.images" in deleted:
+        image_lists.keep(split, files.images or ())
+    if files.constraints is not None or f"{place}.constraints" in deleted:
+        constraints.keep(split, files.constraints or {})
     split.subsets.exclude(name__in=files.subsets).delete()
     for name, members in files.subsets.items():
         Subset.objects.update_or_create(split=split, name=name, defaults={"image_ids": members})
-    _refuse_removal("references", split.reference_sets, {entry.name for entry in wanted.references})
     for entry in wanted.references:
         about = {"public": entry.public, "part": files.parts.get(entry.name)}
         reference_set = put(ReferenceSet.objects, about, split=split, name=entry.name)
         if not entry.public:
             _delete_what_is_public_only(reference_set)
-        _import_references(reference_set, entry.file, files.references[entry.name], stored)
-        _import_human(reference_set, files.humans.get(entry.name), stored)
-        reference_set.reported.exclude(name__in=[found.name for found in entry.reported]).delete()
-        for found in entry.reported:
-            keep_reported(
-                reference_set,
-                found.name,
-                files.reported[entry.name, found.name],
-                title=found.title,
-                url=found.url,
-                ranked=found.ranked,
-            )
+        if entry.file is not None:
+            _import_references(reference_set, entry.file, files.references[entry.name], stored)
+        if f"{place}.references.{entry.name}.human" in deleted:
+            _delete(reference_set.baselines.all())
+        elif entry.name in humans:
+            _import_human(reference_set, humans[entry.name], stored)
+        _import_reported(reference_set, entry, files, f"{place}.references.{entry.name}.reported", deleted)
+
+
+def _import_reported(
+    reference_set: ReferenceSet,
+    wanted: definition.References,
+    files: Files,
+    place: str,
+    deleted: Collection[str],
+) -> None:
+    """Change the reported scores of a reference set; rows without a file stay."""
+    for reported in reference_set.reported.all():
+        if f"{place}.{reported.name}" in deleted:
+            reported.delete()
+    for found in wanted.reported:
+        values: dict[str, Any] = {"title": found.title, "url": found.url, "ranked": found.ranked}
+        rows = files.reported.get((wanted.name, found.name))
+        if rows is not None:
+            values["rows"] = [asdict(row) for row in rows]
+        put(Reported.objects, values, reference_set=reference_set, name=found.name)
+
+
+def _stored_humans(split: Split) -> dict[str, bytes]:
+    """The bytes of the human captions of a split, by the name of their references."""
+    found = {}
+    baselines = Submission.objects.filter(baseline_of__split=split).select_related("baseline_of")
+    for baseline in baselines.prefetch_related("files"):
+        for part in baseline.files.all():
+            with part.file.open("rb") as file:
+                found[baseline.baseline_of.name] = file.read()  # type: ignore[union-attr]
+    return found
 
 
 def keep_reported(
@@ -374,11 +496,8 @@ def _import_references(reference_set: ReferenceSet, name: str, data: bytes, stor
     lifecycle.rescore(reference_set.baselines.all())
 
 
-def _import_human(reference_set: ReferenceSet, data: bytes | None, stored: list[str]) -> None:
-    """Makes the human baseline what the file says now; no file, no baseline."""
-    if data is None:
-        _delete(reference_set.baselines.all())
-        return
+def _import_human(reference_set: ReferenceSet, data: bytes, stored: list[str]) -> None:
+    """Replace the human baseline, unless it is the same."""
     digest = hashlib.sha256(data).hexdigest()
     if reference_set.baselines.filter(sha256=digest).exists():
         return
