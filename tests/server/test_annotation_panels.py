@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.contrib.auth.models import User
 from django.core.files.storage import default_storage
 from django.test import Client
+from django.utils import timezone
 
 from capeval_server.annotation import assignment, campaigns, ending, entering, leaving, panels, quality
 from capeval_server.annotation.auditing import audit
@@ -26,7 +28,7 @@ from capeval_server.organising.models import Action
 from capeval_server.teams.joining import make_team
 from tests.server.annotation import answer, counted, hold, make
 from tests.server.pages import check_page
-from tests.server.test_annotation_api import Program, user_program
+from tests.server.test_annotation_api import ITEMS, Program, files, user_program
 
 pytestmark = pytest.mark.django_db
 
@@ -312,6 +314,143 @@ def test_a_new_session_goes_on_with_the_same_worker() -> None:
         assert assignment.work(worker).assignments == []
     assert len(set(items)) == 4
     assert list(worker.sessions.values_list("outcome", flat=True)) == ["completed", "completed"]
+
+
+FIVE = """
+[campaign]
+slug = "five"
+title = "Which sentence is closer?"
+kind = "triplet"
+items = "items.jsonl"
+
+[settings]
+answers = 4
+check_every = 0
+repeat_every = 0
+"""
+
+
+def answer_batch(program: Program, place: str) -> int:
+    """The number of items of the next batch, all of which are answered."""
+    items = program.ask("POST", f"{place}/next", {})["items"]
+    for item in items:
+        sent = {"answer": {"choice": "left"}, "key": item["lease"]}
+        assert program.ask("POST", f"{place}/items/{item['lease']}/answer", sent)["outcome"] == "stored"
+    return len(items)
+
+
+def test_a_study_of_five_answers_by_api_alone() -> None:
+    staff = user_program("staff", is_staff=True)
+    items = [{**ITEMS[0], "key": str(key)} for key in range(30)]
+    made = staff.ask("POST", "campaigns", files(FIVE, items), 201)
+    assert made["settings"]["batch"] == 10
+    wanted = {"name": "prolific", "studies": ["study1"], "answers": 5, "redirect": REDIRECT}
+    stored = staff.ask("PUT", "campaigns/five/panel", wanted)
+    assert {name: stored[name] for name in wanted} == wanted
+    assert stored == staff.ask("GET", "campaigns/five/panel")
+    staff.ask("PUT", "campaigns/five/state", {"state": "open"})
+    code = stored["codes"]["completed"]
+    place = "annotate/five"
+    for session in ("s1", "s2"):
+        entry = {"parameters": ids(session=session)}
+        program = Program(Program("").ask("POST", f"{place}/enter", entry, 201)["token"])
+        if session == "s1":
+            program.ask("POST", f"{place}/agree", {"texts": 1})
+        assert answer_batch(program, place) == 5
+        end = program.ask("POST", f"{place}/next", {})["end"]
+        assert (end["outcome"], end["code"]) == ("completed", code)
+        assert end["address"] == REDIRECT.replace("{code}", code)
+    # The same person came twice, and got ten different items.
+    assert Participation.objects.get().answered == 10
+
+
+def test_a_session_gets_no_more_items_than_it_still_needs() -> None:
+    campaign = make(answers=5, items=30, batch=4)
+    panel(campaign, answers=6)
+    worker = begin(campaign)
+    first, *rest = assignment.work(worker).assignments
+    assert len(rest) == 3
+    assignment.set_aside(first, "skipped")
+    for held in rest:
+        answer(held)
+    sizes = []
+    while batch := assignment.work(worker).assignments:
+        sizes.append(len(batch))
+        for held in batch:
+            answer(held)
+    # The skipped item is no answer: another one takes its place.
+    assert sizes == [3]
+    assert worker.sessions.get().outcome == "completed"
+    # A session that stops early gives its items back; the next one gets as many as the panel asks for.
+    panels.enter(campaign, ids(session="s2"))
+    assert len(assignment.work(worker).assignments) == 4
+    ending.finish(worker, "returned")
+    panels.enter(campaign, ids(session="s3"))
+    assert [len(assignment.work(worker).assignments) for _ in range(2)] == [4, 4]
+    # A batch that is held already is cut when the panel asks for fewer answers.
+    panel(campaign, answers=2)
+    for held in assignment.work(worker).assignments:
+        answer(held)
+    assert assignment.work(worker).assignments == []
+    assert list(worker.sessions.values_list("outcome", flat=True)) == ["completed", "returned", "completed"]
+    assert Participation.objects.get(pk=worker.pk).answered == 6 + 2
+    assert list(audit(campaign)) == []
+
+
+def test_checks_and_lost_leases_make_no_session_longer() -> None:
+    campaign = make(answers=5, items=30, checks=6, batch=4, check_every=8)
+    panel(campaign, answers=7)
+    for person in ("ann", "bob", "cleo"):
+        worker = begin(campaign, person=person)
+        sizes = []
+        while batch := assignment.work(worker).assignments:
+            Assignment.objects.filter(state="held").update(lease_until=timezone.now() - timedelta(days=1))
+            again = assignment.work(worker).assignments
+            assert [held.pk for held in again] == [held.pk for held in batch]
+            sizes.append(len(batch))
+            for held in batch:
+                answer(held)
+        assert sizes == [4, 3]
+        assert worker.sessions.get().outcome == "completed"
+
+
+def test_the_body_of_a_panel_is_described_and_checked() -> None:
+    staff = user_program("staff", is_staff=True)
+    campaign = make(answers=3)
+    place = f"campaigns/{campaign.slug}/panel"
+    described = Client().get("/api/openapi.json").json()
+    operation = described["paths"]["/api/campaigns/{slug}/panel"]["put"]
+    assert [one["name"] for one in operation["parameters"]] == ["slug"]
+    reference = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+    fields = described["components"]["schemas"][reference.rpartition("/")[2]]["properties"]
+    assert {
+        "name",
+        "participant",
+        "study",
+        "session",
+        "studies",
+        "answers",
+        "redirect",
+        "signed",
+        "codes",
+    } == set(fields)
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({}, "answers"),
+        ({"answers": 0}, "greater than or equal to 1"),
+        ({"answers": 5, "more": 1}, "more"),
+        ({"answers": 5, "redirect": "http://x.org/{code}"}, "must begin with https"),
+        ({"answers": 5, "signed": {"audience": AUDIENCE, "keys": {}}}, "JSON Web Key Set"),
+        ({"answers": 5, "codes": {"completed": "CODE1", "returned": "CODE1"}}, "must differ"),
+    ]
+    for more, message in wrong:
+        refused = staff.ask("PUT", place, {"name": "prolific", **more}, 422)
+        assert message in json.dumps(refused), refused
+    staff.ask("GET", place, status=404)
+    first = staff.ask("PUT", place, {"name": "prolific", "answers": 5, "signed": signing()})
+    assert first["signed"]["keys"] == signing()["keys"]
+    again = staff.ask("PUT", place, {"name": "prolific", "answers": 6, "codes": {"returned": "MYCODE2"}})
+    assert again["codes"] == {**first["codes"], "returned": "MYCODE2"}
+    user_program("somebody").ask("PUT", place, {"name": "prolific", "answers": 5}, 404)
 
 
 def test_who_withdrew_is_not_known_any_more_and_does_not_come_back() -> None:

@@ -31,7 +31,7 @@ from capeval_server.annotation.models import (
 )
 from capeval_server.annotation.next_pairs import choose
 from capeval_server.annotation.options import Options, options_of
-from capeval_server.annotation.panels import end, is_completed, open_session
+from capeval_server.annotation.panels import end, open_session, remaining_answers
 from capeval_server.annotation.slots import first_free, recount, settle
 from capeval_server.annotation.tasks import task_named
 from capeval_server.annotation.training import finished_try, graded_items, next_items
@@ -156,17 +156,18 @@ def _work(participation: Participation) -> Work:
         if why:
             return Work(assignments=[], why=why)
         options = options_of(now.campaign)
-        held = _taken_back(now, options)
-        if held:
-            return Work(assignments=held)
-        if session is not None and is_completed(now, session):
+        needed = None if session is None else remaining_answers(now, session)
+        if session is not None and needed == 0:
             end(session, Session.Outcome.COMPLETED)
             return Work(assignments=[], why=str(Session.Outcome.COMPLETED.label))
+        held = _taken_back(now, options, needed)
+        if held:
+            return Work(assignments=held)
         if now.campaign.state not in _GIVING:
             return Work(assignments=[], why=_NOT_GIVING[Campaign.State(now.campaign.state)])
         if now.stage == Participation.Stage.TRAINING:
-            return _train(now, options)
-        given = _give(now, options)
+            return _train(now, options, needed)
+        given = _give(now, options, needed)
         return Work(assignments=given, why="" if given else _NOTHING_LEFT)
 
 
@@ -194,7 +195,7 @@ def has_work(participation: Participation) -> bool:
     return any(candidates(participation, name).exists() for name in names)
 
 
-def _train(participation: Participation, options: Options) -> Work:
+def _train(participation: Participation, options: Options, needed: int | None) -> Work:
     """The next try of the training; none while the worker has not gone on from the latest."""
     if finished_try(participation) is not None:
         return Work(assignments=[], why=_TRAINED)
@@ -203,7 +204,7 @@ def _train(participation: Participation, options: Options) -> Work:
         # All that could be practised is out of work, or has a warning that the worker wants none of.
         participation.stage = Participation.Stage.WORKING
         participation.save(update_fields=["stage"])
-        made = _give(participation, options)
+        made = _give(participation, options, needed)
     nothing = _AVOIDED_TRAINING if participation.avoids_warnings else _NOTHING_LEFT
     return Work(assignments=made, why="" if made else nothing)
 
@@ -224,19 +225,28 @@ def expire(campaign: Campaign) -> int:
     return number
 
 
-def _taken_back(participation: Participation, options: Options) -> list[Assignment]:
-    """What the worker holds of the latest batch; a lease that ran out is taken again if there is a slot."""
+def _taken_back(participation: Participation, options: Options, needed: int | None) -> list[Assignment]:
+    """What the worker holds of the latest batch; a lease that ran out is taken again if there is a slot.
+
+    Args:
+        participation: The worker.
+        options: The options of the campaign.
+        needed: The number of answers that the session still needs; None without a session. A batch that was
+            given out for an earlier session, or before the panel's number was lowered, may be larger.
+    """
     mine = participation.assignments.filter(
         batch=participation.batch, state__in=(_State.HELD, _State.EXPIRED)
     )
     found = list(mine.select_related("item", "slot").order_by("place"))
     if not found:
         return []
-    now = database_time()
-    lost = [one for one in found if one.state == _State.EXPIRED]
+    # Answers to the training are not among those that a session needs.
+    most = len(found) if needed is None or found[0].item.is_training else needed
+    held = [one for one in found if one.state == _State.HELD]
+    lost = [one for one in found if one.state == _State.EXPIRED][: max(0, most - len(held))]
     if lost and participation.campaign.state in _GIVING:
-        _take_again(participation, lost, now, options)
-    return [one for one in found if one.state == _State.HELD]
+        _take_again(participation, lost, database_time(), options)
+    return [one for one in found if one.state == _State.HELD][:most]
 
 
 def _take_again(
@@ -258,13 +268,14 @@ def _take_again(
     recount(items)
 
 
-def _give(participation: Participation, options: Options) -> list[Assignment]:
-    """A new batch; empty if there is no work for the worker."""
+def _give(participation: Participation, options: Options, needed: int | None) -> list[Assignment]:
+    """A new batch, no larger than a session still needs; empty if there is no work for the worker."""
+    size = options.batch if needed is None else min(options.batch, needed)
     trusted = is_trusted(participation, options)
     check = _check_due(participation, options)
-    repeat = _repeat_due(participation, options) if options.batch > (check is not None) else None
+    repeat = _repeat_due(participation, options) if size > (check is not None) else None
     uncounted = [item for item in (check, repeat) if item is not None]
-    wanted = options.batch - len(uncounted)
+    wanted = size - len(uncounted)
     chosen_only = options.next_pairs > 0
     items = _choose(participation, wanted, trusted=trusted, chosen_only=chosen_only) if wanted else []
     if wanted and not items:

@@ -29,9 +29,9 @@ __all__ = [
     "end_of",
     "enter",
     "entered",
-    "is_completed",
     "open_session",
     "panel_settings",
+    "remaining_answers",
     "set_panel",
     "token_of",
 ]
@@ -293,14 +293,12 @@ def end(session: Session, outcome: str) -> None:
         session.save(update_fields=["outcome", "ended"])
 
 
-def is_completed(participation: Participation, session: Session) -> bool:
-    """Whether a worker has answered as much as the panel asks for."""
-    wanted = panel_settings(participation.campaign).answers
-    done = participation.answered - session.answered_before
-    if done < wanted:
-        return False
+def remaining_answers(participation: Participation, session: Session) -> int:
+    """Return the number of answers that a session still needs; answers to the training don't count."""
+    given = participation.answered - session.answered_before
     trained = participation.responses.filter(item__is_training=True, revision=1)
-    return done - trained.filter(received__gte=session.entered).count() >= wanted
+    given -= trained.filter(received__gte=session.entered).count()
+    return max(0, panel_settings(participation.campaign).answers - given)
 
 
 def end_of(participation: Participation) -> End | None:

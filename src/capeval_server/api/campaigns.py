@@ -343,9 +343,10 @@ def panel(request: HttpRequest, slug: Slug) -> Any:
 
 
 @router.put("/{slug}/panel", response={200: panels.PanelSettings, (403, 404, 422): Problem})
-def set_panel(request: HttpRequest, slug: Slug, wanted: dict[str, Any]) -> Any:
-    """Sets the panel that sends workers: its parameters, its keys if it signs them, and the end codes."""
-    return panels.set_panel(token_of(request).user, _managed(request, slug), wanted)
+def set_panel(request: HttpRequest, slug: Slug, wanted: panels.PanelSettings) -> Any:
+    """Set the panel that sends workers: its parameters, its keys if it signs them, and the end codes."""
+    given = wanted.model_dump(exclude_unset=True)
+    return panels.set_panel(token_of(request).user, _managed(request, slug), given)
 
 
 @router.put("/{slug}/warnings", response={200: Warned, (403, 404, 422): Problem})
