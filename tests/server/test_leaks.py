@@ -65,6 +65,7 @@ LISTED: dict[str, list[str]] = {
     "annotate/<slug:slug>/enter/<str:token>/": [""],
     "annotate/<slug:slug>/finish/": [""],
     "annotate/<slug:slug>/leave/": [""],
+    "annotate/<slug:slug>/renew/": [""],
     "annotate/<slug:slug>/rules/": [""],
     "annotate/<slug:slug>/training/": [""],
     "annotate/<slug:slug>/warnings/": [""],

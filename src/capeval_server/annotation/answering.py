@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import transaction
 
+from capeval_server.annotation.assignment import renew_leases
 from capeval_server.annotation.checks import take_out_failed
 from capeval_server.annotation.departures import check_here
 from capeval_server.annotation.digests import digest_of, drawn
@@ -87,7 +88,7 @@ class Outcome:
 
 
 def submit(assignment: Assignment, given: Given) -> Outcome:
-    """Takes an answer.
+    """Store an answer, and renew the leases of the other items that the worker holds.
 
     Raises:
         AnswerError: The answer is not valid.
@@ -110,6 +111,7 @@ def submit(assignment: Assignment, given: Given) -> Outcome:
         _judge(participation, item, response)
         _ended(participation, now, response)
         settle([item.pk], participation.campaign, voted=True)
+        renew_leases(participation)
     return _outcome(response)
 
 

@@ -1,7 +1,8 @@
 """Giving out work: each free slot to one worker at a time, and each item to a worker once.
 
-A worker gets a batch of items, and holds each by a lease. A lease that runs out frees the slot for others;
-the worker may answer all the same (`answering.py`). So clocks decide nothing but who gets what, and when.
+A worker gets a batch of items, and holds each by a lease. Activity renews all leases of the batch, up to the
+longest lease. A lease that runs out frees the slot for others; the worker may answer all the same
+(`answering.py`). So clocks decide nothing but who gets what, and when.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, QuerySet, Value
-from django.db.models.functions import Least
+from django.db.models.functions import Greatest, Least
 
 from capeval_server.annotation.departures import check_here
 from capeval_server.annotation.digests import drawn
@@ -47,6 +48,7 @@ __all__ = [
     "has_work",
     "pull",
     "renew",
+    "renew_leases",
     "report",
     "save_draft",
     "set_aside",
@@ -160,6 +162,8 @@ def _work(participation: Participation) -> Work:
         if session is not None and needed == 0:
             end(session, Session.Outcome.COMPLETED)
             return Work(assignments=[], why=str(Session.Outcome.COMPLETED.label))
+        # Asking for work is activity, as loading the page is.
+        renew_leases(now)
         held = _taken_back(now, options, needed)
         if held:
             return Work(assignments=held)
@@ -434,28 +438,42 @@ def _repeat_of(item: Item) -> Item:
 
 
 def renew(participation: Participation) -> None:
-    """Keeps all that a worker holds for some more time, as they are active."""
+    """Renew the leases of all items that an active worker holds."""
     with transaction.atomic():
-        now = lock_participation(participation)
-        options = options_of(now.campaign)
-        longest = ExpressionWrapper(
-            F("opened") + Value(timedelta(seconds=options.longest_lease_seconds)),
-            output_field=DateTimeField(),
-        )
-        until = database_time() + timedelta(seconds=options.lease_seconds)
-        now.assignments.filter(state=_State.HELD).update(lease_until=Least(Value(until), longest))
+        renew_leases(lock_participation(participation))
+
+
+def renew_leases(participation: Participation) -> None:
+    """Renew the leases of all items that a worker holds, whose participation is locked.
+
+    Activity keeps an item for at most `longest_lease_seconds` after it was given out. No renewal shortens a
+    lease.
+    """
+    held = participation.assignments.filter(state=_State.HELD)
+    # A row that is locked is being taken back by somebody else. Nobody waits for it here: transactions that
+    # wait for each other's rows end in a deadlock.
+    keys = list(held.select_for_update(skip_locked=True, no_key=True).values_list("pk", flat=True))
+    options = options_of(participation.campaign)
+    longest = ExpressionWrapper(
+        F("opened") + Value(timedelta(seconds=options.longest_lease_seconds)),
+        output_field=DateTimeField(),
+    )
+    until = database_time() + timedelta(seconds=options.lease_seconds)
+    renewed = Greatest(F("lease_until"), Least(Value(until), longest))
+    Assignment.objects.filter(pk__in=keys, state=_State.HELD).update(lease_until=renewed)
 
 
 def save_draft(assignment: Assignment, content: dict[str, object]) -> None:
-    """Keeps what a worker typed; it is activity too."""
+    """Store the text that a worker has typed so far, and renew the leases of the batch."""
     with transaction.atomic():
-        check_here(lock_participation(assignment.participation))
+        participation = lock_participation(assignment.participation)
+        check_here(participation)
         now = Assignment.objects.get(pk=assignment.pk)
         if now.state not in (_State.SUBMITTED, _State.SKIPPED, _State.REPORTED):
             Draft.objects.update_or_create(
                 assignment=now, defaults={"content": content, "saved": database_time()}
             )
-    renew(assignment.participation)
+        renew_leases(participation)
 
 
 def set_aside(assignment: Assignment, state: str, reason: str = "") -> None:
@@ -478,6 +496,9 @@ def set_aside(assignment: Assignment, state: str, reason: str = "") -> None:
             return
         _end(now, state, reason)
         settle([assignment.item_id], participation.campaign)
+        # Whoever returns an item stops working.
+        if state == _State.SKIPPED:
+            renew_leases(participation)
 
 
 def _end(assignment: Assignment, state: str, reason: str = "") -> None:
@@ -495,7 +516,8 @@ def report(assignment: Assignment, reason: str, note: str = "") -> Report:
         AssignmentError: It is answered, or set aside already.
     """
     with transaction.atomic():
-        check_here(lock_participation(assignment.participation))
+        participation = lock_participation(assignment.participation)
+        check_here(participation)
         (item,) = lock_items([assignment.item_id])
         now = Assignment.objects.get(pk=assignment.pk)
         known = Report.objects.filter(assignment=now).first()
@@ -511,6 +533,7 @@ def report(assignment: Assignment, reason: str, note: str = "") -> Report:
             item.save(update_fields=["held", "held_reason"])
             _pull(Assignment.objects.filter(item=item, state=_State.HELD))
         settle([item.pk], now.participation.campaign)
+        renew_leases(participation)
     return made
 
 

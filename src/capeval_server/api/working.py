@@ -352,7 +352,7 @@ def go_on(request: HttpRequest, slug: Slug) -> Any:
 
 @router.post("/renew", response={204: None, (403, 404, 409): Problem})
 def renew(request: HttpRequest, slug: Slug) -> Any:
-    """Keeps what the worker holds for some more time."""
+    """Renew the leases of all items that the worker holds."""
     assignment.renew(_participation(request, slug))
     return Status(204, None)
 

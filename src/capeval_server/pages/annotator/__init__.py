@@ -15,6 +15,7 @@ urlpatterns = [
     path("annotate/<slug:slug>/enter/<str:token>/", entering.enter, name="annotate_enter"),
     path("annotate/<slug:slug>/training/", training.go_on, name="annotate_training"),
     path("annotate/<slug:slug>/warnings/", entering.warnings, name="annotate_warnings"),
+    path("annotate/<slug:slug>/renew/", answering.renew, name="annotate_renew"),
     path("annotate/<slug:slug>/leave/", leaving.leave, name="annotate_leave"),
     path("annotate/<slug:slug>/<uuid:lease>/answer/", answering.answer, name="annotate_answer"),
     path("annotate/<slug:slug>/<uuid:lease>/check/", answering.check, name="annotate_check"),

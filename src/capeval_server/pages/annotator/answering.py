@@ -39,7 +39,7 @@ from capeval_server.pages.markdown import to_html
 from capeval_server.pages.texts import title_and_rest
 from capeval_server.statuses import STATUSES
 
-__all__ = ["answer", "check", "image", "save_draft", "set_aside", "show_rules", "show_work"]
+__all__ = ["answer", "check", "image", "renew", "save_draft", "set_aside", "show_rules", "show_work"]
 
 _LONGEST_DRAFT = 5000
 _MOST_REVISIONS = 1000
@@ -248,6 +248,14 @@ def save_draft(request: HttpRequest, participation: Participation, lease: UUID) 
 
 def _typed(request: HttpRequest) -> str:
     return request.POST.get("caption", "").replace("\0", "")[:_LONGEST_DRAFT]
+
+
+@require_POST
+@for_workers
+def renew(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """Renew the leases of the worker's items, since the worker is active on the page."""
+    assignment.renew(participation)
+    return HttpResponse(status=204)
 
 
 @require_POST

@@ -62,6 +62,35 @@
     });
   };
 
+  // Activity renews the leases of all items of the page: at most each 30 s, less often where leases are long, and
+  // more often only where they last less than a minute. Activity since the latest renewal has one sent at the end of
+  // that time, so a lease never ends sooner after the last activity than it lasts.
+  const LEASE = 1000 * Number(work.dataset.lease);
+  const RENEW_AFTER = Math.min(Math.max(30000, LEASE / 3), LEASE / 2);
+  const csrfToken = work.querySelector("[name=csrfmiddlewaretoken]").value;
+  let renewed = Date.now();
+  let renewal = 0;
+
+  const noteRenewal = () => {
+    renewed = Date.now();
+    clearTimeout(renewal);
+    renewal = 0;
+  };
+
+  const renew = () => {
+    noteRenewal();
+    // A renewal that fails is made up for by the next one.
+    if (open() >= 0) post(work.dataset.renew, new URLSearchParams({ csrfmiddlewaretoken: csrfToken })).catch(() => {});
+  };
+
+  const noteActivity = () => {
+    renewal = renewal || setTimeout(renew, Math.max(0, renewed + RENEW_AFTER - Date.now()));
+  };
+
+  for (const kind of ["keydown", "input", "click", "pointerdown", "pointermove", "wheel"]) {
+    document.addEventListener(kind, noteActivity, { capture: true, passive: true });
+  }
+
   const setUp = (item) => {
     const name = `annotate-${item.dataset.lease}`;
     const form = item.querySelector("form.answer");
@@ -151,12 +180,13 @@
         draft = setTimeout(() => {
           const body = new URLSearchParams({ caption: field.value, csrfmiddlewaretoken: token });
           // Where this fails, the browser has the text, and the next draft is sent.
-          post(item.dataset.draft, body).catch(() => {});
+          post(item.dataset.draft, body).then((answer) => { if (answer.ok) noteRenewal(); }).catch(() => {});
         }, DRAFT_AFTER);
       });
     }
 
     const done = (found) => {
+      noteRenewal();
       kept.remove(name);
       clearTimeout(check);
       item.classList.add("done");
