@@ -155,7 +155,7 @@ def test_users_of_the_server_work_too_but_do_not_judge_what_they_compete_with(ch
 
 
 def test_reviewing_and_blocking(staff: Program) -> None:
-    campaign = make("write", answers=1, items=3, review_first=2, batch=3)
+    campaign = make("write", answers=1, items=3, review_first=2, batch=3, reopened_for="trusted")
     (token,) = entering.invite(None, campaign, 1)
     worker = Program(token)
     worker.ask("POST", f"annotate/{campaign.slug}/agree", {"texts": 1})

@@ -160,7 +160,7 @@ def test_what_is_given_back_of_a_pair_that_ended_is_given_to_nobody(way: str) ->
 
 
 def test_a_block_opens_a_pair_again_and_lifting_it_ends_the_pair() -> None:
-    campaign = pairs()
+    campaign = pairs(reopened_for="trusted")
     workers = join(campaign, 2)
     answer(workers[0], ["first"] * 3)
     answer(workers[1], ["first"] * 2)

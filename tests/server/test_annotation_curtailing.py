@@ -127,7 +127,7 @@ def test_what_is_given_back_of_a_decided_item_is_given_to_nobody(way: str) -> No
 
 
 def test_an_item_goes_on_when_an_answer_is_taken_out_and_ends_when_it_is_back() -> None:
-    campaign = pairs()
+    campaign = campaigns.set_quality(None, pairs(), {"reopened_for": "trusted"})
     workers = join(campaign, 4)
     for worker in workers[:3]:
         answer(worker, "first")

@@ -95,7 +95,7 @@ def test_one_worker_is_left() -> None:
 
 
 def test_all_workers_are_blocked() -> None:
-    campaign = make(answers=1, items=2)
+    campaign = make(answers=1, items=2, reopened_for="trusted")
     (worker,) = join(campaign)
     answer(hold(worker))
     quality.block(None, worker, "spam")
@@ -103,14 +103,15 @@ def test_all_workers_are_blocked() -> None:
     waiting = progress_of(campaign).waiting
     assert waiting == (
         "1 answers wait for a trusted worker who has not had the item: one with at least 20 judged answers,"
-        " 95% of them fine.",
+        " 95% of them fine. Set reopened_for to everybody in the quality settings to give them to any"
+        " worker.",
         "1 items need answers, and no worker can be given any now.",
     )
     check(campaign)
 
 
 def test_no_worker_is_trusted(clock: Clock) -> None:
-    campaign = make(answers=1, items=1)
+    campaign = make(answers=1, items=1, reopened_for="trusted")
     slow, bad, other = join(campaign, 3)
     late = hold(slow)
     clock.now += timedelta(hours=1)

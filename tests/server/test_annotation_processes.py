@@ -127,7 +127,7 @@ def robots(
 ) -> None:
     """Robots in several processes work on a campaign to its end, in which at least a part is answered."""
     options = {"items": items, "answers": answers, **more}
-    options |= {"review_first": 5, "review_every": 20, "trust_answers": 3}
+    options |= {"review_first": 5, "review_every": 20, "reopened_for": "trusted", "trust_answers": 3}
     slug = server.python(MAKE, kind, json.dumps(options), str(workers), "1").strip()
     command = ("-m", "tests.server.annotation_robots", slug, "7")
     found = outputs([started(server, *command, str(number), str(processes)) for number in range(processes)])

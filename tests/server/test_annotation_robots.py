@@ -19,7 +19,8 @@ from tests.server.annotation_robots import Crowd, check_end
 @pytest.mark.django_db
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_robots(seed: int) -> None:
-    campaign = make("write", items=30, answers=3, review_first=5, review_every=5, trust_answers=3, batch=3)
+    trust: dict[str, Any] = {"reopened_for": "trusted", "trust_answers": 3}
+    campaign = make("write", items=30, answers=3, review_first=5, review_every=5, batch=3, **trust)
     crowd = Crowd(join(campaign, 12), User.objects.create(username="rita"), seed)
     crowd.run(campaign)
     assert crowd.done["answer"] > 60

@@ -362,7 +362,7 @@ def test_a_lease_that_runs_out_frees_the_slot_and_is_taken_again(clock: Clock) -
 
 
 def test_blocking_frees_slots_for_trusted_workers_and_lifting_restores_what_is_free() -> None:
-    campaign = make("write", answers=1, items=6, batch=2, trust_answers=1)
+    campaign = make("write", answers=1, items=6, batch=2, reopened_for="trusted", trust_answers=1)
     bad, good, other = join(campaign, 3)
     for _ in range(2):
         for one in assignment.work(bad).assignments:
@@ -400,7 +400,7 @@ def test_blocking_frees_slots_for_trusted_workers_and_lifting_restores_what_is_f
 
 
 def test_a_rejected_answer_frees_its_slot_and_a_second_look_restores_it() -> None:
-    campaign = make("write", answers=1, items=1, review_first=1)
+    campaign = make("write", answers=1, items=1, review_first=1, reopened_for="trusted")
     (worker,) = join(campaign)
     response = answer(hold(worker)).response
     rita = User.objects.create(username="rita")

@@ -57,6 +57,7 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "campaign": (ROOT, None),
     "campaign_state": (f"{ROOT}state/", {"state": "paused"}),
     "campaign_answers": (f"{ROOT}answers/", {"answers": "4"}),
+    "campaign_quality": (f"{ROOT}quality/", None),
     "campaign_plot": (f"{ROOT}plot.svg", None),
     "campaign_items": (f"{ROOT}items/", None),
     "campaign_hold": (f"{ROOT}items/ITEM/hold/", {"held": "on"}),

@@ -25,6 +25,7 @@ from django.test import Client
 from capeval.studies.judging import HUMAN, RANDOM
 from capeval.types import ImageId
 from capeval_server.accounts.models import Token
+from capeval_server.annotation import quality
 from capeval_server.annotation.auditing import audit
 from capeval_server.annotation.campaigns import change_state
 from capeval_server.annotation.columns import columns_of
@@ -159,6 +160,21 @@ def test_robots_pass_checks_and_the_careless_one_does_not(made: Challenge) -> No
                     passed[name] += task.agrees(stored, item.expected)
         assert passed["robot"] >= 0.95 * 2 * len(checks), campaign.kind
         assert passed["careless"] <= len(checks), campaign.kind
+
+
+@pytest.mark.django_db
+def test_a_block_leaves_no_campaign_stuck(made: Challenge) -> None:
+    olga = User.objects.get(username="olga")
+    for demo in campaigns.FINISHED:
+        campaign = change_state(olga, Campaign.objects.get(slug=demo.slug), "open", reason="a block")
+        robots = {one.worker.pseudonym: one for one in campaign.participations.select_related("worker")}
+        quality.block(olga, robots.pop(campaigns.CARELESS), "careless")
+        assert progress_of(campaign).finished < progress_of(campaign).items
+        # The other robots replace what is missing.
+        for robot in robots.values():
+            while campaigns._answer_all(robot, _material()):
+                pass
+        assert progress_of(campaign).finished == progress_of(campaign).items
 
 
 @pytest.mark.django_db

@@ -398,11 +398,17 @@ def _is_due(participation: Participation, options: Options, what: str, every: in
 
 def _check_due(participation: Participation, options: Options) -> Item | None:
     """A check that the worker never had, if it is time for one."""
-    if not _is_due(participation, options, "check", options.check_every):
+    if not _is_due(participation, options, "check", options.check_every) or _was_checked(participation):
         return None
     had = Assignment.objects.filter(participation=participation, item=OuterRef("pk"))
     checks = participation.campaign.items.filter(is_check=True, is_training=False, repeats=None, held=False)
     return participation.unwarned(checks.filter(~Exists(had)).order_by("rank")).first()
+
+
+def _was_checked(participation: Participation) -> bool:
+    """Return whether the latest batch had a check: `check_every` may have been changed since."""
+    latest = participation.assignments.filter(batch=participation.batch, item__is_check=True)
+    return latest.filter(item__is_training=False, item__repeats=None).exists()
 
 
 def _repeat_due(participation: Participation, options: Options) -> Item | None:

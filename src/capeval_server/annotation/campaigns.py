@@ -1,4 +1,4 @@
-"""The states of a campaign, and how many answers its items need.
+"""The states of a campaign, and the settings that can change once it is open.
 
     draft -> pilot -> open <-> paused -> closing -> closed -> open again, with a reason
     draft -> open; open -> closing
@@ -13,21 +13,33 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from pydantic import ValidationError
 
 from capeval.errors import CapevalError
 from capeval_server.annotation.assignment import pull
 from capeval_server.annotation.entering import latest_texts
 from capeval_server.annotation.locks import held, lock_items
 from capeval_server.annotation.models import Assignment, Campaign, Item, Slot, TextVersion
-from capeval_server.annotation.options import MOST_ANSWERS, options_of
+from capeval_server.annotation.options import MOST_ANSWERS, QUALITY_SETTINGS, Options, options_of
 from capeval_server.annotation.rules import RuleSettings
 from capeval_server.annotation.slots import open_slots, recount
 from capeval_server.annotation.tasks import task_named
 from capeval_server.challenges.access import organised_by
 from capeval_server.errors import CampaignError, NotFoundError
-from capeval_server.organising.models import record
+from capeval_server.organising.models import Action, record
 
-__all__ = ["change_state", "items_of", "managed", "managed_by", "set_answers", "set_rules", "unfinished"]
+__all__ = [
+    "change_state",
+    "items_of",
+    "managed",
+    "managed_by",
+    "quality_changes",
+    "quality_settings",
+    "set_answers",
+    "set_quality",
+    "set_rules",
+    "unfinished",
+]
 
 _State = Campaign.State
 _WAYS: dict[str, tuple[str, ...]] = {
@@ -121,6 +133,60 @@ def set_answers(user: User | None, campaign: Campaign, answers: int) -> Campaign
         what += f" (before: {before.answers})"
         record(user, now.challenge, what)
     return now
+
+
+def quality_settings(campaign: Campaign) -> dict[str, Any]:
+    """Return the quality settings of a campaign by name."""
+    return options_of(campaign).model_dump(include=set(QUALITY_SETTINGS))
+
+
+def set_quality(user: User | None, campaign: Campaign, changes: Mapping[str, Any]) -> Campaign:
+    """Change quality settings of a campaign in any state, from then on.
+
+    Slots that wait for trusted workers can be given to everybody as soon as `reopened_for` is "everybody".
+
+    Args:
+        user: The manager; None for the command line.
+        campaign: The campaign.
+        changes: New values by setting.
+
+    Raises:
+        CampaignError: A name is not a quality setting, or a value is invalid.
+    """
+    for name in changes:
+        if name not in QUALITY_SETTINGS:
+            available = ", ".join(QUALITY_SETTINGS)
+            raise CampaignError(f"{name!r} is not a quality setting that can change (available: {available})")
+    with held(campaign) as now:
+        before = options_of(now).model_dump()
+        try:
+            after = Options.model_validate({**before, **changes}).model_dump()
+        except ValidationError as error:
+            problems = "; ".join(": ".join((*map(str, one["loc"]), one["msg"])) for one in error.errors())
+            raise CampaignError(problems) from None
+        changed = [
+            f"{name} from {before[name]} to {after[name]}"
+            for name in QUALITY_SETTINGS
+            if before[name] != after[name]
+        ]
+        if changed:
+            now.settings = after
+            now.save(update_fields=["settings"])
+            record(user, now.challenge, f"{_quality_of(now)}{', '.join(changed)}")
+    return now
+
+
+def _quality_of(campaign: Campaign) -> str:
+    return f"changed the quality settings of the campaign {campaign.slug}: "
+
+
+def quality_changes(campaign: Campaign) -> list[Action]:
+    """Return the changes of the quality settings, latest first; `what` names old and new values."""
+    rows = Action.objects.filter(challenge=campaign.challenge, what__startswith=_quality_of(campaign))
+    found = list(rows.order_by("-time", "-pk"))
+    for one in found:
+        one.what = one.what.removeprefix(_quality_of(campaign))
+    return found
 
 
 def set_rules(user: User | None, campaign: Campaign, rules: Mapping[str, Any]) -> TextVersion:

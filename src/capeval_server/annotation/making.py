@@ -19,6 +19,7 @@ from capeval_server.annotation.digests import drawn
 from capeval_server.annotation.images import add_images
 from capeval_server.annotation.models import Campaign, Item, TextVersion
 from capeval_server.annotation.training import MOST_PRACTISED, graded_items
+from capeval_server.annotation.trust import trust_warnings
 from capeval_server.challenges.access import makes_challenges, organised
 from capeval_server.challenges.models import Challenge
 from capeval_server.errors import CampaignError, NotFoundError
@@ -43,6 +44,7 @@ class Preview:
         training: How many items of the training.
         images: How many pictures.
         classes: How many items of each class, without checks; empty if no item has one.
+        warnings: Settings that contradict the number of items or of checks.
     """
 
     definition: Definition
@@ -51,6 +53,7 @@ class Preview:
     training: int
     images: int
     classes: dict[str, int]
+    warnings: tuple[str, ...]
 
 
 class _UndoneError(Exception):
@@ -136,6 +139,7 @@ def preview_files(user: User, files: Mapping[str, bytes]) -> Preview:
                 training=made.items.filter(is_training=True).count(),
                 images=made.images.count(),
                 classes=dict(sorted(classes.items())) if any(classes) else {},
+                warnings=tuple(trust_warnings(made)),
             )
             _undo()
     except _UndoneError:

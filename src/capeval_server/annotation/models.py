@@ -240,7 +240,8 @@ class Slot(models.Model):
     filled_by = models.OneToOneField(
         "Response", on_delete=models.PROTECT, null=True, related_name="filled_slot"
     )
-    # Whether it was emptied by an exclusion or a rejection: then only trusted workers get it.
+    # Whether it was emptied while only trusted workers could fill emptied slots. It is open to everybody
+    # while `reopened_for` is "everybody".
     trusted_only = models.BooleanField(default=False)
     # Whether it is not wanted: the number of answers was lowered, or the item has ended without it.
     closed = models.BooleanField(default=False)

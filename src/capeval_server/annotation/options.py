@@ -11,13 +11,32 @@ from capeval.studies.votes import LEVELS
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.tasks import TASKS, task_named
 
-__all__ = ["MOST_ANSWERS", "Options", "options_of"]
+__all__ = ["MOST_ANSWERS", "QUALITY_SETTINGS", "Options", "options_of"]
 
 MOST_ANSWERS = 200
 
+# The settings that can change in every state of a campaign. Each is read when work is given out, or when an
+# answer, a check or a report is stored, so a change applies from then on: no stored answer, verdict or result
+# depends on it. The others stay: results depend on early ends and on the choice of pairs, the order of items
+# follows from the seed, and a worker may be in the middle of a batch, a lease or a training.
+QUALITY_SETTINGS = (
+    "reopened_for",
+    "trust_answers",
+    "trust_share",
+    "review_first",
+    "review_every",
+    "check_every",
+    "check_pass_answers",
+    "check_pass_share",
+    "pause_failed",
+    "pause_of",
+    "repeat_every",
+    "reports_to_hold",
+)
+
 
 class Options(BaseModel):
-    """How a campaign gives out work and looks at it. All but `answers` stay once it is open."""
+    """Settings of a campaign. Once it is open, only `answers`, the pay and `QUALITY_SETTINGS` can change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -61,9 +80,9 @@ class Options(BaseModel):
     # The first answers of each worker are reviewed, and then one in so many; 0 for none.
     review_first: Annotated[int, Field(ge=0, le=1000)] = 10
     review_every: Annotated[int, Field(ge=0, le=10_000)] = 20
-    # Who gets slots that were emptied by an exclusion or a rejection: trusted workers, of whom so many
-    # answers were judged and such a share of them was fine; or everybody.
-    reopened_for: Literal["trusted", "everybody"] = "trusted"
+    # The workers who can fill slots that an exclusion or a rejection has emptied: everybody, or only trusted
+    # workers, who have at least `trust_answers` judged answers, `trust_share` of them fine.
+    reopened_for: Literal["trusted", "everybody"] = "everybody"
     trust_answers: Annotated[int, Field(ge=1, le=10_000)] = 20
     trust_share: Annotated[float, Field(gt=0, le=1)] = 0.95
 

@@ -246,6 +246,7 @@ def _waiting(
         reasons.append(
             f"{found['for_trusted']:,} answers wait for a trusted worker who has not had the item: one with"
             f" at least {options.trust_answers} judged answers, {options.trust_share:.0%} of them fine."
+            " Set reopened_for to everybody in the quality settings to give them to any worker."
         )
     if found["free"] and not workers:
         reasons.append(f"{found['free']:,} items need answers, and no worker can be given any now.")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema, Status
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from capeval_server.annotation import campaigns, entering, leaving, panels, payments, quality, training
 from capeval_server.annotation.consent import change_texts
@@ -22,7 +23,7 @@ from capeval_server.annotation.progress import progress_of
 from capeval_server.annotation.rules import RULES
 from capeval_server.annotation.sentences import settings_of
 from capeval_server.annotation.tasks import task_named
-from capeval_server.annotation.trust import is_trusted
+from capeval_server.annotation.trust import is_trusted, trust_warnings
 from capeval_server.annotation.warning import LONGEST_WARNING, set_warning
 from capeval_server.annotation.workers import Part, repeats_of
 from capeval_server.api.addresses import Number, Slug
@@ -51,6 +52,13 @@ class Made(Schema):
     kind: str
     state: str
     settings: dict[str, Any]
+    # Settings that contradict the number of items or of checks.
+    warnings: list[str]
+
+    @staticmethod
+    def resolve_warnings(campaign: Campaign) -> list[str]:
+        """Return the warnings about a campaign."""
+        return trust_warnings(campaign)
 
 
 class CampaignStatus(Schema):
@@ -82,6 +90,41 @@ class Answers(Schema):
     """How many answers each item needs."""
 
     answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS)]
+
+
+class QualityOf(Schema):
+    """New values of quality settings; the others stay as they are."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reopened_for: Literal["trusted", "everybody"] | None = None
+    trust_answers: int | None = None
+    trust_share: float | None = None
+    review_first: int | None = None
+    review_every: int | None = None
+    check_every: int | None = None
+    check_pass_answers: int | None = None
+    check_pass_share: float | None = None
+    pause_failed: int | None = None
+    pause_of: int | None = None
+    repeat_every: int | None = None
+    reports_to_hold: int | None = None
+
+
+class QualityChange(Schema):
+    """A change of quality settings, with old and new values."""
+
+    time: datetime
+    who: str
+    what: str
+
+
+class QualityAnswer(Schema):
+    """All quality settings, warnings about them, and their changes, latest first."""
+
+    settings: dict[str, Any]
+    warnings: list[str]
+    changes: list[QualityChange]
 
 
 class RulesOf(Schema):
@@ -299,6 +342,27 @@ def change_state(request: HttpRequest, slug: Slug, wanted: StateOf) -> Any:
 def set_answers(request: HttpRequest, slug: Slug, wanted: Answers) -> Any:
     """Sets how many answers each item needs."""
     return campaigns.set_answers(token_of(request).user, _managed(request, slug), wanted.answers)
+
+
+def _quality(campaign: Campaign) -> dict[str, Any]:
+    return {
+        "settings": campaigns.quality_settings(campaign),
+        "warnings": trust_warnings(campaign),
+        "changes": campaigns.quality_changes(campaign),
+    }
+
+
+@router.get("/{slug}/quality", response={200: QualityAnswer, (403, 404): Problem})
+def quality_settings(request: HttpRequest, slug: Slug) -> Any:
+    """Return the quality settings."""
+    return _quality(_managed(request, slug))
+
+
+@router.put("/{slug}/quality", response={200: QualityAnswer, (403, 404, 422): Problem})
+def set_quality(request: HttpRequest, slug: Slug, wanted: QualityOf) -> Any:
+    """Change quality settings, also while the campaign is open; each change is in the history."""
+    changes = wanted.model_dump(exclude_none=True)
+    return _quality(campaigns.set_quality(token_of(request).user, _managed(request, slug), changes))
 
 
 def _rules(campaign: Campaign) -> dict[str, Any]:

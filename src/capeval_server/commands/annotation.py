@@ -49,6 +49,14 @@ def create(
 
     made = make_campaign(user_named(manager) if manager else None, path)
     print(f"{made.slug}: made, a draft; items: {made.items.count()}")
+    _warn(made)
+
+
+def _warn(campaign: Campaign) -> None:
+    from capeval_server.annotation.trust import trust_warnings
+
+    for text in trust_warnings(campaign):
+        print(f"capeval: warning: {text}", file=sys.stderr)
 
 
 def fetch(
@@ -89,6 +97,42 @@ def state(
     from capeval_server.annotation.campaigns import change_state
 
     print(f"{slug}: {change_state(None, _campaign_named(slug), to, reason=reason).state}")
+
+
+def quality(
+    slug: Slug,
+    changes: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="SETTING=VALUE",
+            help="New values, such as reopened_for=everybody; without any, shows all.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Show the quality settings of a campaign, or change some, also while it is open."""
+    set_up()
+    from capeval_server.annotation import campaigns
+
+    campaign = _campaign_named(slug)
+    if changes:
+        campaign = campaigns.set_quality(None, campaign, dict(map(_setting, changes)))
+    for name, value in campaigns.quality_settings(campaign).items():
+        print(f"{name}: {value}")
+    _warn(campaign)
+
+
+def _setting(text: str) -> tuple[str, object]:
+    """Return the name and the value of `NAME=VALUE`."""
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise OptionError(f"a change must be SETTING=VALUE, such as review_first=5 (got {text!r})")
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            continue
+    return name, value
 
 
 def quiz(
@@ -552,7 +596,8 @@ def agreement(slug: Slug) -> None:
 def group() -> Group:
     """`capeval server annotate`."""
     commands = (
-        *(fetch, quiz, create, items, state, texts, rules, invite, panel, link, status, resume, withdraw),
+        *(fetch, quiz, create, items, state, quality, texts, rules, invite, panel, link, status),
+        *(resume, withdraw),
         *(rate, payments, warn, hold, known, compare, agreement, results, audit, replay),
         *(freeze, verify, challenge, publish),
     )

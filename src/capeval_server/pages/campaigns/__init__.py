@@ -25,6 +25,7 @@ urlpatterns = [
     _at("", overview.overview, ""),
     _at("state/", overview.state, "state"),
     _at("answers/", overview.answers, "answers"),
+    _at("quality/", overview.quality_settings, "quality"),
     _at("plot.svg", overview.plot, "plot"),
     _at("items/", overview.items, "items"),
     _at("items/<int:pk>/hold/", overview.hold, "hold"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any, cast
 
 from django import forms
@@ -9,7 +10,7 @@ from django.contrib.auth.models import User
 
 from capeval_server.annotation.entering import MOST_INVITES
 from capeval_server.annotation.models import LONGEST_NOTE, Review
-from capeval_server.annotation.options import MOST_ANSWERS, Options
+from capeval_server.annotation.options import MOST_ANSWERS, QUALITY_SETTINGS, Options
 from capeval_server.annotation.rules import LEVELS, RULES
 from capeval_server.annotation.tasks import TaskType
 from capeval_server.annotation.tasks.quiz import quizzes
@@ -22,6 +23,7 @@ __all__ = [
     "InviteForm",
     "NewForm",
     "PlanForm",
+    "QualityForm",
     "ReasonForm",
     "ReviewForm",
     "UseForm",
@@ -29,6 +31,16 @@ __all__ = [
 ]
 
 _MAIN = ("title", "slug", "challenge", "items", "pictures", "instructions", "consent", "quiz", "answers")
+
+
+def _settings_without_effect(task: TaskType) -> tuple[str, ...]:
+    """Return the settings that a kind of task makes no use of."""
+    pairs = ("curtail", "confidence", "confidence_votes", "next_pairs", "next_pairs_floor")
+    return (
+        *(() if task.has_sides else ("repeat_every",)),
+        *(() if task.curtailed is not None else pairs),
+        *(() if task.reviewed else ("review_first", "review_every")),
+    )
 
 
 class NewForm(forms.Form):
@@ -105,8 +117,9 @@ class NewForm(forms.Form):
     )
     reports_to_hold = forms.IntegerField(label="Reports that take an item out of work")
     reopened_for = forms.ChoiceField(
-        label="Who gets the places of rejected answers and of blocked workers",
-        choices=[("trusted", "Trusted workers"), ("everybody", "Everybody")],
+        label="Workers who can replace rejected, excluded and withdrawn answers",
+        choices=[("everybody", "Everybody"), ("trusted", "Only trusted workers")],
+        help_text="Trust takes many judged answers. In a small campaign nobody may reach it.",
     )
     curtail = forms.BooleanField(
         label="End an item when its winner is certain",
@@ -154,13 +167,8 @@ class NewForm(forms.Form):
             ]
         else:
             del self.fields["quiz"]
-        if not task.has_sides:
-            del self.fields["repeat_every"]
-        if task.curtailed is None:
-            for name in ("curtail", "confidence", "confidence_votes", "next_pairs", "next_pairs_floor"):
-                del self.fields[name]
-        if not task.reviewed:
-            del self.fields["review_first"], self.fields["review_every"]
+        for name in _settings_without_effect(task):
+            del self.fields[name]
         for rule in RULES.values() if task.written else ():
             self.fields[f"rule-{rule.name}"] = forms.ChoiceField(
                 label=f"Rule {rule.name}",
@@ -220,6 +228,16 @@ class AnswersForm(forms.Form):
         max_value=MOST_ANSWERS,
         help_text="With fewer, what is beyond stays stored and no longer counts.",
     )
+
+
+class QualityForm(forms.Form):
+    """Changes the quality settings of a campaign."""
+
+    def __init__(self, task: TaskType, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for name in QUALITY_SETTINGS:
+            if name not in _settings_without_effect(task):
+                self.fields[name] = deepcopy(NewForm.base_fields[name])
 
 
 class ReasonForm(forms.Form):

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from capeval.errors import CapevalError
 from capeval_server.accounts.users import user_of
@@ -20,17 +20,18 @@ from capeval_server.annotation.options import options_of
 from capeval_server.annotation.plots import progress_plot
 from capeval_server.annotation.progress import classes_of, items_with_counts, pace_of, progress_of
 from capeval_server.annotation.tasks import task_named
+from capeval_server.annotation.trust import trust_warnings
 from capeval_server.drawing import theme_named
 from capeval_server.errors import NotFoundError
 from capeval_server.jobs.leases import database_time
 from capeval_server.pages.campaigns.common import for_managers, show
-from capeval_server.pages.campaigns.forms import AnswersForm, ReasonForm
+from capeval_server.pages.campaigns.forms import AnswersForm, QualityForm, ReasonForm
 from capeval_server.pages.campaigns.wording import ACTIONS, options_in_words, pace_in_words
 from capeval_server.pages.markdown import to_html
 from capeval_server.pages.organiser.common import form_status, paged, tell
 from capeval_server.pages.texts import title_and_rest
 
-__all__ = ["answers", "hold", "items", "overview", "plot", "state"]
+__all__ = ["answers", "hold", "items", "overview", "plot", "quality_settings", "state"]
 
 
 @for_managers
@@ -103,6 +104,31 @@ def answers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             tell(request, "Saved.")
             return redirect("campaign", campaign.slug)
     return _overview(request, campaign, form=form)
+
+
+@for_managers
+@require_http_methods(["GET", "HEAD", "POST"])
+def quality_settings(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Show and change the quality settings."""
+    task = task_named(campaign.kind)
+    sent = (request.POST,) if request.method == "POST" else ()
+    form = QualityForm(task, *sent, initial=campaigns.quality_settings(campaign))
+    if form.is_valid():
+        try:
+            now = campaigns.set_quality(user_of(request), campaign, form.cleaned_data)
+        except CapevalError as error:
+            for problem in str(error).split("; "):
+                name, _, message = problem.partition(": ")
+                form.add_error(name, message)
+        else:
+            tell(request, "Quality settings saved.")
+            return redirect("campaign_quality", now.slug)
+    context = {
+        "form": form,
+        "warnings": trust_warnings(campaign),
+        "changes": campaigns.quality_changes(campaign),
+    }
+    return show(request, campaign, "quality", tab="overview", **context, status=form_status(form))
 
 
 @for_managers
