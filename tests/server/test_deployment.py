@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import resource
 import shutil
 import socket
 import ssl
 import subprocess
 import sysconfig
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -17,7 +20,7 @@ import pytest
 
 from tests.server.kit import RESULTS, results
 from tests.server.processes import PROJECT, Server, reserved_port
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 DEPLOY = PROJECT / "deploy"
 PASSWORD = "a long enough passphrase"
@@ -102,7 +105,7 @@ def running(command: list[str], port: int, log: Path, **environment: str) -> Ite
         process.wait()
 
 
-def prepared(server: Server, port: int) -> str:
+def prepared(server: Server, port: int, processes: int | None) -> str:
     """Starts a server that is behind a proxy; its site's address."""
     site = f"https://localhost:{port}"
     server.env |= {
@@ -112,7 +115,7 @@ def prepared(server: Server, port: int) -> str:
     }
     server.prepare()
     server.run("user", "ann", "--email", "ann@example.org", "--password-stdin", given=PASSWORD)
-    server.start()
+    server.start(processes)
     return site
 
 
@@ -161,18 +164,30 @@ def signed(folder: Path) -> tuple[Path, Path]:
     return certificate, key
 
 
-def test_nginx(fresh: Server) -> None:
-    program, folder, port = needed("nginx"), fresh.folder / "nginx", free_port()
+@dataclass(frozen=True)
+class Proxy:
+    """A proxy in front of a server: the site's address, its certificate, and the logs of the proxy."""
+
+    site: str
+    certificate: Path
+    logs: tuple[Path, ...]
+
+
+@contextmanager
+def nginx(server: Server, *, processes: int | None = None) -> Iterator[Proxy]:
+    """nginx with the block of `deploy`, within settings that log all requests, as those of Debian do."""
+    program, folder, port = needed("nginx"), server.folder / "nginx", free_port()
     folder.mkdir()
     certificate, key = signed(folder)
-    site = prepared(fresh, port)
+    site = prepared(server, port, processes)
     block = (
         ("listen 80;", f"listen {free_port()};"),
         ("listen 443 ssl", f"listen {port} ssl"),
         ("server_name captions.example.org", "server_name localhost"),
         ("/etc/letsencrypt/live/captions.example.org/fullchain.pem", str(certificate)),
         ("/etc/letsencrypt/live/captions.example.org/privkey.pem", str(key)),
-        ("http://127.0.0.1:8000", fresh.root),
+        ("/var/log/nginx/error.log", str(folder / "errors")),
+        ("http://127.0.0.1:8000", server.root),
     )
     (folder / "site.conf").write_text(changed(DEPLOY / "nginx.conf", *block))
     temporary = "".join(
@@ -181,10 +196,11 @@ def test_nginx(fresh: Server) -> None:
     user = "user root;" if Path("/root").owner() == "root" and folder.owner() == "root" else ""
     (folder / "nginx.conf").write_text(
         f"{user} daemon off; pid {folder}/pid; error_log stderr; events {{}}"
-        f" http {{ access_log off; {temporary} include {folder}/site.conf; }}"
+        f" http {{ access_log {folder}/requests; {temporary} include {folder}/site.conf; }}"
     )
-    with running([program, "-p", str(folder), "-c", str(folder / "nginx.conf")], port, folder / "log"):
-        check_site(fresh, site, certificate)
+    logs = tuple(folder / name for name in ("log", "errors", "requests"))
+    with running([program, "-p", str(folder), "-c", str(folder / "nginx.conf")], port, logs[0]):
+        yield Proxy(site, certificate, logs)
 
 
 def test_nginx_as_it_comes_is_seen_by_the_check(fresh: Server) -> None:
@@ -192,7 +208,7 @@ def test_nginx_as_it_comes_is_seen_by_the_check(fresh: Server) -> None:
     program, folder, port = needed("nginx"), fresh.folder / "nginx", free_port()
     folder.mkdir()
     certificate, key = signed(folder)
-    site = prepared(fresh, port)
+    site = prepared(fresh, port, None)
     fresh.env["SSL_CERT_FILE"] = str(certificate)
     for lines, problem in (
         ("", "the proxy must pass the Host header on"),
@@ -218,23 +234,162 @@ def test_nginx_as_it_comes_is_seen_by_the_check(fresh: Server) -> None:
         assert problem in found, (lines, found)
 
 
-def test_caddy(fresh: Server) -> None:
-    program, folder, port = needed("caddy"), fresh.folder / "caddy", free_port()
+def answers(proxy: Proxy) -> bool:
+    try:
+        with client_of(proxy) as client:
+            return client.get("/healthz").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+@contextmanager
+def caddy(server: Server, *, processes: int | None = None, composed: bool = False) -> Iterator[Proxy]:
+    """Caddy with the Caddyfile of `deploy`, or as the compose file runs it, which sets the names in it."""
+    program, folder, port = needed("caddy"), server.folder / "caddy", free_port()
     folder.mkdir()
-    site = prepared(fresh, port)
+    site = prepared(server, port, processes)
+    address = server.root.removeprefix("http://")
     own = f"admin off\n\tskip_install_trust\n\tlocal_certs\n\thttp_port {free_port()}\n\thttps_port {port}\n"
-    block = (
-        ("\tservers {", f"\t{own}\tservers {{"),
-        ("captions.example.org {", "localhost {"),
-        ("127.0.0.1:8000", fresh.root.removeprefix("http://")),
-    )
-    (folder / "Caddyfile").write_text(changed(DEPLOY / "Caddyfile", *block))
+    block = [("\tservers {", f"\t{own}\tservers {{")]
+    environment = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "PATH": server.env["PATH"]}
+    if composed:
+        environment |= {"SITE": "localhost", "SERVER": address}
+        names = re.findall(
+            r"^      (SITE|SERVER): (.+)$", (DEPLOY / "containers" / "compose.yaml").read_text(), re.M
+        )
+        assert dict(names) == {"SITE": "${SITE:?}", "SERVER": "server:8000"}
+    else:
+        block += [("captions.example.org", "localhost"), ("127.0.0.1:8000", address)]
+    text = changed(DEPLOY / "Caddyfile", *block)
+    version = subprocess.run([program, "version"], capture_output=True, text=True, check=True).stdout
+    if re.match(r"v?2\.[0-6]\.", version):
+        # As the first lines of the file say.
+        text, lines = re.subn(
+            r"^\t*request_buffers (.*)", r"buffer_requests\nmax_buffer_size \1", text, flags=re.M
+        )
+        assert lines == 2
+    (folder / "Caddyfile").write_text(text)
     command = [program, "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
-    home = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "PATH": fresh.env["PATH"]}
-    with running(command, port, folder / "log", **home):
+    log = folder / "log"
+    with running(command, port, log, **environment):
         certificate = folder / "caddy" / "pki" / "authorities" / "local" / "root.crt"
-        wait_until(certificate.exists, (folder / "log").read_text)
-        check_site(fresh, site, certificate)
+        proxy = Proxy(site, certificate, (log,))
+        # Caddy makes the site's certificate after its own.
+        wait_until(lambda: certificate.exists() and answers(proxy), log.read_text)
+        yield proxy
+
+
+PROXIES: dict[str, Callable[..., AbstractContextManager[Proxy]]] = {
+    "nginx": nginx,
+    "caddy": caddy,
+    "compose": partial(caddy, composed=True),
+}
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_a_proxy_passes_on_all_that_the_site_needs(fresh: Server, name: str) -> None:
+    with PROXIES[name](fresh) as proxy:
+        check_site(fresh, proxy.site, proxy.certificate)
+
+
+def client_of(proxy: Proxy) -> httpx.Client:
+    trusted = ssl.create_default_context(cafile=proxy.certificate)
+    return httpx.Client(base_url=proxy.site, verify=trusted, timeout=PATIENCE)
+
+
+def sender(proxy: Proxy, path: str, length: int, sent: int) -> ssl.SSLSocket:
+    """A client that has sent only the beginning of a body."""
+    url = httpx.URL(proxy.site)
+    trusted = ssl.create_default_context(cafile=proxy.certificate)
+    made = socket.create_connection(("localhost", url.port or 443), timeout=PATIENCE)
+    client = trusted.wrap_socket(made, server_hostname="localhost")
+    head = f"POST {path} HTTP/1.1\r\nHost: {url.netloc.decode()}\r\nContent-Length: {length}\r\n\r\n"
+    # A proxy may refuse it before it has read all of this.
+    with suppress(OSError):
+        client.sendall(head.encode() + b"a" * sent)
+    return client
+
+
+def send_more(clients: list[ssl.SSLSocket]) -> None:
+    for client in clients:
+        with suppress(OSError):
+            client.sendall(b"a")
+
+
+def connections_of(server: Server) -> int:
+    """The established connections at the server's port."""
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    fields = [line.split() for line in lines]
+    return sum(field[1].endswith(f":{server.port:04X}") and field[3] == "01" for field in fields)
+
+
+@pytest.mark.parametrize("name", PROXIES)
+@pytest.mark.parametrize(
+    ("path", "length", "sent", "clients"),
+    [
+        # More connections than the server keeps.
+        ("/accounts/login/", 900_000, 1, 1100),
+        # More than a proxy keeps in memory of an upload, and more uploads than it sends on at once.
+        ("/api/challenges/small/phases/open/submissions", 60_000_000, 2_200_000, 120),
+    ],
+    ids=["forms", "uploads"],
+)
+def test_slow_bodies_keep_nobody_out(
+    fresh: Server, name: str, path: str, length: int, sent: int, clients: int
+) -> None:
+    with more_files(), PROXIES[name](fresh, processes=1) as proxy, ExitStack() as opened:
+        senders = [opened.enter_context(sender(proxy, path, length, sent)) for _ in range(clients)]
+        reader = opened.enter_context(client_of(proxy))
+        for page in ("/healthz", "/accounts/login/", "/small/open/"):
+            send_more(senders)
+            assert reader.get(page).status_code == 200
+            headers = {"X-Forwarded-Proto": "https", "Host": "localhost"}
+            assert fresh.client.get(f"{fresh.root}{page}", headers=headers).status_code == 200
+        # Some more are those of the reader.
+        assert connections_of(fresh) <= 110
+
+
+@contextmanager
+def more_files() -> Iterator[None]:
+    """Allows this process, and those that it starts, as many open files as it may have."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_bodies_have_a_limit_and_uploads_a_larger_one(fresh: Server, name: str) -> None:
+    with PROXIES[name](fresh) as proxy:
+        with client_of(proxy) as client:
+            with sender(proxy, "/accounts/login/", 2_000_000, 1) as refused:
+                assert b" 413 " in refused.recv(100)
+            # Nearly CAPEVAL_SERVER_UPLOAD_BYTES.
+            answer = client.post(
+                "/api/challenges/small/phases/open/submissions",
+                files={"file": (RESULTS, results() + b" " * 67_000_000)},
+                data={"method": "m"},
+                headers={"Authorization": f"Bearer {fresh.tokens[0]}"},
+            )
+            assert answer.status_code == 201, answer.text
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_no_proxy_logs_paths(fresh: Server, name: str) -> None:
+    """Some paths are secret links: neither requests nor errors are logged with them."""
+    with PROXIES[name](fresh) as proxy:
+        with client_of(proxy) as client:
+            secret = "/annotate/closer/enter/work_secrettext/"
+            assert client.get(secret).status_code == 404
+            assert client.get("/", headers={"Referer": f"{proxy.site}{secret}"}).status_code == 200
+            with sender(proxy, secret, 2_000_000, 1) as refused:
+                assert b" 413 " in refused.recv(100)
+            fresh.kill_server()
+            assert client.get(secret, headers={"Referer": f"{proxy.site}{secret}"}).status_code == 502
+    for log in proxy.logs:
+        assert not log.exists() or "secrettext" not in log.read_text(), log
 
 
 def test_forms_are_taken_at_the_sites_address_whatever_port_the_proxy_names(fresh: Server) -> None:
