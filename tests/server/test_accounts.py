@@ -6,6 +6,7 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from html import unescape
 
 import httpx
@@ -17,6 +18,7 @@ from django.contrib.auth.hashers import MD5PasswordHasher
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.core.cache import cache
+from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage
 from django.test import Client
 from django.urls import get_resolver
@@ -25,11 +27,13 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from capeval_server.accounts.models import Token
+from capeval_server.accounts.reservations import expire
 from capeval_server.accounts.users import make_user
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Membership, Team
 from tests.server.clock import Clock
+from tests.server.kit import Someone
 from tests.server.pages import check_page, check_policy
 from tests.server.processes import Server
 from tests.waiting import PATIENCE
@@ -92,7 +96,7 @@ def test_signing_up(client: Client, mailoutbox: list[EmailMessage]) -> None:
 
     # Not before the address is verified.
     other = Client()
-    assert sign_in(other) == "/accounts/confirm-email/"
+    assert "the email address is not confirmed yet" in sign_in(other)
     assert not is_signed_in(other)
 
     # Mail scanners follow links: only the form behind it verifies.
@@ -125,6 +129,101 @@ def test_signing_up_does_not_tell_who_has_an_account(ann: User, mailoutbox: list
     assert answers[0] == answers[1]
     assert [mail.to for mail in mailoutbox] == [["ann@example.org"], ["new@example.org"]]
     assert not User.objects.filter(username="bob").exists()
+
+
+def _seen(client: Client, path: str, form: dict[str, str], *hidden: str) -> tuple[object, ...]:
+    """What a visitor sees of the answer to a form, without the texts that they chose."""
+    answer = client.post(path, form)
+    shown = [answer.content.decode(), answer.headers.get("Location", "")]
+    if answer.status_code == 302:
+        shown.append(client.get(answer["Location"]).content.decode())
+    for text in hidden:
+        shown = [page.replace(text, "...") for page in shown]
+    # Each form has a new token.
+    shown = [re.sub(r'(csrfmiddlewaretoken" value=)"\w+"', r"\1", page) for page in shown]
+    return answer.status_code, sorted(answer.cookies), shown
+
+
+def _observed(target: str, number: int) -> list[object]:
+    """All that visitors see who sign up by an address, and by its name again and with other addresses."""
+    name, other, fresh = f"probe{number}x", f"probe{number}y", f"fresh{number}@example.net"
+    hidden = (target, name, name.upper(), other, fresh)
+    found: list[object] = []
+
+    def sign_up(username: str, email: str) -> None:
+        # Of another network address each time, as limits count by it.
+        client = Client(REMOTE_ADDR=f"192.0.2.{number + 10}")
+        form = {**SIGN_UP, "username": username, "email": email}
+        found.append(_seen(client, "/accounts/signup/", form, *hidden))
+        # The same browser afterwards.
+        for path in ("/accounts/confirm-email/", "/accounts/login/", "/accounts/email/"):
+            page = client.get(path)
+            found.append((page.status_code, page.headers.get("Location")))
+
+    def log_in(login: str, password: str) -> None:
+        client = Client(REMOTE_ADDR=f"192.0.2.{number + 10}")
+        form = {"login": login, "password": password}
+        found.append(_seen(client, "/accounts/login/", form, *hidden))
+
+    sign_up(name, target)
+    sign_up(name, fresh)
+    sign_up(name.upper(), f"more{fresh}")
+    sign_up(name, target)
+    sign_up(other, target)
+    sign_up(other, fresh)
+    for login, password in ((name, PASSWORD), (target, PASSWORD), (other, PASSWORD), (name, "wrong")):
+        log_in(login, password)
+    # The fifth failure ends the tries of the account, by whichever of its names.
+    for login in (target, name, other):
+        log_in(login, "wrong")
+    return found
+
+
+def test_names_do_not_show_whether_an_address_has_an_account(olga: Someone) -> None:
+    for number in range(3):
+        make_user(f"owner{number}", email=f"taken{number}@example.org", password="another-horse-9")
+    observed = []
+    for number in range(6):
+        kind = "free" if number < 3 else "taken"
+        cache.clear()
+        observed.append(_observed(f"{kind}{number % 3}@example.org", number))
+        # Nor do those who may name users.
+        for path in ("/small/organise/organisers/", "/small/organise/participants/"):
+            name = f"probe{number}x"
+            form = {"username": name, "act": "block", "reason": "x"}
+            observed[-1].append(_seen(olga.client, path, form, name))
+    for steps in zip(*observed, strict=True):
+        assert [step for step in steps if step != steps[0]] == []
+    assert "Too many failed login attempts" in str(observed[0])
+    assert "must not look like that of another user" in str(observed[0])
+
+
+def test_names_of_unconfirmed_sign_ups_become_free_again(
+    ann: User, clock: Clock, mailoutbox: list[EmailMessage]
+) -> None:
+    for name, email in (("bob", "ann@example.org"), ("eve", "eve@example.org"), ("fay", "fay@example.org")):
+        Client().post("/accounts/signup/", {**SIGN_UP, "username": name, "email": email})
+    Client().post(link(mailoutbox[2]))
+    for days, names in ((3, {"ann", "eve", "fay"}), (2, {"ann", "fay"})):
+        clock.now += timedelta(days=days)
+        expire(timezone.now())
+        assert set(User.objects.values_list("username", flat=True)) == names
+    for name in ("bob", "eve"):
+        make_user(name)
+    with pytest.raises(ValidationError):
+        make_user("fay")
+
+
+def test_an_unconfirmed_sign_up_is_confirmed_by_setting_a_new_password(
+    client: Client, mailoutbox: list[EmailMessage]
+) -> None:
+    client.post("/accounts/signup/", SIGN_UP)
+    Client().post("/accounts/password/reset/", {"email": "ann@example.org"})
+    browser = Client()
+    page = browser.get(link(mailoutbox[1]), follow=True)
+    new = {"password1": "another-horse-9", "password2": "another-horse-9"}
+    browser.post(page.redirect_chain[-1][0], new)
+    assert sign_in(Client(), password="another-horse-9") == "/"
 
 
 def test_resetting_a_password(client: Client, ann: User, mailoutbox: list[EmailMessage]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -17,18 +17,31 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.shortcuts import render
 
-from capeval_server.accounts.users import check_name
+from capeval_server.accounts.reservations import address_of_name, is_pending
+from capeval_server.accounts.users import NAME_TAKEN, check_name
 
 __all__ = ["Adapter"]
 
 _log = logging.getLogger(__name__)
+_MISMATCH = (
+    "The username or email and the password are not correct, or the email address is not confirmed yet."
+)
 
 
 class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
     """Writes the site's address in mail; answers 503 without a mail server; counts failures by account.
 
-    allauth itself writes the host that the request names, and counts failed logins by it.
+    allauth itself writes the host that the request names, and counts failed logins by it. It also answers a
+    right password differently while the address of a sign-up is not confirmed, which shows that it had
+    no account before.
     """
+
+    error_messages: ClassVar[dict[str, Any]] = {
+        **DefaultAccountAdapter.error_messages,
+        "username_password_mismatch": _MISMATCH,
+        "email_password_mismatch": _MISMATCH,
+        "username_taken": NAME_TAKEN,
+    }
 
     def send_mail(self, template_prefix: str, email: str, context_: dict[str, Any]) -> None:
         """Sends mail.
@@ -54,11 +67,28 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
             check_name(found)
         return found
 
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> User | None:
+        """Return the user; for an unconfirmed sign-up, fail as for a wrong password."""
+        user: User | None = super().authenticate(request, **credentials)
+        if user is None:
+            return None
+        if is_pending(user):
+            self.authentication_failed(request, **credentials)
+            return None
+        super()._rollback_login_failed_rl_usage()
+        return user
+
+    def _rollback_login_failed_rl_usage(self) -> None:
+        """Leave it to `authenticate`: an attempt with the right password may fail too."""
+
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         # A client can vary the host and port that it names, and how it names an account: by its username or
-        # by any of its addresses.
+        # by any of its addresses. A name that a sign-up reserved counts with its address, also if the sign-up
+        # created no account.
         login: str = credentials.get("email") or credentials.get("username") or ""
         account = _account_of(credentials)
+        if account is None and (address := address_of_name(credentials.get("username") or "")):
+            login, account = address, _account_of({"email": address})
         return login.lower() if account is None else f"account {account}"
 
 

@@ -14,6 +14,7 @@ from allauth.account.forms import (
     SetPasswordForm,
     SignupForm,
 )
+from allauth.account.models import EmailAddress
 from allauth.mfa.base.forms import AuthenticateForm
 from allauth.mfa.base.forms import ReauthenticateForm as CodeAgainForm
 from allauth.mfa.totp.forms import ActivateTOTPForm
@@ -26,6 +27,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from capeval_server.accounts.models import Token
+from capeval_server.accounts.reservations import is_pending, reserve
 
 __all__ = [
     "AddressForm",
@@ -73,14 +75,19 @@ class ForgottenForm(_Plain, ResetPasswordForm):  # type: ignore[misc]
 
 
 class SignUpForm(_Plain, SignupForm):  # type: ignore[misc]
-    """The form to sign up by, which takes as long for an address that has an account."""
+    """The sign-up form. Its visible effects do not depend on whether the address has an account."""
 
     def try_save(self, request: HttpRequest) -> Any:
-        """Makes the account, or tells the owner of the address that there is one."""
+        """Create the account, or send mail to the existing owner of the address."""
+        given = self.cleaned_data
         if self.account_already_exists:
             # Most of the time that an account takes is that of this.
-            make_password(self.cleaned_data["password1"])
-        return super().try_save(request)
+            make_password(given["password1"])
+        reservation = reserve(given["username"], given["email"])
+        user, answer = super().try_save(request)
+        reservation.account = user
+        reservation.save()
+        return user, answer
 
 
 class AppForm(_Plain, ActivateTOTPForm):  # type: ignore[misc]
@@ -131,7 +138,15 @@ class SetForm(_Revoking, SetPasswordForm):  # type: ignore[misc]
 
 
 class ResetForm(_Revoking, ResetPasswordKeyForm):  # type: ignore[misc]
-    """Sets the password of a user who forgot it."""
+    """Sets a new password by a link in mail, which also confirms the address of a sign-up."""
+
+    def save(self) -> None:
+        """Set the password, and confirm the address if no mail to it was followed before."""
+        with transaction.atomic():
+            super().save()
+            if is_pending(self.user):
+                for address in EmailAddress.objects.filter(user=self.user):
+                    address.set_verified()
 
 
 class TokenForm(forms.Form):

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from capeval_server.names import LONGEST_KEY
 
-__all__ = ["NameKeys", "Token"]
+__all__ = ["NameKeys", "NameReservation", "Token"]
 
 PREFIX = "capeval_"
 
@@ -79,6 +79,34 @@ class NameKeys(models.Model):
 
     def __str__(self) -> str:
         return self.look
+
+
+class NameReservation(models.Model):
+    """The name of a sign-up whose address was not confirmed yet.
+
+    Sign-ups by addresses with and without an account reserve their names alike, so that a name does not show
+    whether the sign-up created an account.
+
+    Attributes:
+        name: The name.
+        folded: One of its keys.
+        look: The other one.
+        address: The address.
+        account: The account that the sign-up created; none if the address had one already.
+        expires: The time from which the name is available again.
+    """
+
+    name = models.CharField(max_length=150)
+    folded = models.CharField(max_length=LONGEST_KEY, unique=True)
+    look = models.CharField(max_length=LONGEST_KEY, unique=True)
+    address = models.EmailField()
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="+"
+    )
+    expires = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.name
 
 
 def _digest(text: str) -> str:

@@ -13,9 +13,13 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from capeval_server.accounts.models import NameKeys
+from capeval_server.accounts.reservations import is_reserved
 from capeval_server.names import keys_of, problem_of
 
-__all__ = ["check_name", "keep_keys", "make_user", "user_of"]
+__all__ = ["NAME_TAKEN", "check_name", "keep_keys", "make_user", "user_of"]
+
+# The same for equal and for similar names: the difference would show whether a sign-up created an account.
+NAME_TAKEN = "The name must not look like that of another user."
 
 
 def user_of(request: HttpRequest) -> User:
@@ -35,8 +39,8 @@ def check_name(name: str, user: User | None = None) -> None:
     """
     if problem := problem_of(name):
         raise ValidationError(f"The name {problem}.")
-    if _others(user, *keys_of(name)).exists():
-        raise ValidationError("The name must not look like that of another user.")
+    if _others(user, *keys_of(name)).exists() or is_reserved(name, user):
+        raise ValidationError(NAME_TAKEN)
 
 
 def keep_keys(

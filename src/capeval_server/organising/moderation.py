@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from capeval_server.accounts.reservations import confirmed
 from capeval_server.challenges.locking import held
 from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase
 from capeval_server.errors import StandingError, TeamError
@@ -144,7 +145,7 @@ def add_organiser(user: User | None, challenge: Challenge, name: str) -> User:
     Raises:
         TeamError: No user has the name, or they are an organiser already.
     """
-    found = User.objects.filter(username=name, is_active=True).first()
+    found = confirmed(User.objects.filter(username=name, is_active=True)).first()
     if found is None:
         raise TeamError(f"no user has the name {name!r}")
     with held(challenge):

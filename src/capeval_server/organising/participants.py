@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
+from capeval_server.accounts.reservations import confirmed
 from capeval_server.challenges.locking import held
 from capeval_server.challenges.models import Challenge
 from capeval_server.errors import TeamError
@@ -80,7 +81,7 @@ def block(user: User | None, challenge: Challenge, name: str, reason: str) -> No
     reason = reason.strip()
     if not reason or len(reason) > LONGEST_REASON or "\0" in reason:
         raise TeamError(f"'reason' must be text of 1 to {LONGEST_REASON} characters, which the user sees")
-    found = User.objects.filter(username=name).first()
+    found = confirmed(User.objects.filter(username=name)).first()
     if found is None:
         raise TeamError(f"no user has the name {name!r}")
     with held(challenge):

@@ -12,6 +12,7 @@ from pathlib import Path
 from django.contrib.sessions.models import Session
 from django.core.files.storage import default_storage
 
+from capeval_server.accounts.reservations import expire
 from capeval_server.challenges.models import Picture, ReferenceVersion
 from capeval_server.jobs import leases
 from capeval_server.jobs.handlers import Handler
@@ -47,7 +48,7 @@ def tidy(renew: Callable[[], None] = lambda: None) -> int:
     These are: stored files of uploads and imports that ended before the file's row was written, drafts that
     nobody confirmed, folders on this machine of workers that were killed, and the rows of workers that were
     not seen since. Expired sessions are deleted too, and what is known of the quotas
-    of deleted accounts once it can't count any more.
+    of deleted accounts once it can't count any more. So are sign-ups whose address was not confirmed in time.
 
     Args:
         renew: Called before each file.
@@ -63,6 +64,7 @@ def tidy(renew: Callable[[], None] = lambda: None) -> int:
     Worker.objects.filter(seen__lt=now - _AGE).delete()
     Session.objects.filter(expire_date__lt=now).delete()
     forget(now)
+    expire(now)
     named = {str(name) for name in SubmissionFile.objects.values_list("file", flat=True)}
     named |= {str(name) for name in ReferenceVersion.objects.values_list("file", flat=True)}
     named |= {str(name) for name in Picture.objects.values_list("file", flat=True)}
