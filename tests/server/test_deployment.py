@@ -362,32 +362,30 @@ def more_files() -> Iterator[None]:
 
 @pytest.mark.parametrize("name", PROXIES)
 def test_bodies_have_a_limit_and_uploads_a_larger_one(fresh: Server, name: str) -> None:
-    with PROXIES[name](fresh) as proxy:
-        with client_of(proxy) as client:
-            with sender(proxy, "/accounts/login/", 2_000_000, 1) as refused:
-                assert b" 413 " in refused.recv(100)
-            # Nearly CAPEVAL_SERVER_UPLOAD_BYTES.
-            answer = client.post(
-                "/api/challenges/small/phases/open/submissions",
-                files={"file": (RESULTS, results() + b" " * 67_000_000)},
-                data={"method": "m"},
-                headers={"Authorization": f"Bearer {fresh.tokens[0]}"},
-            )
-            assert answer.status_code == 201, answer.text
+    with PROXIES[name](fresh) as proxy, client_of(proxy) as client:
+        with sender(proxy, "/accounts/login/", 2_000_000, 1) as refused:
+            assert b" 413 " in refused.recv(100)
+        # Nearly CAPEVAL_SERVER_UPLOAD_BYTES.
+        answer = client.post(
+            "/api/challenges/small/phases/open/submissions",
+            files={"file": (RESULTS, results() + b" " * 67_000_000)},
+            data={"method": "m"},
+            headers={"Authorization": f"Bearer {fresh.tokens[0]}"},
+        )
+        assert answer.status_code == 201, answer.text
 
 
 @pytest.mark.parametrize("name", PROXIES)
 def test_no_proxy_logs_paths(fresh: Server, name: str) -> None:
     """Some paths are secret links: neither requests nor errors are logged with them."""
-    with PROXIES[name](fresh) as proxy:
-        with client_of(proxy) as client:
-            secret = "/annotate/closer/enter/work_secrettext/"
-            assert client.get(secret).status_code == 404
-            assert client.get("/", headers={"Referer": f"{proxy.site}{secret}"}).status_code == 200
-            with sender(proxy, secret, 2_000_000, 1) as refused:
-                assert b" 413 " in refused.recv(100)
-            fresh.kill_server()
-            assert client.get(secret, headers={"Referer": f"{proxy.site}{secret}"}).status_code == 502
+    with PROXIES[name](fresh) as proxy, client_of(proxy) as client:
+        secret = "/annotate/closer/enter/work_secrettext/"
+        assert client.get(secret).status_code == 404
+        assert client.get("/", headers={"Referer": f"{proxy.site}{secret}"}).status_code == 200
+        with sender(proxy, secret, 2_000_000, 1) as refused:
+            assert b" 413 " in refused.recv(100)
+        fresh.kill_server()
+        assert client.get(secret, headers={"Referer": f"{proxy.site}{secret}"}).status_code == 502
     for log in proxy.logs:
         assert not log.exists() or "secrettext" not in log.read_text(), log
 
