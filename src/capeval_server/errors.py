@@ -15,6 +15,7 @@ __all__ = [
     "ConflictError",
     "EntryError",
     "NotFoundError",
+    "OverloadError",
     "PhaseError",
     "QuestionError",
     "QuotaError",
@@ -76,6 +77,13 @@ class NotFoundError(CapevalError, LookupError):
 
     def __init__(self) -> None:
         super().__init__("not found")
+
+
+class OverloadError(CapevalError, RuntimeError):
+    """Too many requests of the same process compute leaderboards at the moment."""
+
+    def __init__(self) -> None:
+        super().__init__("too many leaderboards are being computed")
 
 
 class SuccessorError(CapevalError, ValueError):

@@ -15,6 +15,7 @@ __all__ = ["PASSING", "cause_of", "is_full", "text_of"]
 # The transaction is undone, and trying again later may succeed.
 PASSING: dict[type[Exception], str] = {
     errors.BusyError: "the server is checking other uploads",
+    errors.OverloadError: "the server is computing too many other leaderboards",
     OSError: "files can't be stored at the moment",
     OperationalError: "the database does not answer at the moment",
     # A connection that broke while it was used.

@@ -214,7 +214,10 @@ def test_fingerprints(phase: Phase) -> None:
 
 def test_bibliographies(phase: Phase) -> None:
     phase.challenge.title = "R&D {50%} \\input{x}"
-    entry = bibtex(board(phase), address="https://x/?a=b", at=datetime(2026, 2, 3, tzinfo=UTC), mark="f00")
+    question = ask(phase, references="c2")
+    entry = bibtex(
+        question, rows=0, address="https://x/?a=b", at=datetime(2026, 2, 3, tzinfo=UTC), mark="f00"
+    )
     assert entry.startswith("@misc{small-open-2026-02-03,\n")
     assert r"R\&D \{50\%\} \textbackslash{}input\{x\}: leaderboard of phase open" in entry
     assert r"references c2 (version 1)" in entry

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,14 +14,18 @@ from django.test import Client
 
 from capeval_server.api import leaderboards as api
 from capeval_server.api.schemas import LeaderboardAnswer
+from capeval_server.challenges.image_lists import as_image_info
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split, Subset
+from capeval_server.errors import OverloadError
 from capeval_server.leaderboards import states
 from capeval_server.leaderboards.questions import Question, ask
+from capeval_server.pages.public import images
 from capeval_server.pages.public import leaderboards as pages
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Team
 from tests.server.boards import baseline, score_again, stand
 from tests.server.kit import Participant, Someone
+from tests.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -205,3 +212,104 @@ def test_what_is_kept_has_a_limit(phase: Phase, monkeypatch: pytest.MonkeyPatch)
     for form in ("1", "2", "1", "3", "1", "2"):
         states.kept(question, form, lambda form=form: make(form), full=True)  # type: ignore[misc]
     assert made == ["1", "2", "3", "2"]
+
+
+def _at(hour: int) -> str:
+    return f"as_of=2026-01-03T{hour:02}:00:00Z"
+
+
+@pytest.mark.parametrize("address", FORMS)
+def test_times_between_submissions_share_a_state(
+    phase: Phase, made: list[Question], address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand("a", 1.0, created=datetime(2026, 1, 3, 6, tzinfo=UTC))
+    answers = [Client().get(f"{address}&{_at(hour)}").content.decode() for hour in (8, 9, 10, 8)]
+    assert len(made) == 1
+    # Each has its own time, as a page that is computed for it alone has.
+    monkeypatch.setattr(states, "_memory", states._Memory())
+    assert Client().get(f"{address}&{_at(9)}").content.decode() == answers[1]
+    assert answers[0] == answers[3]
+    assert "format=csv" in address or len(set(answers)) == 3
+    made.clear()
+    # Earlier than the submission, later than another one, and after the board has changed.
+    assert '"a"' not in Client().get(f"{address}&{_at(5)}").content.decode()
+    other = stand("b", 2.0, created=datetime(2026, 1, 3, 9, 30, tzinfo=UTC))
+    for hour in (9, 10):
+        Client().get(f"{address}&{_at(hour)}")
+    Submission.objects.filter(pk=other.pk).update(mark="hidden", mark_reason="x")
+    for hour in (9, 10):
+        Client().get(f"{address}&{_at(hour)}")
+    assert len(made) == 3
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/small/open/cite/?references=c2", f"{PAGE}&fingerprint=0123456789abcdef", "/small/open/plot.svg"],
+)
+def test_citations_and_plots_are_computed_once_for_each_state(
+    phase: Phase, made: list[Question], address: str
+) -> None:
+    submission = stand("a", 1.0)
+    Client().get(address)
+    before = len(made)
+    assert before
+    Client().get(address)
+    assert len(made) == before
+    Submission.objects.filter(pk=submission.pk).update(mark="hidden", mark_reason="x")
+    Client().get(address)
+    assert len(made) == 2 * before
+
+
+def test_no_board_is_computed_for_what_is_no_fingerprint(phase: Phase, made: list[Question]) -> None:
+    stand("a", 1.0)
+    Client().get(PAGE)
+    made.clear()
+    for number in range(3):
+        answer = Client().get(f"{PAGE}&fingerprint=x{number}")
+        assert "This leaderboard has changed since" in answer.content.decode()
+    assert made == []
+
+
+def test_a_kit_is_made_once_for_each_state(challenge: Challenge, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Split] = []
+
+    def noting(split: Split) -> bytes:
+        made.append(split)
+        return as_image_info(split)
+
+    monkeypatch.setattr(images, "as_image_info", noting)
+    first = Client().get("/small/kit.zip")
+    assert Client().get("/small/kit.zip").content == first.content
+    again = Client().get("/small/kit.zip", headers={"If-None-Match": first["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert len(made) == 1
+    challenge.title = "Another title"
+    challenge.save()
+    assert Client().get("/small/kit.zip").content != first.content
+
+
+def test_varied_views_take_only_a_few_threads() -> None:
+    begun, let_go = threading.Barrier(2), threading.Event()
+
+    def blocked() -> bytes:
+        begun.wait(PATIENCE)
+        let_go.wait(PATIENCE)
+        return b"made"
+
+    def get(name: int, *, common: bool = False) -> bytes:
+        return states.kept_by(lambda: f"key {name}", "test", blocked, common=common).content
+
+    with ThreadPoolExecutor(states._MOST_VARIED) as pool:
+        running = [pool.submit(get, number) for number in range(states._MOST_VARIED)]
+        begun.wait(PATIENCE)
+        wait_until(lambda: states._places._value == 0, lambda: "a thread does not wait")
+        with pytest.raises(OverloadError):
+            get(100)
+        # Common views, and views that were computed before, do not need a place.
+        assert states.kept_by(lambda: "key", "test", lambda: b"common", common=True).content == b"common"
+        assert states.kept_by(lambda: "key", "test", blocked).content == b"common"
+        let_go.set()
+        for _ in running[1:]:
+            begun.wait(PATIENCE)
+        assert [one.result(PATIENCE) for one in running] == [b"made"] * len(running)
+    assert states.kept_by(lambda: "key 100", "test", lambda: b"later").content == b"later"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Annotated, Any
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -20,7 +21,7 @@ from capeval_server.jobs.leases import database_time
 from capeval_server.leaderboards.exports import to_csv
 from capeval_server.leaderboards.questions import ask, may_see
 from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
-from capeval_server.leaderboards.states import kept
+from capeval_server.leaderboards.states import kept, redated
 from capeval_server.submissions.queue import jobs
 
 __all__ = ["router"]
@@ -50,7 +51,9 @@ def show_leaderboard(
         board = leaderboard(question, page=asked.page, full=full)
         return to_csv(board).encode() if asked.form == "csv" else _to_json(board)
 
-    made = kept(question, f"{asked.form} {asked.page}", make, full=full)
+    common = question.plain and asked.page in (None, 1)
+    made = kept(question, f"{asked.form} {asked.page}", make, full=full, common=common)
+    made = redated(made, question.as_of, _time_asked)
     kinds = {"csv": "text/csv; charset=utf-8", "json": "application/json; charset=utf-8"}
     answer = answered(request, made.etag, lambda: HttpResponse(made.content, content_type=kinds[asked.form]))
     if asked.form == "csv":
@@ -77,6 +80,11 @@ def _to_json(board: Leaderboard) -> bytes:
     answer["rows"] = [{name: getattr(row, name) for name in names} for row in board.rows]
     answer["reported"] = [entry.__dict__ for entry in board.reported]
     return json.dumps(answer, cls=NinjaJSONEncoder).encode()
+
+
+def _time_asked(time: datetime) -> str:
+    """Return the time of a leaderboard as written in its JSON."""
+    return f'"as_of": {json.dumps(time, cls=NinjaJSONEncoder)}'
 
 
 def _answer(board: Leaderboard) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import json
 import re
 from datetime import datetime
 
+from capeval_server.leaderboards.questions import Question
 from capeval_server.leaderboards.ranking import Leaderboard
 
 __all__ = ["bibtex", "fingerprint"]
@@ -34,23 +35,23 @@ def fingerprint(board: Leaderboard) -> str:
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def bibtex(board: Leaderboard, *, address: str, at: datetime, mark: str) -> str:
+def bibtex(question: Question, *, rows: int, address: str, at: datetime, mark: str) -> str:
     """An entry for a bibliography.
 
     Args:
-        board: All rows of a leaderboard.
+        question: The question that the leaderboard answers.
+        rows: The number of its rows.
         address: Its address.
         at: When it was looked at.
         mark: Its fingerprint.
     """
-    question = board.question
     phase = question.phase
     key = re.sub(r"[^A-Za-z0-9]+", "-", f"{phase.challenge.slug}-{phase.name}-{at:%Y-%m-%d}")
     what = f"split {question.split.name}, references {question.reference_set.name}"
     what += f" (version {question.version.number})"
     what += f", subset {question.subset}" if question.subset else ""
     title = f"{phase.challenge.title}: leaderboard of phase {phase.name}, {what}"
-    note = f"As of {question.as_of or at:%Y-%m-%d %H:%M:%S} UTC; {board.total} rows; fingerprint {mark}"
+    note = f"As of {question.as_of or at:%Y-%m-%d %H:%M:%S} UTC; {rows} rows; fingerprint {mark}"
     return (
         f"@misc{{{key},\n"
         f"  title        = {{{{{_escaped(title)}}}}},\n"

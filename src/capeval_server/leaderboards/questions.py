@@ -88,6 +88,12 @@ class Question:
         )
 
     @property
+    def plain(self) -> bool:
+        """Whether only the phase, the split and the reference set are chosen."""
+        chosen = (self.as_of, self.subset, self.sort_by, self.best_first, self.layout)
+        return self.current and chosen == (None, "", self.split.sort_by, True, "scores")
+
+    @property
     def current(self) -> bool:
         """Whether the version of the references is the current one."""
         return self.version.number == self.reference_set.version

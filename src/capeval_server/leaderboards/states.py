@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
@@ -20,19 +22,24 @@ from django.utils import timezone
 from capeval import __version__
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.conditional import etag_of
+from capeval_server.errors import OverloadError
 from capeval_server.leaderboards.questions import Question
 
-__all__ = ["Kept", "kept", "key_of", "shown_phases"]
+__all__ = ["Kept", "kept", "kept_by", "key_of", "redated", "shown_phases"]
 
 _MOST_BYTES = 64 * 2**20
+# The most threads of a process that compute, or wait for, views that clients can vary without end. The other
+# threads stay free: by default a process has eight.
+_MOST_VARIED = 3
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What was made of a leaderboard in one state, and its ETag."""
+    """A cached view in one state: content, ETag, and the `as_of` time in the content, if any."""
 
     content: bytes
     etag: str
+    as_of: datetime | None = None
 
 
 def shown_phases(challenge: Challenge) -> list[Phase]:
@@ -60,7 +67,10 @@ def key_of(question: Question, *, full: bool) -> str:
         (_fields(found), tuple(found.scored_subsets(subsets)) if subsets else ())
         for found in sorted(split.reference_sets.all(), key=lambda found: found.pk)
     ]
-    asked = (question.subset, question.sort_by, question.best_first, question.as_of, question.layout)
+    # Between two submissions, all times have the same state. Final results are not read for the key, so each
+    # time has one of its own.
+    as_of = question.as_of is not None if phase.final is None else question.as_of
+    asked = (question.subset, question.sort_by, question.best_first, as_of, question.layout)
     parts = (
         __version__,
         full or question.reference_set.public,
@@ -86,11 +96,13 @@ def _fields(row: Model) -> list[Any]:
 _STANDING = """
 SELECT 1, COUNT(*), SUM(submission.stamp), SUM(team.stamp)
 FROM submissions_submission submission LEFT JOIN teams_team team ON team.id = submission.team_id
-WHERE submission.phase_id = %s {only}
+WHERE submission.phase_id = %s {only} {until}
 UNION ALL
-SELECT 2, COUNT(*), SUM(stamp), 0 FROM submissions_submission WHERE baseline_of_id = %s
+SELECT 2, COUNT(*), SUM(stamp), 0 FROM submissions_submission submission
+WHERE submission.baseline_of_id = %s {until}
 UNION ALL
-SELECT 3, COUNT(*), SUM(stamp), 0 FROM challenges_reported WHERE reference_set_id = %s"""
+SELECT 3, COUNT(*), SUM(stamp), 0 FROM challenges_reported reported
+WHERE reported.reference_set_id = %s {until_reported}"""
 
 
 def _standing(question: Question) -> list[tuple[int, ...]]:
@@ -100,9 +112,15 @@ def _standing(question: Question) -> list[tuple[int, ...]]:
     written, and deleted, together with a change of their submission or of the settings above.
     """
     only = "AND submission.stands" if question.phase.final is None else ""
+    until, until_reported, times = "", "", []
+    if question.as_of is not None:
+        until, until_reported = "AND submission.created <= %s", "AND reported.created <= %s"
+        times = [connection.ops.adapt_datetimefield_value(question.as_of)]
     references = question.reference_set.pk
+    asked = [question.phase.pk, *times, references, *times, references, *times]
+    query = _STANDING.format(only=only, until=until, until_reported=until_reported)
     with connection.cursor() as cursor:
-        cursor.execute(_STANDING.format(only=only), [question.phase.pk, references, references])
+        cursor.execute(query, asked)
         return sorted(tuple(int(value or 0) for value in row) for row in cursor.fetchall())
 
 
@@ -132,41 +150,95 @@ class _Memory:
 
 
 _memory = _Memory()
-# Who asks while a leaderboard is made waits for it, and does not make it too.
-_making = threading.Lock()
+# One thread at a time computes common views, and one more the others. Requests for the same view wait for it.
+_making_common, _making_varied = threading.Lock(), threading.Lock()
+_places = threading.BoundedSemaphore(_MOST_VARIED)
 
 
-def kept(question: Question, form: str, make: Callable[[], bytes], *, full: bool) -> Kept:
-    """What is shown of a leaderboard in one form, made if this process has not made it in its state of now.
+@contextmanager
+def _turn(*, common: bool) -> Iterator[None]:
+    """Wait until this thread may compute.
 
-    A leaderboard of an earlier time is made each time: addresses with times are as many as clients like.
-    Who may see the leaderboard is the caller's to check, each time.
+    Raises:
+        OverloadError: Too many threads compute or wait already, and the view is not a common one.
+    """
+    if common:
+        with _making_common:
+            yield
+        return
+    if not _places.acquire(blocking=False):
+        raise OverloadError
+    try:
+        with _making_varied:
+            yield
+    finally:
+        _places.release()
+
+
+def kept(
+    question: Question, form: str, make: Callable[[], bytes], *, full: bool, common: bool = False
+) -> Kept:
+    """Return a view of a leaderboard, computed if this process has not cached it in the current state.
+
+    All times between two submissions share one view: `redated` replaces the time in it. The caller must check
+    access for each request.
 
     Args:
         question: What is asked for.
-        form: Tells apart what is made of the same leaderboard: a page of it, JSON, CSV.
-        make: Makes it.
+        form: The kind of view, such as a page of the table, JSON or CSV.
+        make: Computes the content.
         full: Whether all digits are shown.
+        common: Whether this is one of the few views that are always computed.
+
+    Raises:
+        OverloadError: The view is not common, and too many others are being computed.
     """
-    if question.as_of is not None:
-        with _making:
-            return _new(form, make)
-    key = key_of(question, full=full)
+    return kept_by(lambda: key_of(question, full=full), form, make, common=common, as_of=question.as_of)
+
+
+def kept_by(
+    key_now: Callable[[], str],
+    form: str,
+    make: Callable[[], bytes],
+    *,
+    common: bool = False,
+    as_of: datetime | None = None,
+) -> Kept:
+    """Return a view of the state with a key, computed if this process has not cached it.
+
+    Args:
+        key_now: Looks up the key of the current state.
+        form: The kind of view.
+        make: Computes the content.
+        common: Whether this is one of the few views that are always computed.
+        as_of: The time in the content, if any.
+
+    Raises:
+        OverloadError: The view is not common, and too many others are being computed.
+    """
+    key = key_now()
     found = _memory.get((key, form))
     if found is None:
-        with _making:
-            found = _memory.get((key, form)) or _made(question, key, form, make, full=full)
+        with _turn(common=common):
+            found = _memory.get((key, form))
+            if found is None:
+                content = make()
+                found = Kept(content, etag_of(content), as_of)
+                # What changed while it was made is not of the key.
+                if key_now() == key:
+                    _memory.put((key, form), found)
     return found
 
 
-def _made(question: Question, key: str, form: str, make: Callable[[], bytes], *, full: bool) -> Kept:
-    made = _new(form, make)
-    # What changed while it was made is not of the key.
-    if key_of(question, full=full) == key:
-        _memory.put((key, form), made)
-    return made
+def redated(found: Kept, as_of: datetime | None, text: Callable[[datetime], str]) -> Kept:
+    """Return the view with another time of the same state.
 
-
-def _new(form: str, make: Callable[[], bytes]) -> Kept:
-    content = make()
-    return Kept(content, etag_of(form.encode(), content))
+    Args:
+        found: The cached view.
+        as_of: The requested time.
+        text: Formats a time as in the content, with enough context that no other text is equal.
+    """
+    if as_of is None or found.as_of is None or as_of == found.as_of:
+        return found
+    content = found.content.replace(text(found.as_of).encode(), text(as_of).encode())
+    return Kept(content, etag_of(content), as_of)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
@@ -14,8 +15,10 @@ from django.urls import reverse
 
 from capeval_server.challenges.image_lists import as_image_info, images_of
 from capeval_server.challenges.links import safe_link
-from capeval_server.challenges.models import Challenge, Split
+from capeval_server.challenges.models import Challenge, ImageList, Phase, Split
+from capeval_server.conditional import answered
 from capeval_server.errors import NotFoundError
+from capeval_server.leaderboards.states import kept_by
 from capeval_server.pages.public.tables import near_pages
 from capeval_server.pages.texts import example_name
 
@@ -80,27 +83,49 @@ def _file_name(split: Split) -> str:
 def kit(request: HttpRequest, slug: str) -> HttpResponse:
     """All that is needed to begin, as a zip: lists of images, results that are valid, how to submit."""
     found = get_object_or_404(Challenge, slug=slug)
-    splits = list(found.splits.order_by("name"))
-    phase = found.phases.order_by("-closes", "name").first()
+    server = request.build_absolute_uri("/").rstrip("/")
+    packed = kept_by(lambda: _kit_key(found.pk), f"kit {server}", lambda: _kit(found.pk, server))
+
+    def answer() -> HttpResponse:
+        made = HttpResponse(packed.content, content_type="application/zip")
+        made["Content-Disposition"] = f'attachment; filename="{slug}-kit.zip"'
+        return made
+
+    return answered(request, packed.etag, answer)
+
+
+def _kit_key(challenge: int) -> str:
+    """Return a key of everything that a kit contains."""
+    rows = [
+        list(kind.objects.filter(**{name: challenge}).order_by("pk").values_list())
+        for kind, name in ((Challenge, "pk"), (Phase, "challenge"), (Split, "challenge"))
+    ]
+    images = (
+        ImageList.objects.filter(split__challenge=challenge).order_by("pk").values_list("split", "sha256")
+    )
+    return hashlib.sha256(repr((rows, list(images))).encode()).hexdigest()
+
+
+def _kit(pk: int, server: str) -> bytes:
+    challenge = Challenge.objects.get(pk=pk)
+    splits = list(challenge.splits.order_by("name"))
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         about = {
-            "challenge": found,
-            "phase": phase,
+            "challenge": challenge,
+            "phase": challenge.phases.order_by("-closes", "name").first(),
             "splits": [
                 {"split": split, "images": _file_name(split), "example": example_name(split, "example")}
                 for split in splits
             ],
-            "declared": [(field["name"], field["required"]) for field in found.fields],
-            "server": request.build_absolute_uri("/").rstrip("/"),
+            "declared": [(field["name"], field["required"]) for field in challenge.fields],
+            "server": server,
         }
         archive.writestr("README.md", render_to_string("pages/public/kit.md", about))
         for split in splits:
             archive.writestr(_file_name(split), as_image_info(split))
             archive.writestr(example_name(split, "example"), _example(split))
-    answer = HttpResponse(out.getvalue(), content_type="application/zip")
-    answer["Content-Disposition"] = f'attachment; filename="{slug}-kit.zip"'
-    return answer
+    return out.getvalue()
 
 
 def _example(split: Split) -> str:

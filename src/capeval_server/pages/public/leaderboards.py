@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,10 +24,12 @@ from capeval_server.leaderboards.citing import bibtex, fingerprint
 from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.questions import Question, ask, may_see
 from capeval_server.leaderboards.ranking import leaderboard
-from capeval_server.leaderboards.states import kept
-from capeval_server.pages.public.tables import address, current, reported_names, table
+from capeval_server.leaderboards.states import kept, redated
+from capeval_server.pages.public.tables import address, current, reported_names, table, time_asked
 
 __all__ = ["cite", "show_leaderboard", "show_plot"]
+
+_FINGERPRINT = re.compile("[0-9a-f]{16}")
 
 
 def _question(request: HttpRequest, phase: Phase) -> Question:
@@ -65,7 +68,9 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
     question, page = _question(request, phase), _page(request)
     full = organises(request.user, phase.challenge)
     form = f"page {page} {get_language()}"
-    board = kept(question, form, lambda: _board(question, page, full=full), full=full)
+    common = question.plain and page == 1
+    board = kept(question, form, lambda: _board(question, page, full=full), full=full, common=common)
+    board = redated(board, question.as_of, time_asked)
     now = timezone.now()
     context = {
         "phase": phase,
@@ -116,7 +121,18 @@ def _cited(request: HttpRequest, question: Question) -> str:
     cited = request.GET.get("fingerprint", "")
     if not cited:
         return ""
-    return "same" if cited == fingerprint(leaderboard(question, compared=False)) else "changed"
+    return "same" if _FINGERPRINT.fullmatch(cited) and cited == _mark(question)[0] else "changed"
+
+
+def _mark(question: Question) -> tuple[str, int]:
+    """Return the fingerprint of a leaderboard and the number of its rows."""
+
+    def make() -> bytes:
+        board = leaderboard(question, compared=False)
+        return f"{fingerprint(board)} {board.total}".encode()
+
+    mark, rows = kept(question, "fingerprint", make, full=False).content.decode().split()
+    return mark, int(rows)
 
 
 def cite(request: HttpRequest, slug: str, name: str) -> HttpResponse:
@@ -128,8 +144,7 @@ def cite(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     # In whole seconds, as it is in the address.
     at = timezone.now().replace(microsecond=0) + timedelta(seconds=1)
     question = replace(question, as_of=question.as_of or at)
-    board = leaderboard(question, compared=False)
-    mark = fingerprint(board)
+    mark, rows = _mark(question)
     permalink = request.build_absolute_uri(address(question, pinned=True, fingerprint=mark))
     context = {
         "phase": phase,
@@ -138,7 +153,7 @@ def cite(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         "back": address(question if "as_of" in request.GET else replace(question, as_of=None)),
         "permalink": permalink,
         "mark": mark,
-        "bibtex": bibtex(board, address=permalink, at=timezone.now(), mark=mark),
+        "bibtex": bibtex(question, rows=rows, address=permalink, at=timezone.now(), mark=mark),
     }
     return render(request, "pages/public/cite.html", context)
 
@@ -150,7 +165,13 @@ def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         return _hidden(request, phase)
     question = replace(_question(request, phase), best_first=True)
     full = organises(request.user, phase.challenge)
-    board = leaderboard(question, page=1, compared=False, full=full)
     theme = theme_named(request.GET.get("theme", ""))
-    drawn = plot(board, theme, narrow=request.GET.get("width") == "narrow")
-    return answered(request, drawn.etag, lambda: HttpResponse(drawn.svg(), content_type="image/svg+xml"))
+    narrow = request.GET.get("width") == "narrow"
+
+    def make() -> bytes:
+        board = leaderboard(question, page=1, compared=False, full=full)
+        return plot(board, theme, narrow=narrow).svg()
+
+    form = f"plot {theme} {narrow}"
+    drawn = kept(question, form, make, full=full, common=question.plain)
+    return answered(request, drawn.etag, lambda: HttpResponse(drawn.content, content_type="image/svg+xml"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -17,7 +17,7 @@ from capeval_server.leaderboards.reported import ReportedEntry
 from capeval_server.leaderboards.states import shown_phases
 from capeval_server.pages.texts import label
 
-__all__ = ["Table", "address", "current", "near_pages", "reported_names", "table"]
+__all__ = ["Table", "address", "current", "near_pages", "reported_names", "table", "time_asked"]
 
 _STRIP = 132
 _METHOD = 200
@@ -127,8 +127,17 @@ def query(question: Question, *, pinned: bool = False, **more: str) -> str:
     if question.layout != "scores":
         asked["layout"] = question.layout
     if question.as_of is not None:
-        asked["as_of"] = f"{question.as_of.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+        asked["as_of"] = _time(question.as_of)
     return urlencode(asked | more)
+
+
+def time_asked(time: datetime) -> str:
+    """Return the query parameter of a leaderboard at a time."""
+    return f"as_of={_time(time)}"
+
+
+def _time(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y%m%dT%H%M%SZ}"
 
 
 def address(question: Question, *, pinned: bool = False, view: str = "leaderboard", **more: str) -> str:
