@@ -1,17 +1,38 @@
-"""The page about a request that is too large, which waitress refuses before Django sees it."""
+"""Responses to requests that are refused before Django sees them."""
 
 from __future__ import annotations
 
 from csp.utils import build_policy
 from django.conf import settings
 from django.template.loader import render_to_string
-from waitress.task import ErrorTask
+from waitress.task import ErrorTask, Task
 from waitress.utilities import RequestEntityTooLarge
 
-__all__ = ["RefusalTask"]
+__all__ = ["HeadTask", "RefusalTask"]
 
 
-class RefusalTask(ErrorTask):  # type: ignore[misc]
+class HeadTask(Task):  # type: ignore[misc]
+    """A response without a body where the request is HEAD."""
+
+    def write(self, data: bytes) -> None:
+        """Write the headers and, unless the request is HEAD, the body."""
+        super().write(b"" if self._is_head() else data)
+
+    def finish(self) -> None:
+        """Write the end of the response."""
+        if not self.wrote_header:
+            self.write(b"")
+        # The end of a chunked body is part of the body.
+        self.chunked_response = self.chunked_response and not self._is_head()
+        super().finish()
+
+    def _is_head(self) -> bool:
+        # `self.request` may be a stand-in that waitress makes after an error; the channel has the request.
+        asked = self.channel.requests[0] if self.channel.requests else self.request
+        return getattr(asked, "is_head", False)
+
+
+class RefusalTask(HeadTask, ErrorTask):  # type: ignore[misc]
     """Answers with the server's page, where waitress has a line of text; that stays for programs."""
 
     def execute(self) -> None:

@@ -77,7 +77,7 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
     ("annotation",),
     ("api",),
     ("pages",),
-    ("settings", "urls", "wsgi"),
+    ("channels", "settings", "urls", "wsgi"),
     ("demo",),
     ("commands",),
     ("__main__",),

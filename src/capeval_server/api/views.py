@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseBase
+from django.urls import URLPattern, URLResolver
 from ninja import NinjaAPI, Status
 from ninja.openapi.schema import OpenAPISchema
 
@@ -29,10 +32,36 @@ _ABOUT = """What the pages show and do, for programs. Public data needs no token
 token on the page of [API tokens](/tokens/) and send it as `Authorization: Bearer TOKEN`. Times are in UTC."""
 
 
+def _with_head(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Return a view that responds to HEAD as to GET; the server drops the body."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, *parameters: Any, **named: Any) -> HttpResponseBase:
+        method = request.method
+        request.method = "GET" if method == "HEAD" else method
+        try:
+            found = view(request, *parameters, **named)
+        finally:
+            request.method = method
+        allowed = found.headers.get("Allow", "").split(", ")
+        if "GET" in allowed:
+            found["Allow"] = ", ".join([*allowed, "HEAD"])
+        return found
+
+    return answer
+
+
 class Api(NinjaAPI):
     """The API. Its description, which takes half a second to make, is made once."""
 
     _description: OpenAPISchema | None = None
+
+    def _get_urls(self) -> list[URLResolver | URLPattern]:
+        found = super()._get_urls()
+        for pattern in found:
+            if isinstance(pattern, URLPattern):
+                pattern.callback = _with_head(pattern.callback)
+        return found
 
     def get_openapi_schema(
         self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None

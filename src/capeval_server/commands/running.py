@@ -120,12 +120,12 @@ def _serve(sockets: list[socket.socket], address: str, threads: int, processes: 
 def _answer(sockets: list[socket.socket], threads: int) -> None:
     import waitress
     from django.conf import settings
-    from waitress.channel import HTTPChannel
+    from waitress.server import BaseWSGIServer
 
-    from capeval_server.refusals import RefusalTask
+    from capeval_server.channels import Channel
     from capeval_server.wsgi import application
 
-    HTTPChannel.error_task_class = RefusalTask
+    BaseWSGIServer.channel_class = Channel
     # Without a proxy, its headers would come from clients, so they are dropped.
     headers = "x-forwarded-for x-forwarded-proto"
     proxy = {"trusted_proxy": "*", "trusted_proxy_headers": headers, "trusted_proxy_count": 1}
