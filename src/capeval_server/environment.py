@@ -127,15 +127,16 @@ def token(name: str) -> str:
     return value
 
 
-def number(name: str, default: int) -> int:
-    """A whole number above 0.
+def number(name: str, default: int, *, least: int = 1) -> int:
+    """Return a whole number.
 
     Raises:
-        ImproperlyConfigured: It is something else.
+        ImproperlyConfigured: It is something else, or less than `least`.
     """
     value = os.environ.get(PREFIX + name, str(default))
-    if not value.isdecimal() or int(value) == 0:
-        raise ImproperlyConfigured(f"{PREFIX}{name} must be a whole number above 0 (got {value!r})")
+    if not value.isdecimal() or int(value) < least:
+        wanted = "above 0" if least == 1 else f"of at least {least}"
+        raise ImproperlyConfigured(f"{PREFIX}{name} must be a whole number {wanted} (got {value!r})")
     return int(value)
 
 

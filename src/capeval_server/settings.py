@@ -192,6 +192,10 @@ UPLOAD_BYTES = environment.number("UPLOAD_BYTES", 64 * MEBIBYTE)
 UNPACKED_BYTES = environment.number("UNPACKED_BYTES", 128 * MEBIBYTE)
 # The most bytes of a request: what a form holds beside the file is little.
 REQUEST_BYTES = UPLOAD_BYTES + MEBIBYTE
+# The most bytes of a request to a route that accepts no uploads.
+FORM_BYTES = MEBIBYTE
+# The most bytes of larger requests that a process stores at once, until it has answered them.
+SPOOLED_BYTES = environment.number("SPOOLED_BYTES", 4 * REQUEST_BYTES, least=REQUEST_BYTES)
 # How many uploads are unpacked and checked at once, in all processes; and how many seconds others wait.
 UNPACKED_AT_ONCE = environment.number("UNPACKED_AT_ONCE", 2)
 TURN_SECONDS = 30

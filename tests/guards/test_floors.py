@@ -68,7 +68,7 @@ SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
         "stamps",
         "statuses",
     ),
-    ("accounts", "challenges", "jobs"),
+    ("accounts", "challenges", "jobs", "request_limits"),
     ("teams",),
     ("submissions",),
     ("leaderboards", "monitoring"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from datetime import timedelta
 
@@ -12,9 +13,10 @@ from django.utils import timezone
 
 from capeval_server.names import LONGEST_KEY
 
-__all__ = ["NameKeys", "NameReservation", "Token"]
+__all__ = ["PREFIX", "NameKeys", "NameReservation", "Token"]
 
 PREFIX = "capeval_"
+_FORM = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{43}}")
 
 
 class Token(models.Model):
@@ -52,6 +54,11 @@ class Token(models.Model):
         expires = timezone.now() + timedelta(days=days)
         cls.objects.create(user_id=user_id, name=name, scope=scope, digest=_digest(text), expires=expires)
         return text
+
+    @staticmethod
+    def is_well_formed(text: str) -> bool:
+        """Return whether a text has the form of tokens, without asking whether one exists."""
+        return _FORM.fullmatch(text) is not None
 
     @classmethod
     def of_text(cls, text: str) -> Token | None:

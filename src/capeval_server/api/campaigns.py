@@ -29,6 +29,7 @@ from capeval_server.annotation.workers import Part, repeats_of
 from capeval_server.api.addresses import Number, Slug
 from capeval_server.api.schemas import Problem
 from capeval_server.api.tokens import ORGANISE, token_of
+from capeval_server.request_limits import accepts_uploads
 
 __all__ = ["router"]
 
@@ -320,6 +321,7 @@ def _shown(worker: Participation, repeats: Mapping[int, tuple[Part, int]]) -> di
 
 
 @router.post("", response={201: Made, (403, 404, 422): Problem})
+@accepts_uploads
 def create(request: HttpRequest, given: Files) -> Any:
     """Makes a campaign, as a draft."""
     return Status(201, make_from_texts(token_of(request).user, given.files))

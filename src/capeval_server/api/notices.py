@@ -18,6 +18,7 @@ from capeval_server.challenges.access import organised
 from capeval_server.challenges.models import Challenge
 from capeval_server.notices import events, webhooks
 from capeval_server.organising import pictures
+from capeval_server.request_limits import accepts_uploads
 
 __all__ = ["organising", "router"]
 
@@ -117,6 +118,7 @@ def remove_webhook(request: HttpRequest, slug: Slug, number: Number) -> Any:
 
 
 @organising.post("/pictures", response={201: PictureAnswer, (403, 404, 422): Problem})
+@accepts_uploads
 def add_picture(request: HttpRequest, slug: Slug, file: File[UploadedFile]) -> Any:
     """Adds a picture to the challenge's texts, or replaces that of the same name."""
     data = file.read(pictures.LARGEST + 1)

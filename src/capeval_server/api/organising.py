@@ -19,6 +19,7 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.organising import exporting, finals, moderation, overview, reported, settings
 from capeval_server.organising.description import describe_phase, fingerprint
 from capeval_server.ranges import goes_on, sent
+from capeval_server.request_limits import accepts_uploads
 from capeval_server.submissions.models import Submission
 
 __all__ = ["router"]
@@ -201,6 +202,7 @@ _REPORTED = "/splits/{split}/references/{references}/reported/{name}"
 
 
 @router.put(_REPORTED, response={200: ReportedImport, (403, 404, 422): Problem})
+@accepts_uploads
 def put_reported(
     request: HttpRequest, slug: Slug, split: Slug, references: Slug, name: Slug, wanted: Reported
 ) -> Any:

@@ -18,6 +18,7 @@ from capeval_server.challenges.access import organises, phase_named
 from capeval_server.errors import NotFoundError, UploadError
 from capeval_server.jobs.leases import database_time
 from capeval_server.leaderboards.comparing import compared
+from capeval_server.request_limits import accepts_uploads
 from capeval_server.submissions import access, admission, image_browser
 from capeval_server.submissions.lifecycle import withdraw
 from capeval_server.submissions.models import Result, Score, Submission
@@ -49,6 +50,7 @@ _UPLOAD = {
         "requestBody": {"content": {"multipart/form-data": {"schema": _UPLOAD}}, "required": True}
     },
 )
+@accepts_uploads
 def submit(
     request: HttpRequest,
     slug: Slug,

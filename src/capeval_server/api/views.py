@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.urls import URLPattern, URLResolver
 from ninja import NinjaAPI, Status
 from ninja.openapi.schema import OpenAPISchema
+from ninja.operation import PathView
 
 from capeval import __version__
 from capeval_server.api import (
@@ -25,6 +26,7 @@ from capeval_server.api import (
 from capeval_server.api.bodies import TextParser
 from capeval_server.api.problems import answer_problems
 from capeval_server.api.tokens import READ, token_of
+from capeval_server.request_limits import accepts_uploads
 
 __all__ = ["api"]
 
@@ -61,7 +63,17 @@ class Api(NinjaAPI):
         for pattern in found:
             if isinstance(pattern, URLPattern):
                 pattern.callback = _with_head(pattern.callback)
+        # The last address is that of the API itself; those before the operations are of its description.
+        views = [view for view in self._views() for _ in view.operations]
+        for pattern, view in zip(found[-1 - len(views) : -1], views, strict=True):
+            accepts = any(hasattr(operation.view_func, "accepts_uploads") for operation in view.operations)
+            if accepts and pattern.callback is not None:
+                accepts_uploads(pattern.callback)
         return found
+
+    def _views(self) -> Iterator[PathView]:
+        for router in self._get_bound_routers():
+            yield from router.path_operations.values()
 
     def get_openapi_schema(
         self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None

@@ -133,7 +133,8 @@ def _answer(sockets: list[socket.socket], threads: int) -> None:
         application,
         sockets=sockets,
         threads=threads,
-        max_request_body_size=settings.REQUEST_BYTES,
+        # waitress refuses this many bytes too. Routes that accept uploads have a larger limit.
+        max_request_body_size=settings.FORM_BYTES + 1,
         ident=None,
         clear_untrusted_proxy_headers=True,
         # Clients that send slowly hold a connection each, and no thread; the silent are dropped. Those that

@@ -36,6 +36,7 @@ from capeval_server.pages.markdown import excerpt, to_html
 from capeval_server.pages.organiser.common import form_status, tell
 from capeval_server.pages.organiser.forms import ConfirmForm
 from capeval_server.pages.texts import title_and_rest
+from capeval_server.request_limits import accepts_uploads
 
 __all__ = ["apply_new", "campaigns", "new", "new_from_text", "preview_texts"]
 
@@ -107,6 +108,7 @@ def _task_of(text: str) -> TaskType:
     return found
 
 
+@accepts_uploads
 @_for_makers
 def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
     """Takes what a new campaign is, and shows what would be made."""

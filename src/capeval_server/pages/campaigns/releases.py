@@ -30,10 +30,12 @@ from capeval_server.pages.organiser import wording
 from capeval_server.pages.organiser.common import form_status, tell
 from capeval_server.pages.organiser.common import show as show_to_organisers
 from capeval_server.pages.organiser.forms import ConfirmForm
+from capeval_server.request_limits import accepts_uploads
 
 __all__ = ["download", "releases", "results", "use_as_references", "use_in_new", "verify"]
 
 
+@accepts_uploads
 @for_managers
 def releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The releases; freezes another."""

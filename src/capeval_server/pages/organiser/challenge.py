@@ -28,6 +28,7 @@ from capeval_server.pages.organiser.common import (
     tell,
 )
 from capeval_server.pages.organiser.wording import in_words
+from capeval_server.request_limits import accepts_uploads
 from capeval_server.statuses import STATUSES
 
 __all__ = [
@@ -134,12 +135,14 @@ def make_final(request: HttpRequest, challenge: Challenge, phase: str) -> HttpRe
     return redirect("organiser_phase", challenge.slug, phase)
 
 
+@accepts_uploads
 @for_organisers
 def files(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Takes a zip of the challenge's files, and shows what would change."""
     return _files(request, challenge)
 
 
+@accepts_uploads
 @for_makers
 def new(request: HttpRequest) -> HttpResponse:
     """Takes a zip of a new challenge's files, and shows what would be made."""
@@ -163,6 +166,7 @@ def _files(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
     return render(request, "pages/organiser/files.html", {**context, "form": form}, status=form_status(form))
 
 
+@accepts_uploads
 @for_makers
 def new_by_form(request: HttpRequest) -> HttpResponse:
     """Takes what a new challenge is, and shows what would be made."""

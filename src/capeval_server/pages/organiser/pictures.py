@@ -13,10 +13,12 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.organising import pictures as stored
 from capeval_server.pages.organiser import forms
 from capeval_server.pages.organiser.common import for_organisers, form_status, show, tell
+from capeval_server.request_limits import accepts_uploads
 
 __all__ = ["pictures", "remove_picture"]
 
 
+@accepts_uploads
 @for_organisers
 def pictures(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """The pictures; adds one, or replaces that of the same name."""

@@ -21,6 +21,7 @@ from capeval_server.pages.organiser.common import (
     show,
     tell,
 )
+from capeval_server.request_limits import accepts_uploads
 
 __all__ = [
     "import_reported",
@@ -66,6 +67,7 @@ def _reference_set(challenge: Challenge, split: str, references: str) -> Referen
     return get_object_or_404(sets, split__challenge=challenge, split__name=split, name=references)
 
 
+@accepts_uploads
 @for_organisers
 @require_POST
 def send_references(request: HttpRequest, challenge: Challenge, split: str, references: str) -> HttpResponse:
@@ -112,6 +114,7 @@ def publish_references(
     return redirect("organiser_references", challenge.slug)
 
 
+@accepts_uploads
 @for_organisers
 def import_reported(request: HttpRequest, challenge: Challenge, split: str, references: str) -> HttpResponse:
     """Takes scores that were reported elsewhere, and shows what there is of them."""

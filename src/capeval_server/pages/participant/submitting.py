@@ -21,6 +21,7 @@ from capeval_server.challenges.models import Phase
 from capeval_server.pages import texts
 from capeval_server.pages.participant.common import TEMPLATES, member
 from capeval_server.pages.participant.forms import SubmitForm
+from capeval_server.request_limits import accepts_uploads
 from capeval_server.statuses import STATUSES, passing_text
 from capeval_server.submissions import quotas
 from capeval_server.submissions.admission import Admission, admitted
@@ -31,6 +32,7 @@ __all__ = ["submit"]
 
 # Exempt, since the token of a form is in its body, which is read only once the upload is let in: `_received`
 # asks for the token.
+@accepts_uploads
 @csrf_exempt
 @login_required
 @never_cache
