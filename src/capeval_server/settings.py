@@ -230,6 +230,7 @@ IMAGE_HOSTS = environment.words("IMAGE_HOSTS", "")
 ACCESS_LOG = environment.flag("ACCESS_LOG", default="1")
 # The token with which Prometheus reads `/metrics`; without it there are none.
 METRICS = environment.token("METRICS")
+LOG_LEVEL = environment.choice("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR"))
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -237,18 +238,27 @@ LOGGING = {
         "line": {"()": "capeval_server.logs.LineFormatter"},
         "json": {"()": "capeval_server.logs.JsonFormatter"},
     },
-    "filters": {"outages": {"()": "capeval_server.logs.ShortOutages"}},
+    "filters": {
+        "outages": {"()": "capeval_server.logs.ShortOutages"},
+        "routes": {"()": "capeval_server.logs.Routes"},
+    },
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
             "formatter": environment.choice("LOG_FORM", ("line", "json")),
-            "filters": ["outages"],
+            "filters": ["routes", "outages"],
         },
     },
     "root": {
         "handlers": ["stderr"],
-        "level": environment.choice("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR")),
+        # At DEBUG, libraries log contents: Django's templates their variables, clients their headers.
+        "level": "INFO" if LOG_LEVEL == "DEBUG" else LOG_LEVEL,
     },
-    # `start` says itself where it listens.
-    "loggers": {"waitress": {"level": "WARNING"}, "botocore": {"level": "WARNING"}},
+    "loggers": {
+        "capeval": {"level": LOG_LEVEL},
+        "capeval_server": {"level": LOG_LEVEL},
+        # `start` says itself where it listens.
+        "waitress": {"level": "WARNING"},
+        "botocore": {"level": "WARNING"},
+    },
 }

@@ -11,15 +11,13 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from capeval_server.logs import request_named
+from capeval_server.logs import request_named, route_of
 from capeval_server.monitoring import metrics
 
 __all__ = ["AccessLog"]
 
 _log = logging.getLogger(__name__)
 _ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
-# Parts of addresses that let whoever reads them act for a user: they are not written to the log.
-_SECRETS = ("key", "uidb36", "code")
 
 
 class AccessLog:
@@ -32,7 +30,7 @@ class AccessLog:
         """The answer, with the id of the request."""
         began = time.perf_counter()
         name = _id_of(request)
-        with request_named(name):
+        with request_named(name, request):
             answer = self._get_response(request)
             seconds = time.perf_counter() - began
             metrics.count(request, answer.status_code, seconds)
@@ -49,18 +47,14 @@ def _id_of(request: HttpRequest) -> str:
 
 
 def _note(request: HttpRequest, answer: HttpResponse, seconds: float) -> None:
-    path = request.path
-    for name, value in (request.resolver_match.kwargs if request.resolver_match else {}).items():
-        if name in _SECRETS:
-            path = path.replace(str(value), "...")
     access = {
         "method": request.method,
-        # An address may hold anything, also what ends a line.
-        "path": path.encode("unicode_escape").decode(),
+        # Not the path: its parameters may be secrets.
+        "route": route_of(request),
         "status": answer.status_code,
         "milliseconds": round(1000 * seconds, 1),
         "address": request.META.get("REMOTE_ADDR", ""),
     }
     _log.info(
-        "{method} {path} {status} {milliseconds} ms {address}".format(**access), extra={"access": access}
+        "{method} {route} {status} {milliseconds} ms {address}".format(**access), extra={"access": access}
     )
