@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils.regex_helper import normalize
 
 from capeval_server import environment
 from capeval_server.api.views import api
 from tests.server.kit import RESULTS, results
 from tests.server.pages import check_page
-from tests.server.processes import Server
+from tests.server.processes import PROJECT, Server
 from tests.waiting import PATIENCE, wait_until
 
 MEBIBYTE = 2**20
@@ -327,3 +328,25 @@ def test_every_operation_that_takes_files_accepts_uploads() -> None:
     marked = {found.name for found in operations if hasattr(found.callback, "accepts_uploads")}
     assert {"submit", "add_picture", "put_reported", "create"} <= marked
     assert marked <= accepting | {"delete_reported"}
+
+
+def uploading(patterns: list[Any], start: str = "/") -> Iterator[tuple[str, bool]]:
+    """Return an example of each path, and whether its route accepts uploads."""
+    for found in patterns:
+        for text, names in normalize(found.pattern.regex.pattern)[:1]:
+            place = start + text % dict.fromkeys(names, "x")
+            if isinstance(found, URLResolver):
+                yield from uploading(found.url_patterns, place)
+            else:
+                yield place, getattr(found.callback, "accepts_uploads", False)
+
+
+@pytest.mark.parametrize("file", ["nginx.conf", "Caddyfile"])
+def test_the_proxies_allow_large_bodies_on_the_routes_of_uploads_alone(file: str) -> None:
+    pattern = re.search(r"(?:location ~|path_regexp) (\S+)", (PROJECT / "deploy" / file).read_text())
+    assert pattern is not None
+    allowed = re.compile(pattern[1])
+    paths = list(uploading(get_resolver().url_patterns))
+    accepting = {path for path, accepts in paths if accepts}
+    assert len(accepting) > 10
+    assert {path for path, _ in paths if allowed.search(path)} == accepting
