@@ -37,12 +37,12 @@ class CapevalWarning(UserWarning):
 
 
 class UnscoredWarning(CapevalWarning):
-    """A metric could not score some images, which are left out of its corpus score.
+    """Images that a metric could not score and leaves out of its corpus score.
 
     Attributes:
         images: The images.
-        reason: Why, as the end of a sentence.
-        fix: How to score them.
+        reason: The reason, as the end of a sentence.
+        fix: The way to score them.
     """
 
     def __init__(self, images: Sequence[int | str], reason: str, fix: str) -> None:
@@ -168,11 +168,11 @@ class CaptionError(CapevalError, ValueError):
 
 
 class UnscoredError(CaptionError):
-    """A metric can't score some images, and must not leave any out.
+    """Images that a metric can't score and must not leave out.
 
     Attributes:
         images: The images.
-        reason: Why, as the end of a sentence.
+        reason: The reason, as the end of a sentence.
     """
 
     def __init__(self, images: Sequence[int | str], reason: str) -> None:

@@ -437,7 +437,7 @@ def _paired(a: Report, b: Report) -> tuple[list[Metric], list[FloatArray], list[
 
 
 def _left_out(a: Report, b: Report) -> tuple[str, ...]:
-    """The images that a metric could not score for one of the systems, by reason."""
+    """Return notes on the images that a metric could not score for one of the systems, by reason."""
     images: dict[tuple[str, str], dict[ImageId, None]] = {}
     for each in (*a.unscored.values(), *b.unscored.values()):
         images.setdefault((each.reason, each.fix), {}).update(dict.fromkeys(each.images))
@@ -447,7 +447,7 @@ def _left_out(a: Report, b: Report) -> tuple[str, ...]:
 
 
 def _corpus(metrics: Sequence[Metric], statistics: Sequence[FloatArray]) -> dict[str, float]:
-    """The corpus score by name."""
+    """Return the corpus scores by name."""
     return {
         name: score
         for metric, rows in zip(metrics, statistics, strict=True)

@@ -50,7 +50,7 @@ def ready_metrics(metrics: Sequence[str | Metric], spice_longest: int | None = N
 
 
 def _limited(metrics: tuple[Metric, ...], longest: int | None) -> tuple[Metric, ...]:
-    """The metrics with a limit of the sentences that they parse."""
+    """Return the metrics with a limit of the sentences that they parse."""
     if longest is None:
         return metrics
     limited = tuple(metric.parsing_up_to(longest) for metric in metrics)

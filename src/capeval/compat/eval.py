@@ -103,7 +103,7 @@ class COCOEvalCap:
             (Cider(), "CIDEr"),
         ]
         if self._spice:
-            # Only with options that were given: a script may have put a class of its own in its place.
+            # Only with options that were given, since a script may have replaced the class by its own.
             options: dict[str, Any] = {"store": self._store, "longest": self._spice_longest}
             given = {name: value for name, value in options.items() if value is not None}
             scorers.append((Spice(**given), "SPICE"))

@@ -344,7 +344,7 @@ def _peak() -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class _Done:
-    """The result of a group of shards, how they went, and the warnings of the process."""
+    """The result of a group of shards, with timings, failures and the warnings of the process."""
 
     result: Any
     timings: list[Timing]
@@ -403,7 +403,7 @@ class _Run:
         self.failures.append(failure)
 
     def all_unscored(self) -> tuple[UnscoredWarning, ...]:
-        """The images without a score of all shards, one warning for each reason."""
+        """Return the images of all shards without a score: one warning for each reason."""
         images: dict[tuple[str, str], set[ImageId]] = {}
         for each in self.unscored:
             images.setdefault((each.reason, each.fix), set()).update(each.images)
@@ -411,9 +411,9 @@ class _Run:
         return tuple(UnscoredWarning(sorted(found), *why) for why, found in images.items())
 
     def _warn(self, warning: CapevalWarning) -> None:
-        """Warn in this process of something in another: once, however many processes warn of it."""
+        """Repeat a warning of another process in this one, once for all processes."""
         if isinstance(warning, UnscoredWarning):
-            # Not for each shard by itself.
+            # Merged over all shards at the end.
             self.unscored.append(warning)
         elif str(warning) not in self.warned:
             self.warned.add(str(warning))

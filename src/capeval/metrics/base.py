@@ -50,7 +50,7 @@ Kernel = Callable[[TokenizedCandidates], FloatArray]
 NOT_AN_OPTION: Mapping[str, bool] = {"option": False}
 """The metadata of a field of a metric that is not an option."""
 
-# The warnings that were given about candidates, so that metrics that parse the same captions warn once.
+# Warnings already given about candidates: several metrics may parse the same captions.
 _WARNED: WeakKeyDictionary[TokenizedCandidates, set[str]] = WeakKeyDictionary()
 
 Reads = Literal["tokens", "captions"]
@@ -220,12 +220,12 @@ class Metric(ABC):
 
     @property
     def unscored_reason(self) -> str:
-        """Why it could not score an image, as the end of a sentence."""
+        """The reason for which it could not score an image, as the end of a sentence."""
         return ""
 
     @property
     def unscored_fix(self) -> str:
-        """How to score such images."""
+        """The way to score such images."""
         return ""
 
     def explain(self, candidate: str, references: Sequence[str]) -> ComparedGraphs | None:  # noqa: ARG002

@@ -54,7 +54,7 @@ Text = Literal["tokens", "raw"]
 _CHUNK_SECONDS, _SMALLEST_CHUNK, _LARGEST_CHUNK = 1.0, 256, 16_384
 _LONGEST, _LONGEST_ALLOWED = 120, 400
 _COLUMNS = ("candidate tuples", "reference tuples", "matched", *MEASURES, "images")
-# A caption that has a longer sentence has no parse.
+# None for a caption with a sentence that is too long.
 _Parses = dict[str, bytes | None]
 # The parses of captions by the model and the limit of a sentence, for as long as the captions are there.
 _PARSES: WeakKeyDictionary[TokenizedReferences | TokenizedCandidates, dict[tuple[str, int], _Parses]]
@@ -287,7 +287,7 @@ class Spice(Metric):
         texts: Sequence[str],
         known: Mapping[str, bytes | None] = MappingProxyType({}),
     ) -> _Parses:
-        """The parse of each text, or None, shared by all metrics that parse the same captions."""
+        """Return the parse of each text, or None, shared by all metrics that parse the same captions."""
         # By the limit too, so that another metric's parse does not hide that a sentence is too long.
         model = self._native_model()
         parses = _PARSES.setdefault(captions, {}).setdefault((model.fingerprint, self.longest), {})
@@ -330,7 +330,7 @@ def parsed(
 def _parsed(
     model: _native.SpiceModel, texts: Iterable[str], longest: int, store: ParseStore | None
 ) -> tuple[dict[str, bytes], dict[str, int]]:
-    """The parse of each different caption, and the tokens of a sentence of each that has a longer one."""
+    """Return the parse of each caption, and the number of tokens of each sentence that is too long."""
     different = list(dict.fromkeys(texts))
     too_long: dict[str, int] = {}
     # With the limit, so that what is kept never hides that a sentence is longer.
@@ -355,14 +355,14 @@ def _parsed(
 def _parsed_chunk(
     model: _native.SpiceModel, texts: list[str], longest: int, too_long: dict[str, int]
 ) -> dict[str, bytes]:
-    """The parses of some captions; those with a longer sentence are added to `too_long` instead."""
+    """Return the parses of some captions; add those with a sentence that is too long to `too_long`."""
     if not texts:
         return {}
     try:
         return dict(zip(texts, model.parse(texts, longest), strict=True))
     except _native.SentenceTooLongError as error:
-        # All sentences are measured before one is parsed, and none before this one is too long. By halves,
-        # so that many of them are measured a few times each and not once for each of the others.
+        # Nothing was parsed, and no caption before this one is too long. The others are halved, so that
+        # the cost of many long captions does not grow with their square.
         position, words = error.args
     too_long[texts[position]] = words
     middle = (position + 1 + len(texts)) // 2

@@ -110,7 +110,7 @@ def _of_intervals(systems: Sequence[System]) -> Iterator[str]:
 
 
 def _unscored(systems: Sequence[System]) -> Iterator[str]:
-    """The images of each system that a metric could not score."""
+    """Return the notes on images that a metric could not score, of each system."""
     for system in systems:
         named = f"{system.name}: " if len(systems) > 1 else ""
         yield from (f"{named}{note}" for note in system.report.unscored_notes())

@@ -40,19 +40,18 @@ _DAY_SECONDS = 86_400
 # What is left when a store that has grown beyond its limit is cut back.
 _CUT_BACK_TO = 0.9
 _SMALLEST_LIMIT = 2**20
-# Files that can't be used and files with damaged rows of which a warning was given, and files that another
-# process locked for too long, which are not waited for again.
+# Files that a warning named, and those that another process locked for long: there is no second wait.
 _UNUSABLE: set[Path] = set()
 _DAMAGED: set[Path] = set()
 _LOCKED: set[Path] = set()
 
 
 class ParseStoreWarning(CapevalWarning):
-    """A store of parses is damaged or can't be used; scores are the same without it."""
+    """A store of parses that is damaged or can't be used; scores are the same without it."""
 
 
 class _UnusableError(Exception):
-    """A store can't be used; the message is the reason."""
+    """The reason for which a store can't be used."""
 
 
 class ParseStore:
@@ -174,7 +173,7 @@ class ParseStore:
 
     @staticmethod
     def _is_current(database: sqlite3.Connection) -> bool:
-        """Whether there are rows of this version: neither an empty file nor one of an earlier version.
+        """Return whether the rows are of this version; an empty file and an earlier version have none.
 
         Raises:
             _UnusableError: The file is another database, or of a later version.
@@ -268,7 +267,7 @@ def _with_checksums(keys: Iterable[bytes], parses: Iterable[bytes]) -> Iterator[
 
 
 def _sound(keys: Sequence[bytes], stored: Sequence[tuple[int, Any, Any]]) -> Iterator[tuple[int, bytes]]:
-    """The positions and parses of the rows whose checksum is right; damage can change types too."""
+    """Return the positions and parses of the rows with the right checksum; damage can change types too."""
     rows = [row for row in stored if isinstance(row[1], bytes)]
     checked = _with_checksums((keys[row[0]] for row in rows), (row[1] for row in rows))
     for (position, tuples, checksum), (_, _, expected) in zip(rows, checked, strict=True):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-# Of the 300 characters of a failure; ids of images can be long.
+# A stored failure has 300 characters at most, and ids of images can be long.
 _LONGEST_REASON = 250
 
 
@@ -116,7 +116,7 @@ def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
 
 
 def _unscored(error: UnscoredError, *, named: bool) -> str:
-    """Return the reason for which images have no score, with their ids if these tell of no private choice."""
+    """Return the reason for which images have no score; `named` adds their ids."""
     text = str(error)
     return text if named and len(text) <= _LONGEST_REASON else f"images are {error.reason}"
 
@@ -159,12 +159,12 @@ class _Scoring:
         if self._tokens is None:
             self._tokens = TokenizedReferences(self._references)
         if metric not in self._evaluators:
-            # An image that is left out of the mean must not be a way to a better score.
+            # A submission must not improve its mean by captions that leave out hard images.
             made = METRICS[metric]().remembering(self._kept).requiring_all()
             self._evaluators[metric] = Evaluator(self._tokens, [made])
 
     def is_of_all(self, submitted: _Submitted) -> bool:
-        """Whether the references are of all submitted images, so that naming some tells of no choice."""
+        """Return whether the references have all submitted images: a part of them may be private."""
         return len(self._references) == submitted.images
 
     def of(
