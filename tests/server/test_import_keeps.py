@@ -147,7 +147,7 @@ def test_an_import_for_a_new_date_keeps_all_additions(added: Path) -> None:
         "kept    challenge.fields.training-data (not in the file)",
         "kept    challenge.faq (not in the file)",
         "kept    challenge.contact (not in the file)",
-        f"kept    {REPORTED.rpartition('.')[0]} (not in the file)",
+        f"kept    {REPORTED} (not in the file)",
         "small: imported; splits: 1, phases: 1",
     ]
 
@@ -388,7 +388,7 @@ def test_the_page_of_files_keeps_all_additions(added: Path) -> None:
     page = olga.do(f"{ROOT}files/", 200, file=sent(files)).content.decode()
     assert page.count('<tr><th scope="row">') == 1
     assert "<code>challenge.faq</code>" in page
-    assert f"<code>{REPORTED.rpartition('.')[0]}</code>" in page
+    assert f"<code>{REPORTED}</code>" in page
     olga.do(f"{ROOT}files/apply/", **hidden_fields(page))
     assert _additions() == before
     assert Phase.objects.get().closes.year == 2037

@@ -21,6 +21,7 @@ from capeval.cli.commands import Group
 from capeval.cli.console import deliver
 from capeval.dependencies import missing_package
 from capeval.errors import CapevalError, CapevalWarning, DependencyError
+from capeval.files import naming_file
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -175,7 +176,8 @@ def run(command: click.Command, name: str) -> None:
             command(prog_name=name)
         finally:
             # Flushed here, where a full disk can still be reported.
-            sys.stdout.flush()
+            with naming_file("standard output"):
+                sys.stdout.flush()
     except CapevalError as error:
         _fail(str(error))
     except ImportError as error:

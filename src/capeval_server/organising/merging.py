@@ -105,7 +105,10 @@ class Merge:
                 continue
             if key not in _FILES:
                 found[key] = self._without_files(value)
-            if value and (key in _FILES or key in _NAMED or place == "challenge"):
+            if key in _NAMED and _is_named(value):
+                # By name, as a place to delete is written.
+                self.kept += [_below(_below(place, key), each["name"]) for each in value]
+            elif value and (key in _FILES or place == "challenge"):
                 self.kept.append(_below(place, key))
         return found
 
