@@ -98,11 +98,13 @@ def test_csv_has_full_precision_and_the_ends_of_intervals() -> None:
     assert rows[0][:3] == ["System", "image_id", "BLEU-1"]
 
 
-@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1"])
+@pytest.mark.parametrize("name", ["=1+1", "+1+1", "-a1", "+1", "-1", "@x", "\t=1", "\r=1"])
 def test_csv_holds_no_formulas(name: str) -> None:
+    # A number is no formula.
+    written = name if name in ("+1", "-1") else f"'{name}"
     grid = Grid(columns=(name, "n"), rows=((Cell(value=name), Cell(value=-1.5)),))
     header, row = csv.reader(io.StringIO(to_csv(grid), newline=""))
-    assert header[0] == row[0] == f"'{name}"
+    assert header[0] == row[0] == written
     assert row[1] == "-1.5"
 
 
