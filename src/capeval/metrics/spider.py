@@ -128,12 +128,12 @@ class Spider(Metric):
 
     @property
     def unscored_reason(self) -> str:
-        """That of SPICE."""
+        """Reason of SPICE for images without a score."""
         return self._parts[0].unscored_reason
 
     @property
     def unscored_fix(self) -> str:
-        """That of SPICE."""
+        """Fix of SPICE for images without a score."""
         return self._parts[0].unscored_fix
 
     def remembering(self, folder: Path) -> Self:

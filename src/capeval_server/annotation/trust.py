@@ -64,7 +64,7 @@ def trust_warnings(campaign: Campaign) -> list[str]:
 
 
 def _most_judged(options: Options, answers: int, checks: int, *, reviewed: bool) -> int:
-    """Return the judged answers that a worker with so many answers has: expected reviews, and most checks."""
+    """Return the number of judged answers among N answers: expected reviews, and most checks."""
     found = 0
     if reviewed:
         found = min(answers, options.review_first)

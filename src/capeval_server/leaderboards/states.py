@@ -224,7 +224,7 @@ def kept_by(
             if found is None:
                 content = make()
                 found = Kept(content, etag_of(content), as_of)
-                # What changed while it was made is not of the key.
+                # A state that changed during the computation has another key, so the view is not cached.
                 if key_now() == key:
                     _memory.put((key, form), found)
     return found

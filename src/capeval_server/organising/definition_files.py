@@ -184,7 +184,7 @@ def _read(
         name: The name of the definition in errors.
         data: The bytes of the definition.
         is_there: Whether there is a file of a name.
-        delete: The places to delete, besides those in the definition.
+        delete: More places to delete than the definition lists.
     """
     challenge: Challenge | None = None
     merge = Merge(now={}, places=(), is_there=is_there, delete=delete)

@@ -30,7 +30,7 @@ class Merge:
         now: The challenge as its definition describes it.
         places: The places of everything that files can change, such as `splits.val.subsets.animals`.
         is_there: Whether a file is among those of the import.
-        delete: The places to delete, besides those that the definition lists.
+        delete: More places to delete than the definition lists.
         kept: The places that are not in the definition and stay; complete after the merge.
         deleted: The places that are deleted; complete after the merge.
     """
