@@ -43,22 +43,30 @@ class Crowd:
         self._rarely = 1.0
 
     def run(self, campaign: Campaign) -> None:
-        """Works until nobody gets work any more."""
-        from capeval_server.annotation import assignment
+        """Works until nobody gets work any more: each worker has asked, and got nothing."""
         from capeval_server.annotation.models import Slot
 
         self._rarely = max(1, Slot.objects.filter(item__campaign=campaign).count() / _MANAGED)
         idle = 0
         while idle < 2 * len(self.workers):
             worker = self.random.choice(self.workers)
-            found = assignment.work(worker).assignments
-            idle = 0 if found else idle + 1
-            for held in found:
-                self._one(held)
+            idle = 0 if self._work(campaign, worker) else idle + 1
             self._manage(campaign, worker)
-            if not found:
-                # Nobody waits for time: what nobody comes back to runs out.
-                self._run_out(campaign)
+        # Drawn at random, the one worker who could still be given the last item may not have been asked.
+        while any(self._work(campaign, worker) for worker in self.workers):
+            pass
+
+    def _work(self, campaign: Campaign, worker: Participation) -> bool:
+        """Whether a worker got items, and was done with them."""
+        from capeval_server.annotation import assignment
+
+        found = assignment.work(worker).assignments
+        for held in found:
+            self._one(held)
+        if not found:
+            # Nobody waits for time: what nobody comes back to runs out.
+            self._run_out(campaign)
+        return bool(found)
 
     def _count(self, what: str) -> None:
         self.done[what] = self.done.get(what, 0) + 1
