@@ -7,94 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from scripts.layers import CRATES, ROOT_LAYER, SEPARATE, USERS, get_layers
+
 PROJECT = Path(__file__).parents[2]
 PACKAGE = PROJECT / "src" / "capeval"
 SERVER = PROJECT / "src" / "capeval_server"
 BASELINES = PROJECT / "src" / "capeval_baselines"
 
-# The floor of each module or folder of the package, from the ground up. Modules of one floor may import
-# each other.
-FLOORS: tuple[tuple[str, ...], ...] = (
-    (
-        "ahead",
-        "checks",
-        "columns",
-        "defaults",
-        "dependencies",
-        "errors",
-        "files",
-        "frames",
-        "messages",
-        "notebooks",
-        "progress",
-        "spreadsheets",
-    ),
-    ("_native", "scene_graphs", "threads", "types"),
-    ("tokenization", "formats", "resources", "sampling"),
-    ("metrics",),
-    ("evaluation", "scoring", "significance", "distributed"),
-    ("studies", "benchmarks"),
-    ("report", "compat", "integrations"),
-    ("cli",),
-)
-FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
-# The package's face takes from all below the command line, which may take from the face;
-# `python -m capeval` runs the command line.
-FLOOR |= {"__init__": FLOOR["compat"], "__main__": FLOOR["cli"]}
-FACE = FLOOR["cli"]
+# The floor of each module or folder of a package, from the ground up.
+FLOOR = get_layers("capeval")
+FACE = FLOOR[ROOT_LAYER["capeval"]]
+SERVER_FLOOR = get_layers("capeval_server")
+BASELINES_FLOOR = get_layers("capeval_baselines")
 # The metrics that others may import: what all are made of, and the list of all.
 SHARED_METRICS = ("base", "registry", "__init__")
-
-
-# The same of the server: its applications, and above them what puts them together.
-SERVER_FLOORS: tuple[tuple[str, ...], ...] = (
-    (
-        "__init__",
-        "cache",
-        "conditional",
-        "drawing",
-        "environment",
-        "errors",
-        "examples",
-        "logs",
-        "names",
-        "object_store",
-        "outages",
-        "outgoing",
-        "ranges",
-        "refusals",
-        "serving",
-        "staff",
-        "stamps",
-        "statuses",
-    ),
-    ("accounts", "challenges", "jobs", "request_limits"),
-    ("teams",),
-    ("submissions",),
-    ("leaderboards", "monitoring"),
-    ("organising",),
-    ("notices",),
-    ("annotation",),
-    ("api",),
-    ("pages",),
-    ("channels", "settings", "urls", "wsgi"),
-    ("demo",),
-    ("commands",),
-    ("__main__",),
-)
-SERVER_FLOOR = {name: floor for floor, names in enumerate(SERVER_FLOORS) for name in names}
-# The same of the baselines.
-BASELINES_FLOORS: tuple[tuple[str, ...], ...] = (
-    ("__init__", "boxes", "features", "vocabulary"),
-    ("captions", "embeddings", "machines", "updown"),
-    ("checkpoints", "ngrams", "search", "word_forms"),
-    ("baby_talk", "captioning", "filtering", "generation", "training"),
-    ("demonstration",),
-    ("commands",),
-)
-BASELINES_FLOOR = {name: floor for floor, names in enumerate(BASELINES_FLOORS) for name in names}
-# Neither shows what the other does.
-APART = {"api", "pages"}
 
 
 def modules(package: Path) -> Iterator[tuple[tuple[str, ...], Path]]:
@@ -139,7 +65,7 @@ def test_the_scan_finds_the_package() -> None:
 
 def test_every_module_has_a_floor() -> None:
     unknown = {parts[0] for parts, _ in MODULES} - set(FLOOR)
-    assert unknown == set(), "give these modules a floor in FLOORS"
+    assert unknown == set(), "give these modules a layer in scripts/layers.py"
 
 
 @pytest.mark.parametrize(("parts", "path"), MODULES, ids=[".".join(parts) for parts, _ in MODULES])
@@ -173,7 +99,9 @@ def test_the_guard_sees_wrong_imports(tmp_path: Path) -> None:
 
 def test_the_scan_finds_the_server() -> None:
     found = {parts[0] for parts, _ in SERVER_MODULES}
-    assert found == set(SERVER_FLOOR), "each of the server's modules and folders has a floor in SERVER_FLOORS"
+    assert found == set(SERVER_FLOOR), (
+        "each of the server's modules and folders has a layer in scripts/layers.py"
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,12 +113,12 @@ def test_imports_of_the_server_go_down_only(parts: tuple[str, ...], path: Path) 
         assert SERVER_FLOOR[imported[0]] <= SERVER_FLOOR[parts[0]], (
             f"{'.'.join(parts)} imports {name} from above"
         )
-        assert {imported[0], parts[0]} != APART, f"{'.'.join(parts)} imports {name}"
+        assert {imported[0], parts[0]} != SEPARATE["capeval_server"], f"{'.'.join(parts)} imports {name}"
 
 
 def test_the_scan_finds_the_baselines() -> None:
     found = {parts[0] for parts, _ in BASELINES_MODULES}
-    assert found == set(BASELINES_FLOOR), "each module of the baselines has a floor in BASELINES_FLOORS"
+    assert found == set(BASELINES_FLOOR), "each module of the baselines has a layer in scripts/layers.py"
 
 
 @pytest.mark.parametrize(
@@ -207,53 +135,9 @@ def test_imports_of_the_baselines_go_down_only(parts: tuple[str, ...], path: Pat
 
 
 def test_what_stands_on_the_package_is_never_imported() -> None:
-    above = {
-        "capeval": {"capeval_baselines", "capeval_server"},
-        "capeval_baselines": {"capeval_server"},
-        "capeval_server": {"capeval_baselines"},
-    }
     for _, path in (*MODULES, *BASELINES_MODULES, *SERVER_MODULES):
         package = path.relative_to(PROJECT / "src").parts[0]
-        assert not above[package] & {name.split(".")[0] for name in imports(path)}, path
-
-
-# Which crates of the workspace each may name.
-CRATES = {
-    "ptb": set(),
-    "formats": set(),
-    "tables": set(),
-    "tokens": {"capeval-ptb"},
-    "metrics": {"capeval-tokens"},
-    "meteor": {"capeval-ptb", "capeval-tables", "capeval-tokens"},
-    "parser": {"capeval-ptb", "capeval-tables"},
-    "dependencies": {"capeval-ptb"},
-    "lemmas": {"capeval-ptb", "capeval-tables"},
-    "spice": {
-        "capeval-dependencies",
-        "capeval-lemmas",
-        "capeval-meteor",
-        "capeval-parser",
-        "capeval-ptb",
-        "capeval-tables",
-    },
-    "classfiles": {
-        "capeval-dependencies",
-        "capeval-lemmas",
-        "capeval-meteor",
-        "capeval-parser",
-        "capeval-spice",
-        "capeval-tables",
-    },
-    "python": {
-        "capeval-ptb",
-        "capeval-formats",
-        "capeval-tokens",
-        "capeval-metrics",
-        "capeval-meteor",
-        "capeval-classfiles",
-        "capeval-spice",
-    },
-}
+        assert not USERS[package] & {name.split(".")[0] for name in imports(path)}, path
 
 
 def test_the_scan_finds_the_crates() -> None:
