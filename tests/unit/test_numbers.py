@@ -1,0 +1,161 @@
+"""The scripts that measure the code, on small trees with numbers counted by hand."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from scripts import (
+    count_lines,
+    rust_source,
+    source_tree,
+)
+
+CARGO = '[package]\nname = "{}"\nversion = "1.0.0"\n'
+
+
+def write(root: Path, files: Mapping[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
+
+
+def crate(name: str, files: Mapping[str, str], dependencies: str = "") -> dict[str, str]:
+    """The files of a crate below `crates`."""
+    sources = {f"crates/{name}/src/{path}": text for path, text in files.items()}
+    return {f"crates/{name}/Cargo.toml": CARGO.format(name) + dependencies, **sources}
+
+
+def by_package(report: Mapping[str, Any]) -> dict[str, Any]:
+    return {row["package"]: row for row in report["packages"]}
+
+
+class TestPackages:
+    def test_packages_are_found_in_every_src_folder_and_crates_anywhere(self, tmp_path: Path) -> None:
+        write(
+            tmp_path,
+            {
+                "Cargo.toml": '[workspace]\nmembers = ["crates/*"]\n',
+                "src/first/__init__.py": "",
+                "src/data/readme.txt": "no package",
+                "server/src/second/__init__.py": "",
+                "tools/third/Cargo.toml": CARGO.format("third"),
+                **crate("fourth", {"lib.rs": ""}),
+                ".venv/src/installed/__init__.py": "",
+                "target/src/built/__init__.py": "",
+                "tests/src/example/__init__.py": "",
+            },
+        )
+        found = [(package.name, package.language) for package in source_tree.list_packages(tmp_path)]
+        assert found == [("first", "Python"), ("second", "Python"), ("fourth", "Rust"), ("third", "Rust")]
+
+    def test_tests_and_migrations_are_left_out(self, tmp_path: Path) -> None:
+        names = ["__init__.py", "app/models.py", "app/migrations/0001.py", "tests/a.py", "test_b.py", "c.pyi"]
+        write(tmp_path, {f"src/first/{name}": "" for name in names})
+        (package,) = source_tree.list_packages(tmp_path)
+        assert [path.name for path in package.list_files()] == ["__init__.py", "models.py"]
+
+    def test_test_modules_of_rust_in_files_of_their_own_are_left_out(self, tmp_path: Path) -> None:
+        files = {
+            "lib.rs": "mod a;\n#[cfg(test)]\nmod tests;\n",
+            "tests.rs": "mod inner;",
+            "tests/inner.rs": "",
+            "a.rs": '#[cfg(test)]\n#[path = "a_tests.rs"]\nmod tests;\n#[cfg(test)]\npub(crate) mod help;\n',
+            "a_tests.rs": "",
+            "a/help.rs": "",
+            "a/help/more.rs": "",
+            "a/kept.rs": "",
+        }
+        write(tmp_path, crate("one", files))
+        (package,) = source_tree.list_packages(tmp_path)
+        kept = {path.relative_to(package.source).as_posix() for path in package.list_files()}
+        assert kept == {"a.rs", "a/kept.rs", "lib.rs"}
+
+
+class TestLines:
+    PYTHON = '''"""Docstring
+
+of three lines."""
+# Comment.
+
+import os  # comment
+
+TEXT = """one
+
+three"""
+
+
+class A:
+    """Docstring."""
+
+    x = 1
+    """Docstring of an attribute."""
+
+    def f(self, a,
+          b):
+        "Docstring."
+        return (a,
+
+                b)  # "no string"
+'''
+    RUST = """//! Module.
+
+use std::fmt; // comment
+/* block
+   /* nested */ still a comment
+*/
+const URL: &str = "http://example.org"; /* after */
+const RAW: &str = r#"a " // no comment
+
+b"#;
+/// Documentation.
+fn quote<'a>(text: &'a str) -> char {
+    '"' // comment after a quote
+}
+
+#[cfg(test)]
+use std::{io, path};
+
+#[cfg(not(test))]
+fn only_in_the_product() {}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn works() { assert!("}".len() == 1); }
+}
+"""
+
+    def test_python(self) -> None:
+        # import, TEXT (2), class, x, def (2), return (2).
+        assert count_lines.count_python_lines(self.PYTHON) == 9
+
+    def test_rust(self, tmp_path: Path) -> None:
+        # use, URL, RAW (2), fn quote (3), cfg(not(test)), only_in_the_product.
+        write(tmp_path, {"a.rs": self.RUST})
+        assert count_lines.count_rust_lines(tmp_path / "a.rs") == 9
+
+    def test_masked_text_has_the_same_length_and_lines(self) -> None:
+        masked = rust_source.mask(self.RUST)
+        assert len(masked) == len(self.RUST)
+        assert masked.count("\n") == self.RUST.count("\n")
+        assert "http" not in masked
+        assert "nested" not in masked
+
+    def test_packages_and_totals(self, tmp_path: Path) -> None:
+        write(
+            tmp_path,
+            {
+                "src/first/__init__.py": "",
+                "src/first/a.py": "x = 1\ny = 2\n",
+                "src/first/sub/b.py": "z = 3\n",
+                **crate("one", {"lib.rs": "fn f() {}\n"}),
+            },
+        )
+        report = count_lines.measure(tmp_path)
+        assert report["totals"] == {"Python": 3, "Rust": 1}
+        first = {"package": "first", "language": "Python", "files": 3, "lines": 3}
+        assert by_package(report)["first"] == first
+        parts = by_package(count_lines.measure(tmp_path, depth=2))
+        assert {name: part["lines"] for name, part in parts.items()} == {"first": 2, "first/sub": 1, "one": 1}
