@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from scripts import (
     count_lines,
     rust_source,
+    scan_docstrings,
     source_tree,
 )
 
@@ -159,3 +160,56 @@ mod tests {
         assert by_package(report)["first"] == first
         parts = by_package(count_lines.measure(tmp_path, depth=2))
         assert {name: part["lines"] for name, part in parts.items()} == {"first": 2, "first/sub": 1, "one": 1}
+
+
+class TestDocstrings:
+    MODULES: ClassVar = {
+        "src/first/__init__.py": '"""What is beside it."""\n',
+        "src/first/a.py": '''"""Readers of files.
+
+What follows the first line is besides the point. So
+many words shall be `beside` in code.
+"""
+
+
+class A:
+    """Whatever works."""
+
+    def f(self):
+        """Return the rows, and whose they are."""
+
+    def g(self):
+        """Returns the rows."""
+
+    def h(self):
+        """Scores of one image."""
+
+    @property
+    def name(self):
+        """Says its name."""
+
+    def no_docstring(self):
+        pass
+''',
+    }
+
+    def test_counts_and_shares(self, tmp_path: Path) -> None:
+        summary = scan_docstrings.measure(write(tmp_path, self.MODULES))["packages"]["first"]
+        assert summary["docstrings"] == 7
+        # "What is beside it." and "whose they are"; "Whatever" is another word.
+        assert summary["clauses"] == 2
+        assert summary["clauses_share"] == 28.6
+        assert {word: count for word, count in summary["first_words"].items() if count} == {
+            "What": 1,
+            "Says": 1,
+        }
+        assert summary["first_words_share"] == 28.6
+        # f, g and h are functions; only f is imperative. f, g and the property begin with a verb.
+        assert (summary["functions"], summary["imperative"], summary["imperative_share"]) == (3, 1, 33.3)
+        assert (summary["verb_led"], summary["verb_led_share"]) == (3, 42.9)
+        found = {phrase: count for phrase, count in summary["phrases"].items() if count}
+        assert found == {"beside": 1, "besides": 1, "so many": 1, "shall": 1}
+
+    def test_packages_without_docstrings_have_shares_of_zero(self, tmp_path: Path) -> None:
+        summary = scan_docstrings.measure(write(tmp_path, {"src/first/__init__.py": ""}))["packages"]["first"]
+        assert (summary["docstrings"], summary["clauses_share"], summary["verb_led_share"]) == (0, 0.0, 0.0)
