@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from scripts import (
     count_lines,
+    list_long_functions,
     rust_source,
     scan_docstrings,
     source_tree,
@@ -213,3 +214,31 @@ class A:
     def test_packages_without_docstrings_have_shares_of_zero(self, tmp_path: Path) -> None:
         summary = scan_docstrings.measure(write(tmp_path, {"src/first/__init__.py": ""}))["packages"]["first"]
         assert (summary["docstrings"], summary["clauses_share"], summary["verb_led_share"]) == (0, 0.0, 0.0)
+
+
+class TestLongFunctions:
+    @staticmethod
+    def python(name: str, lines: int) -> str:
+        return f"@decorator\ndef {name}():\n" + "    x = 1\n" * (lines - 1)
+
+    @staticmethod
+    def rust(name: str, lines: int) -> str:
+        return f"/// Documentation.\npub fn {name}<T>(x: [T; 2])\n" + "\n" * (lines - 3) + "{ f();\n}\n"
+
+    def test_functions_are_counted_from_def_to_their_last_line(self, tmp_path: Path) -> None:
+        code = self.python("a", 40) + self.python("b", 41) + self.python("c", 61)
+        rust = "trait T { fn no_body(&self); }\n" + self.rust("d", 40) + self.rust("e", 41)
+        tests = "#[cfg(test)]\nmod tests {\n" + self.rust("f", 50) + "}\n"
+        write(tmp_path, {"src/first/__init__.py": code, **crate("one", {"lib.rs": rust + tests})})
+        report = list_long_functions.measure(tmp_path)
+        rows = by_package(report)
+        assert [rows["first"][key] for key in ("functions", "over_40", "over_60", "longest")] == [3, 2, 1, 61]
+        assert [rows["one"][key] for key in ("functions", "over_40", "over_60", "longest")] == [2, 1, 0, 41]
+        found = [(row["lines"], row["function"], row["place"]) for row in report["functions"]]
+        assert found == [
+            (61, "c", "src/first/__init__.py:85"),
+            (41, "e", "crates/one/src/lib.rs:44"),
+            (41, "b", "src/first/__init__.py:43"),
+        ]
+        with_tests = list_long_functions.measure(tmp_path, with_tests=True)
+        assert by_package(with_tests)["one"]["over_40"] == 2
