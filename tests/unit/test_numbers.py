@@ -5,7 +5,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from scripts import (
+    check_imports,
     count_lines,
+    import_graph,
+    layers,
     list_long_functions,
     rust_source,
     scan_docstrings,
@@ -242,3 +245,108 @@ class TestLongFunctions:
         ]
         with_tests = list_long_functions.measure(tmp_path, with_tests=True)
         assert by_package(with_tests)["one"]["over_40"] == 2
+
+
+class TestImports:
+    def test_kinds_and_cycles_of_python(self, tmp_path: Path) -> None:
+        write(
+            tmp_path,
+            {
+                "src/first/__init__.py": "from first.a import A\n",
+                "src/first/a.py": (
+                    "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from first.b import B\n"
+                ),
+                "src/first/b.py": "def f():\n    from first import c\n",
+                "src/first/c.py": "import first.a\n",
+                "src/first/sub/__init__.py": "",
+                "src/first/sub/d.py": "from . import e\n",
+                "src/first/sub/e.py": "from ..sub.d import D\nfrom .f import F\n",
+                "src/first/sub/f.py": "import os\nfrom first.a import A\n",
+            },
+        )
+        modules = import_graph.list_python_modules(source_tree.list_packages(tmp_path))
+        assert sorted(import_graph.list_imports(modules)) == [
+            ("first", "first.a", "module"),
+            ("first.a", "first.b", "type"),
+            ("first.b", "first.c", "deferred"),
+            ("first.c", "first.a", "module"),
+            ("first.sub.d", "first.sub.e", "module"),
+            ("first.sub.e", "first.sub.d", "module"),
+            ("first.sub.e", "first.sub.f", "module"),
+            ("first.sub.f", "first.a", "module"),
+        ]
+        row = by_package(check_imports.measure(tmp_path))["first"]
+        assert (row["modules"], row["imports"], row["deferred"]) == (8, 8, 1)
+        assert row["part_cycles"] == [["first.a", "first.b", "first.c"]]
+        assert row["module_cycles"] == [["first.a", "first.b", "first.c"], ["first.sub.d", "first.sub.e"]]
+        assert row["without_layer"] == ["__init__", "a", "b", "c", "sub"]
+
+    def test_upward_imports(self, tmp_path: Path) -> None:
+        write(
+            tmp_path,
+            {
+                "src/capeval/__init__.py": "import capeval.metrics\n",
+                "src/capeval/errors.py": "def f():\n    from capeval import metrics, Score\n",
+                "src/capeval/metrics/__init__.py": "import capeval.errors, capeval_server.api\n",
+                "src/capeval/cli.py": "from capeval import Score\n",
+                "src/capeval/unknown.py": "",
+                "src/capeval_server/__init__.py": "",
+                "src/capeval_server/api.py": "import capeval.metrics\n",
+                "src/capeval_server/pages.py": "import capeval_server.api\n",
+            },
+        )
+        rows = by_package(check_imports.measure(tmp_path))
+        assert [tuple(one.values()) for one in rows["capeval"]["upward"]] == [
+            ("capeval.errors", "capeval", "deferred"),
+            ("capeval.errors", "capeval.metrics", "deferred"),
+            ("capeval.metrics", "capeval_server.api", "module"),
+        ]
+        assert rows["capeval"]["without_layer"] == ["unknown"]
+        assert [tuple(one.values()) for one in rows["capeval_server"]["upward"]] == [
+            ("capeval_server.pages", "capeval_server.api", "module")
+        ]
+
+    def test_modules_of_a_crate(self, tmp_path: Path) -> None:
+        files = {
+            "lib.rs": "mod a; mod b; mod c;\npub use a::{Rule, inner::Deep};\npub use c::C as Renamed;\n",
+            "a.rs": "mod inner;\npub use inner::Deep;\nuse crate::{b::{self, B}, c as d};\nuse std::fmt;\n",
+            "a/inner.rs": "// use crate::c::C;\nuse super::super::b::B;\n#[cfg(test)]\nuse crate::c::C;\n",
+            "b/mod.rs": "fn f() { let x = crate::Rule::new(); }\n",
+            "c.rs": "use crate::Deep;\nfn f() { helper::g() }\nmod helper;\n",
+            "c/helper.rs": 'pub fn g() { super::f("crate::a::Rule") }\n',
+        }
+        write(tmp_path, crate("one", files))
+        (package,) = source_tree.list_packages(tmp_path)
+        imports = {pair for pair in import_graph.list_rust_imports(package) if pair[0] != pair[1]}
+        assert imports == {
+            ("a", "b"),
+            ("a", "c"),
+            ("a::inner", "b"),
+            ("b", "a"),
+            ("c", "a::inner"),
+            ("c", "c::helper"),
+            ("c::helper", "c"),
+        }
+        row = by_package(check_imports.measure(tmp_path))["one"]
+        assert row["part_cycles"] == [["a", "b", "c"]]
+        # The inner module of a reaches a through b.
+        assert row["module_cycles"] == [["a", "a::inner", "b", "c", "c::helper"]]
+
+    def test_dependencies_of_crates(self, tmp_path: Path) -> None:
+        name = 'meteor = { path = "../meteor" }\n'
+        write(tmp_path, crate("ptb", {"lib.rs": ""}, f"[dependencies]\nserde = '1'\n{name}"))
+        write(tmp_path, crate("meteor", {"lib.rs": ""}, "[dev-dependencies]\nptb.workspace = true\n"))
+        write(tmp_path, crate("new", {"lib.rs": ""}, "[dependencies]\nptb.workspace = true\n"))
+        report = check_imports.measure(tmp_path)
+        assert report["crate_cycles"] == [["meteor", "ptb"]]
+        rows = by_package(report)
+        assert [tuple(one.values()) for one in rows["ptb"]["upward"]] == [("ptb", "meteor", "crate")]
+        assert (rows["new"]["upward"], rows["new"]["without_layer"]) == ([], ["new"])
+
+    def test_the_layers_are_those_of_the_checkout(self) -> None:
+        rows = by_package(check_imports.measure(source_tree.PROJECT))
+        assert set(layers.LAYERS) <= set(rows)
+        assert len(rows) == len(layers.LAYERS) + len(layers.CRATES)
+        assert {name: (row["upward"], row["without_layer"]) for name, row in rows.items()} == {
+            name: ([], []) for name in rows
+        }
