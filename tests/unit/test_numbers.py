@@ -1,8 +1,13 @@
 """The scripts that measure the code, on small trees with numbers counted by hand."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
+
+import pytest
 
 from scripts import (
     check_imports,
@@ -13,6 +18,7 @@ from scripts import (
     rust_source,
     scan_docstrings,
     source_tree,
+    time_tests,
 )
 
 CARGO = '[package]\nname = "{}"\nversion = "1.0.0"\n'
@@ -350,3 +356,43 @@ class TestImports:
         assert {name: (row["upward"], row["without_layer"]) for name, row in rows.items()} == {
             name: ([], []) for name in rows
         }
+
+
+class TestTimes:
+    REPORT = """<?xml version="1.0"?><testsuites><testsuite name="pytest" time="9.0">
+<testcase classname="tests.unit.test_a" name="f" time="1.25" />
+<testcase classname="tests.unit.test_a.TestB" name="g" time="0.5"><failure message="no" /></testcase>
+<testcase classname="tests.unit.test_c" name="h" time="2.5" />
+<testcase classname="server.tests.api.test_d" name="i[x.y]" time="4.0" />
+<testcase classname="" name="tests.unit.test_e" time="0.0"><error message="no" /></testcase>
+</testsuite></testsuites>"""
+
+    def test_folders_and_files(self, tmp_path: Path) -> None:
+        write(tmp_path, {"report.xml": self.REPORT})
+        report = time_tests.measure(tmp_path / "report.xml", slowest=2)
+        assert (report["tests"], report["seconds"]) == (5, 8.2)
+        assert report["folders"] == [
+            {"folder": "tests/unit", "tests": 4, "seconds": 4.2},
+            {"folder": "server/tests/api", "tests": 1, "seconds": 4.0},
+        ]
+        assert report["files"] == [
+            {"file": "server/tests/api/test_d.py", "tests": 1, "seconds": 4.0},
+            {"file": "tests/unit/test_c.py", "tests": 1, "seconds": 2.5},
+        ]
+
+    def test_a_file_written_by_pytest(self, tmp_path: Path) -> None:
+        write(tmp_path, {"checks/test_one.py": "class TestA:\n    def test_b(self):\n        pass\n"})
+        command = [sys.executable, "-m", "pytest", "-q", "--junit-xml", "report.xml", "."]
+        environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+        files = time_tests.measure(tmp_path / "report.xml")["files"]
+        assert [(row["file"], row["tests"]) for row in files] == [("checks/test_one.py", 1)]
+
+    @pytest.mark.parametrize(
+        ("text", "problem"),
+        [("no XML", "is not a JUnit XML file"), ("<testsuites />", "contains no tests")],
+    )
+    def test_other_files_are_refused(self, text: str, problem: str, tmp_path: Path) -> None:
+        write(tmp_path, {"report.xml": text})
+        with pytest.raises(ValueError, match=problem):
+            time_tests.measure(tmp_path / "report.xml")
