@@ -1,5 +1,6 @@
 """The scripts that measure the code, on small trees with numbers counted by hand."""
 
+import json
 import os
 import subprocess
 import sys
@@ -396,3 +397,48 @@ class TestTimes:
         write(tmp_path, {"report.xml": text})
         with pytest.raises(ValueError, match=problem):
             time_tests.measure(tmp_path / "report.xml")
+
+
+class TestCommands:
+    SCRIPTS = ("check_imports", "count_lines", "list_long_functions", "scan_docstrings")
+
+    @staticmethod
+    def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        # Without site-packages: the scripts need only the standard library.
+        command = [sys.executable, "-S", "-m", f"scripts.{script}", *arguments]
+        return subprocess.run(command, cwd=source_tree.PROJECT, capture_output=True, text=True, check=False)
+
+    @pytest.mark.parametrize("script", SCRIPTS)
+    def test_the_checkout(self, script: str) -> None:
+        ended = self.run(script, "--json")
+        assert (ended.returncode, ended.stderr) == (0, "")
+        packages = json.loads(ended.stdout)["packages"]
+        assert "capeval_server" in {row if isinstance(row, str) else row["package"] for row in packages}
+
+    @pytest.mark.parametrize("script", SCRIPTS)
+    def test_a_small_tree(self, script: str, tmp_path: Path) -> None:
+        write(tmp_path, {"src/first/__init__.py": '"""Package."""\n'})
+        header, row, *_ = self.run(script, "--root", str(tmp_path)).stdout.splitlines()
+        assert header.split()[0] == "package"
+        assert row.split()[0] == "first"
+
+    @pytest.mark.parametrize("script", SCRIPTS)
+    def test_a_folder_without_packages_is_an_error(self, script: str, tmp_path: Path) -> None:
+        ended = self.run(script, "--root", str(tmp_path))
+        assert ended.returncode == 2
+        assert f"no package in a folder src and no crate in {tmp_path}" in ended.stderr
+
+    def test_times(self, tmp_path: Path) -> None:
+        write(tmp_path, {"report.xml": TestTimes.REPORT})
+        text = self.run("time_tests", str(tmp_path / "report.xml"), "--slowest", "1").stdout
+        assert text == (
+            "5 tests in 8.2 s\n\n"
+            "folder            tests  seconds\n"
+            "tests/unit            4      4.2\n"
+            "server/tests/api      1      4.0\n\n"
+            "file                        tests  seconds\n"
+            "server/tests/api/test_d.py      1      4.0\n"
+        )
+        missing = self.run("time_tests", str(tmp_path / "missing.xml"))
+        assert (missing.returncode, missing.stdout) == (2, "")
+        assert "missing.xml" in missing.stderr
