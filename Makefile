@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint lint-rust lint-python test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check audit notebooks test-distributed test-baselines
+.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check audit notebooks test-distributed test-baselines
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -17,9 +17,16 @@ $(VENV)/.dependencies: pyproject.toml constraints.txt scripts/set_up.sh
 	@touch $@
 
 $(VENV)/.native: $(VENV)/.dependencies $(RUST)
-	@echo "Building the native module (a few minutes the first time)"
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras dev
+	@echo "Building the native module (a minute or two the first time)"
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --profile development --quiet --extras dev
+	@rm -f $(VENV)/.native-release
 	@touch $@
+
+# The same module as wheels have it, in the place of the other one: for timings, and for long comparisons.
+$(VENV)/.native-release: $(VENV)/.dependencies $(RUST)
+	@echo "Building the native module for release (a few minutes the first time)"
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras dev
+	@touch $(VENV)/.native $@
 
 # SPICE's model, from the reference's jars. Without it the tests of SPICE say that they are left out.
 $(VENV)/.spice: $(VENV)/.native
@@ -40,8 +47,8 @@ serve: $(VENV)/.native ## Start a server with the COCO challenge and campaigns l
 	@$(BIN)/capeval server demo --folder demo-server --port $(PORT)
 
 # The native module is linked on one processor: on another one Rust is checked meanwhile.
-test: ## Everything that must hold before a change lands
-	@$(MAKE) --no-print-directory --jobs 2 lint-rust test-rust lint-python
+test: ## The gate: lints, types and all tests but the system tests, in ten minutes
+	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.native lint-rust test-rust lint-python
 	@$(MAKE) --no-print-directory test-python
 
 lint: lint-rust lint-python ## Format, lints and types
@@ -60,9 +67,21 @@ test-rust: ## The tests of the Rust crates
 	PROPTEST_RNG_SEED=1 cargo test --workspace --exclude capeval-python --quiet
 
 # A process of tests that dies ends the run, with the name of its test: started again, the run would wait for ever.
-test-python: $(VENV)/.native $(VENV)/.spice $(VENV)/.object-store ## The tests of the Python package, the command line, the server and the documents
-	@sh scripts/install_packages.sh
-	$(BIN)/pytest -m "not conformance" -n auto --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+PYTEST := $(BIN)/pytest -n auto --max-worker-restart 0
+test-python: $(VENV)/.native ## The gate's tests of the Python packages, the command line, the server and the documents
+	@sh scripts/install_packages.sh chromium
+	$(PYTEST) --dist worksteal -m "not conformance and not system"
+
+# A process takes a whole module at a time: what a module starts, it starts once.
+test-processes: $(VENV)/.native $(VENV)/.spice $(VENV)/.object-store ## The tests with servers, databases, browsers, Java and SPICE's model
+	@sh scripts/install_packages.sh chromium postgresql nginx caddy
+	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "system and not conformance"
+
+test-system: ## The system tests: all that the gate leaves out, but for comparisons of all the real data
+	@$(MAKE) --no-print-directory test-processes
+	@$(MAKE) --no-print-directory test-training
+	@$(MAKE) --no-print-directory test-baselines
+	@$(MAKE) --no-print-directory test-distributed
 
 # The tests with PyTorch have an environment of their own, with Debian's PyTorch; TORCH=pypi takes the newest one
 # (2.9 GB to fetch).
@@ -91,7 +110,7 @@ $(DISTRIBUTED)/.shards: $(VENV)/.native $(DISTRIBUTED)/.dependencies benchmarks/
 test-distributed: $(VENV)/.native $(VENV)/.spice $(DISTRIBUTED)/.shards ## The recipes for Ray, Spark, Dask, DuckDB and Polars, on the engines themselves
 	CAPEVAL_SHARDS=$(DISTRIBUTED)/shards PYTHONPATH=src $(DISTRIBUTED)/bin/python -m pytest -c tests/distributed/pytest.ini tests/distributed
 
-conformance: $(VENV)/.native $(VENV)/.spice ## Compare all of the real data with the reference, and try many examples
+conformance: $(VENV)/.native-release $(VENV)/.spice ## Compare all of the real data with the reference, and try many examples
 	$(BIN)/pytest -m conformance -raP
 	$(BIN)/pytest tests/properties --hypothesis-profile=thorough
 	PROPTEST_CASES=4096 cargo test --workspace --exclude capeval-python --release --quiet
@@ -102,16 +121,16 @@ SEED := 1
 conformance-spice: $(VENV)/.spice ## Compare SPICE's every stage with Java on CAPTIONS new captions made with SEED
 	$(BIN)/python -m tests.conformance.spice.compare --captions $(CAPTIONS) --seed $(SEED)
 
-bench: $(VENV)/.native $(VENV)/.spice ## Time capeval and the reference side by side, in one run
+bench: $(VENV)/.native-release $(VENV)/.spice ## Time capeval and the reference side by side, in one run
 	$(BIN)/python -m benchmarks
 
 bench-kernels: ## Time the Rust kernels with Criterion
 	cargo bench --workspace --exclude capeval-python
 
-bench-search: $(VENV)/.native ## Time constrained beam search alone
+bench-search: $(VENV)/.native-release ## Time constrained beam search alone
 	$(BIN)/python -m benchmarks.constrained_search
 
-bench-server: $(VENV)/.native ## Time a server's pages under load, how many submissions its workers score, and large campaigns
+bench-server: $(VENV)/.native-release ## Time a server's pages under load, how many submissions its workers score, and large campaigns
 	$(BIN)/python -m benchmarks.server_load
 	$(BIN)/python -m benchmarks.server_scoring
 	$(BIN)/python -m benchmarks.annotation
@@ -123,7 +142,7 @@ notebooks: $(VENV)/.native ## Run the documents' notebooks, and store what they 
 	@$(BIN)/python -m scripts.run_notebooks
 
 pictures: $(VENV)/.native ## Take the pictures of the documents, of the demo's report and server
-	@sh scripts/install_packages.sh
+	@sh scripts/install_packages.sh chromium
 	$(BIN)/python scripts/pictures.py --output docs/pictures
 
 # What builds and checks what is released: Zig links against the C library of manylinux2014, whatever this machine has.

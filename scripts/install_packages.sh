@@ -1,17 +1,29 @@
 #!/bin/sh
-# Installs the Debian packages that the tests use beside the toolchains: a database server, a browser and proxies.
+# Installs the programs that tests use beside the toolchains, as Debian packages.
 # Where it can't, it says what will be left out, and the tests that need them say so again.
+# Usage: install_packages.sh PROGRAM..., each one of chromium, postgresql, nginx, caddy.
 set -eu
 . "$(dirname "$0")/steps.sh"
 
+is_installed() {
+    case $1 in
+        postgresql) command -v initdb || ls /usr/lib/postgresql/*/bin/initdb ;;
+        nginx) command -v nginx || [ -x /usr/sbin/nginx ] ;;
+        *) command -v "$1" ;;
+    esac >/dev/null 2>&1
+}
+
 needed=""
-command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || needed="$needed postgresql"
-command -v chromium >/dev/null || needed="$needed chromium fonts-dejavu-core"
-# Debian starts a proxy that is installed, on the ports of web servers: not on a machine that people use.
-if [ ! -d /run/systemd/system ]; then
-    command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || needed="$needed nginx-light"
-    command -v caddy >/dev/null || needed="$needed caddy"
-fi
+for program in "$@"; do
+    case $program in
+        chromium) packages="chromium fonts-dejavu-core" ;;
+        nginx) packages="nginx-light" ;;
+        *) packages=$program ;;
+    esac
+    # Debian starts a proxy that is installed, on the ports of web servers: not on a machine that people use.
+    case $program in nginx | caddy) [ ! -d /run/systemd/system ] || continue ;; esac
+    is_installed "$program" || needed="$needed $packages"
+done
 [ -n "$needed" ] || exit 0
 
 if can_install; then

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.network.staying import refuse
 from tests.once import give_folder
+from tests.tiers import assign_tiers, fail_on_skips
 
 # Shared machines are slow at times, and a slow example is no failure.
 # The same examples in every run: a change is judged by what it changed. `thorough`, which is part of
@@ -47,6 +48,17 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # No test parses less since another one ran before it.
     os.environ["CAPEVAL_STORE"] = "off"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Assign tests to the gate or to the system tests."""
+    assign_tiers(items)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run of CI that skipped tests."""
+    fail_on_skips(session)
 
 
 def pytest_xdist_auto_num_workers() -> int:
