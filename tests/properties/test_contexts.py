@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -12,18 +12,9 @@ from capeval import DocumentFrequencies, Tokenizer, tokenize
 from capeval.metrics import METRICS, Metric
 from capeval.tokenization import Context
 from capeval.types import ImageId
-from tests.spice_model import NEEDS_MODEL
+from tests.properties.every_metric import every_metric
 
 ALONE = Tokenizer(context="caption")
-FEW = settings(max_examples=settings().max_examples // 3)
-EVERY_METRIC = pytest.mark.parametrize(
-    "metric",
-    [
-        pytest.param(make(), marks=[NEEDS_MODEL] if make().page == "spice" else [])
-        for make in METRICS.values()
-    ],
-    ids=list(METRICS),
-)
 # What the tokenizer looks past the end of, and what it sees there.
 ENDS = ("vitamin B.", "Acme Co.", "a dog, etc.", "a cat :)", "section A.", "a dog runs")
 BEGINNINGS = ("A ", "The ", "a ", " ", "9 ", "")
@@ -39,10 +30,10 @@ def rows(metric: Metric, images: dict[ImageId, Image]) -> dict[ImageId, NDArray[
     return dict(zip(scores.image_ids, scores.statistics, strict=True))
 
 
-@EVERY_METRIC
-@FEW
+@every_metric
 @given(images=IMAGES, seed=st.integers(0, 2**32))
-def test_any_order_and_any_part_has_the_same_rows(metric: Metric, images: list[Image], seed: int) -> None:
+def test_any_order_and_any_part_has_the_same_rows(name: str, images: list[Image], seed: int) -> None:
+    metric = METRICS[name]()
     everything: dict[ImageId, Image] = dict(enumerate(images))
     weighed = metric.weighed_by(
         DocumentFrequencies.of(

@@ -7,27 +7,18 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from capeval import DocumentFrequencies, Report, Tokenizer, evaluate
 from capeval.distributed import PartialFrequencies, Sums, report_of, statistics
 from capeval.metrics import METRICS, Metric
 from capeval.types import ImageId
+from tests.properties.every_metric import PARSING, every_metric
 from tests.properties.strategies import Corpus, corpora
-from tests.spice_model import NEEDS_MODEL
 from tests.twins.text import ngrams, words
 
 TOKENS = Tokenizer(kind="none")
-FEW = settings(max_examples=settings().max_examples // 3)
-EVERY_METRIC = pytest.mark.parametrize(
-    "metric",
-    [
-        pytest.param(make(), marks=[NEEDS_MODEL] if make().page == "spice" else [])
-        for make in METRICS.values()
-    ],
-    ids=list(METRICS),
-)
 Groups = dict[ImageId, list[str]]
 
 
@@ -77,9 +68,10 @@ def test_every_ngram_is_counted(corpus: Corpus) -> None:
     assert len(rows) == len(plainly)
 
 
-def of_parts(metric: Metric, corpus: Corpus, seed: int) -> tuple[Metric, Report, list[Report]]:
+def of_parts(name: str, corpus: Corpus, seed: int) -> tuple[Metric, Report, list[Report]]:
     """The metric with the frequencies of all, the report of all images, and those of the parts of a split."""
-    if metric.page == "spice":
+    metric = METRICS[name]()
+    if name in PARSING:
         corpus = corpus.of_words(7)
     images: Groups = dict(enumerate(corpus.references))
     frequencies = PartialFrequencies.of(images, tokenizer=TOKENS, stem=metric.counts == "stems").finish()
@@ -92,11 +84,10 @@ def of_parts(metric: Metric, corpus: Corpus, seed: int) -> tuple[Metric, Report,
     return weighed, report(images), [report(part) for part in split(images, seed)]
 
 
-@EVERY_METRIC
-@FEW
+@every_metric
 @given(corpus=corpora(max_images=12), seed=st.integers(0, 2**32))
-def test_sums_of_parts_score_as_the_whole(metric: Metric, corpus: Corpus, seed: int) -> None:
-    _, whole, reports = of_parts(metric, corpus, seed)
+def test_sums_of_parts_score_as_the_whole(name: str, corpus: Corpus, seed: int) -> None:
+    _, whole, reports = of_parts(name, corpus, seed)
     parts = [Sums.of(report) for report in reports]
     table = pa.concat_tables([part.to_arrow() for part in parts])
     for total in (sum(parts), sum(pickle.loads(pickle.dumps(parts))), Sums.from_arrow(table)):
@@ -106,11 +97,10 @@ def test_sums_of_parts_score_as_the_whole(metric: Metric, corpus: Corpus, seed: 
         assert total.images == len(whole.image_ids)
 
 
-@EVERY_METRIC
-@FEW
+@every_metric
 @given(corpus=corpora(max_images=12), seed=st.integers(0, 2**32))
-def test_rows_of_parts_are_those_of_the_whole(metric: Metric, corpus: Corpus, seed: int) -> None:
-    weighed, whole, reports = of_parts(metric, corpus, seed)
+def test_rows_of_parts_are_those_of_the_whole(name: str, corpus: Corpus, seed: int) -> None:
+    weighed, whole, reports = of_parts(name, corpus, seed)
     table = pa.concat_tables([statistics(report) for report in reports])
     again = report_of(table, [weighed], tokenizer=TOKENS)
     assert again.signatures == whole.signatures

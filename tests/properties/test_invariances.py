@@ -4,25 +4,19 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from capeval import Bleu, Candidates, References, RougeL, RougeS, Tokenizer
 from capeval.metrics import METRICS, Metric, Prepared
 from capeval.scoring import evaluate
+from tests.properties.every_metric import NAMES, PARSING, every_metric
 from tests.properties.strategies import UNSEEN, WORDS, Corpus, captions, corpora
 from tests.spice_model import IS_HERE, NEEDS_MODEL
 
 TOKENS = Tokenizer(kind="none")
-# There are many names, and each test below tries all: a third of the profile's examples for each.
-FEW = settings(max_examples=settings().max_examples // 3)
-# SPICE's time grows with the cube of a sentence's length, and it needs a model.
-PARSING = [name for name, make in METRICS.items() if type(make()).page == "spice"]
 PARSED_WORDS = 7
-EVERY_METRIC = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[NEEDS_MODEL] if name in PARSING else []) for name in METRICS]
-)
 
 
 def test_some_metric_is_registered() -> None:
@@ -43,8 +37,7 @@ def rows(prepared: Prepared, candidates: dict[int, str]) -> NDArray[np.float64]:
 
 
 # SPICE merges the references' graphs one after the other: see `test_order.py` of its conformance tests.
-@pytest.mark.parametrize("name", [name for name in METRICS if name not in PARSING])
-@FEW
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in PARSING])
 @given(corpus=corpora(), seed=st.integers(0, 2**32))
 def test_the_order_of_references_changes_nothing(name: str, corpus: Corpus, seed: int) -> None:
     corpus = fitting(name, corpus)
@@ -58,8 +51,7 @@ def test_the_order_of_references_changes_nothing(name: str, corpus: Corpus, seed
         np.testing.assert_allclose(after.statistics, before.statistics, rtol=1e-12, atol=1e-15)
 
 
-@EVERY_METRIC
-@FEW
+@every_metric
 @given(corpus=corpora(), seed=st.integers(0, 2**32))
 def test_the_order_of_images_changes_no_image(name: str, corpus: Corpus, seed: int) -> None:
     corpus = fitting(name, corpus)
@@ -72,8 +64,7 @@ def test_the_order_of_images_changes_no_image(name: str, corpus: Corpus, seed: i
     np.testing.assert_allclose(after, before[order], rtol=1e-12, atol=1e-15)
 
 
-@EVERY_METRIC
-@FEW
+@every_metric
 @given(corpus=corpora(), seed=st.integers(0, 2**32))
 def test_a_minibatch_scores_as_the_whole(name: str, corpus: Corpus, seed: int) -> None:
     corpus = fitting(name, corpus)
@@ -86,8 +77,7 @@ def test_a_minibatch_scores_as_the_whole(name: str, corpus: Corpus, seed: int) -
     np.testing.assert_array_equal(rows(once, dict(enumerate(corpus.candidates))), whole)
 
 
-@EVERY_METRIC
-@FEW
+@every_metric
 @given(corpus=corpora(max_images=4), data=st.data())
 def test_several_samples_score_as_each_alone(name: str, corpus: Corpus, data: st.DataObject) -> None:
     corpus = fitting(name, corpus)
@@ -101,8 +91,7 @@ def test_several_samples_score_as_each_alone(name: str, corpus: Corpus, data: st
     np.testing.assert_array_equal(scores.statistics, np.concatenate(alone))
 
 
-@EVERY_METRIC
-@FEW
+@every_metric
 @given(corpus=corpora(), seed=st.integers(0, 2**32))
 def test_subsets_sum_to_the_whole(name: str, corpus: Corpus, seed: int) -> None:
     corpus = fitting(name, corpus)
@@ -113,8 +102,7 @@ def test_subsets_sum_to_the_whole(name: str, corpus: Corpus, seed: int) -> None:
     np.testing.assert_allclose(whole, list(scores.corpus.values()), rtol=1e-12, atol=1e-15)
 
 
-@EVERY_METRIC
-@FEW
+@every_metric
 @given(corpus=corpora())
 def test_rows_have_a_column_for_each_statistic(name: str, corpus: Corpus) -> None:
     corpus = fitting(name, corpus)
@@ -123,8 +111,7 @@ def test_rows_have_a_column_for_each_statistic(name: str, corpus: Corpus) -> Non
     assert len(set(statistics)) == len(statistics) == scores.statistics.shape[1]
 
 
-@EVERY_METRIC
-@FEW
+@every_metric
 @given(corpus=corpora())
 def test_scores_of_images_are_aggregates_of_their_rows(name: str, corpus: Corpus) -> None:
     corpus = fitting(name, corpus)
@@ -136,8 +123,7 @@ def test_scores_of_images_are_aggregates_of_their_rows(name: str, corpus: Corpus
         np.testing.assert_allclose(METRICS[name]().aggregate(statistics), alone, rtol=1e-12)
 
 
-@EVERY_METRIC
-@FEW
+@every_metric
 @given(corpus=corpora())
 def test_scores_are_finite_and_not_negative(name: str, corpus: Corpus) -> None:
     corpus = fitting(name, corpus)
@@ -153,8 +139,7 @@ def test_scores_are_finite_and_not_negative(name: str, corpus: Corpus) -> None:
         assert (values[defined] >= 0).all()
 
 
-@EVERY_METRIC
-@FEW
+@every_metric
 @given(corpus=corpora())
 def test_subsets_of_a_report_are_their_images(name: str, corpus: Corpus) -> None:
     corpus = fitting(name, corpus)
@@ -175,9 +160,9 @@ def test_subsets_of_a_report_are_their_images(name: str, corpus: Corpus) -> None
 ONE_IMAGE_AT_A_TIME = [
     Bleu(level="sentence"),
     *(
-        pytest.param(metric, marks=[NEEDS_MODEL] if metric.page == "spice" else [])
-        for make in METRICS.values()
-        if (metric := make()).document_frequencies is None
+        pytest.param(metric, marks=[NEEDS_MODEL] if name in PARSING else [])
+        for name in NAMES
+        if (metric := METRICS[name]()).document_frequencies is None
     ),
 ]
 
