@@ -1,6 +1,6 @@
 # What people and CI both run. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check audit notebooks test-distributed test-baselines
+.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -82,6 +82,7 @@ test-system: ## The system tests: all that the gate leaves out, but for comparis
 	@$(MAKE) --no-print-directory test-training
 	@$(MAKE) --no-print-directory test-baselines
 	@$(MAKE) --no-print-directory test-distributed
+	@$(MAKE) --no-print-directory goldens
 
 # The tests with PyTorch have an environment of their own, with Debian's PyTorch; TORCH=pypi takes the newest one
 # (2.9 GB to fetch).
@@ -166,6 +167,13 @@ audit: $(VENV)/.native ## Ask PyPI for advisories about the dependencies: the ve
 	@$(BIN)/python scripts/lowest.py > $(VENV)/lowest.txt
 	$(BIN)/python -m pip_audit --strict --no-deps --disable-pip --progress-spinner off --requirement $(VENV)/lowest.txt
 	$(BIN)/python -m pip_audit --strict --no-deps --disable-pip --progress-spinner off --requirement constraints.txt
+
+GOLDENS := $(BIN)/python -m scripts.goldens
+goldens: $(VENV)/.native $(VENV)/.spice ## Compare the public behavior with the recording in goldens/ (OPTIONS=--dist: with new wheels)
+	@$(GOLDENS) $(OPTIONS)
+
+goldens-record: $(VENV)/.native $(VENV)/.spice ## Record the public behavior in goldens/
+	@$(GOLDENS) --record $(OPTIONS)
 
 clean: ## Remove what the recipes made
 	rm -rf $(VENV) .venv-training-* .venv-distributed target build dist site jupyter_execute demo demo-server src/capeval/_native*.so

@@ -1,0 +1,1 @@
+"""Goldens: recordings of the public behavior that a restructuring must not change."""

@@ -1,0 +1,132 @@
+"""Compares the project's public behavior with the recording in `goldens/`, or records it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from scripts.goldens.compare import differences
+from scripts.goldens.names import ENVIRONMENT, PROJECT
+from scripts.goldens.registry import Golden, load_kinds
+
+_FOLDER = PROJECT / "goldens"
+_AT_ONCE = 2
+# Variables that the recorded output may not depend on have fixed values in all processes.
+_FIXED = {"LC_ALL": "C.UTF-8", "TZ": "UTC", "COLUMNS": "100", "LINES": "40", "TERM": "dumb", "NO_COLOR": "1"}
+_DROPPED = ("PG", "LC_", "LANG", "FORCE_COLOR", "CLICOLOR", "PYTHONWARNINGS", "DJANGO_", "RAYON_")
+
+
+def main() -> None:
+    """Run the command; exit with status 1 if something differs."""
+    options = _options()
+    goldens = list(load_kinds().values())
+    if options.only:
+        goldens = [golden for golden in goldens if golden.name in options.only]
+    with _recorded(goldens, options) as (made, left_out):
+        for name, reason in left_out.items():
+            print(f"left out: {name} ({reason})")
+        goldens = [golden for golden in goldens if golden.name not in left_out]
+        if options.record:
+            _replace(goldens, made, options.folder)
+            print(f"recorded in {options.folder}: {', '.join(golden.name for golden in goldens)}")
+            return
+        changed = [golden.name for golden in goldens if _show(golden, options.folder, made)]
+    if changed:
+        print(f"\ndifferent: {', '.join(changed)}", file=sys.stderr)
+        print("If this is intended, run `make goldens-record` and commit the result.", file=sys.stderr)
+        sys.exit(1)
+    print(f"equal: {', '.join(golden.name for golden in goldens)}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m scripts.goldens", description=__doc__)
+    parser.add_argument("--record", action="store_true", help="Record instead of comparing.")
+    parser.add_argument("--dist", action="store_true", help="Build the distributions into dist/ first.")
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=sorted(load_kinds()), help="Only these.")
+    parser.add_argument("--folder", type=Path, default=_FOLDER, help="The recording. [default: goldens/]")
+    parser.add_argument("--with", dest="other", type=Path, help="Compare with this recording, not a new one.")
+    parser.add_argument("--timings", action="store_true", help="Show the duration of each process.")
+    return parser.parse_args()
+
+
+@contextmanager
+def _recorded(
+    goldens: Sequence[Golden], options: argparse.Namespace
+) -> Iterator[tuple[Path, dict[str, str]]]:
+    """Provide a recording to compare with, and the reasons why goldens are left out of it."""
+    if options.other is not None:
+        present = {golden.name for golden in goldens if (options.other / golden.name).is_dir()}
+        yield options.other, {golden.name: "not recorded" for golden in goldens if golden.name not in present}
+        return
+    if options.dist:
+        subprocess.run(["make", "wheel"], cwd=PROJECT, check=True)
+    left_out = {golden.name: reason for golden in goldens if (reason := golden.missing())}
+    processes: dict[str, list[str]] = {}
+    for golden in goldens:
+        if golden.name not in left_out:
+            processes.setdefault(golden.process, []).append(golden.name)
+    with (
+        tempfile.TemporaryDirectory(prefix="capeval-goldens-") as folder,
+        ThreadPoolExecutor(_AT_ONCE) as pool,
+    ):
+        for process, seconds in zip(
+            processes, pool.map(lambda names: _record(Path(folder), names), processes.values()), strict=True
+        ):
+            if options.timings:
+                print(f"{process}: {seconds:.1f} s")
+        yield Path(folder), left_out
+
+
+def _record(folder: Path, names: Sequence[str]) -> float:
+    """Record goldens in a process with a fixed environment; return the seconds that it took."""
+    began = time.monotonic()
+    cache = {f"{ENVIRONMENT}CACHE"}
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(_DROPPED) and (name in cache or not name.startswith(ENVIRONMENT))
+    }
+    command = [sys.executable, "-m", "scripts.goldens.recorder", str(folder), *names]
+    done = subprocess.run(
+        command, cwd=PROJECT, env={**env, **_FIXED}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(f"recording {', '.join(names)} failed:\n{done.stdout[-5000:]}{done.stderr[-10000:]}")
+    return time.monotonic() - began
+
+
+def _show(golden: Golden, recorded: Path, made: Path) -> bool:
+    """Print how a golden differs; return whether it does."""
+    found = False
+    for line in differences(golden, recorded, made):
+        found = True
+        print(line)
+    return found
+
+
+def _replace(goldens: Sequence[Golden], made: Path, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for golden in goldens:
+        target = folder / golden.name
+        if target.exists() and not golden.partial:
+            shutil.rmtree(target)
+        for path in sorted(found for found in (made / golden.name).rglob("*") if found.is_file()):
+            copy = target / path.relative_to(made / golden.name)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            # Without its mode, which the server restricts to its own user.
+            shutil.copyfile(path, copy)
+        if golden.renames and not (folder / golden.renames).exists():
+            (folder / golden.renames).write_text('# Names that a rename changed: old = "new".\n[names]\n')
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""A chapter of the story about accounts: all that has the server send mail about them."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import struct
+from base64 import b32decode
+from datetime import datetime
+
+from scripts.goldens.server import PASSWORD, Person
+
+__all__ = ["add_second_factor", "change_account", "sign_up"]
+
+_NEW = "brown-cows-2026"
+
+
+def sign_up() -> None:
+    """Sign up, once with a known address, and ask for new passwords."""
+    for name, email in (("zoe", "zoe@example.org"), ("yan", "dan@example.org")):
+        form = {"username": name, "email": email, "password1": _NEW, "password2": _NEW}
+        Person(name).post("/accounts/signup/", **form)
+    for email in ("dan@example.org", "nobody@example.org"):
+        Person("somebody").post("/accounts/password/reset/", email=email)
+
+
+def change_account(person: Person, now: datetime) -> None:
+    """Add and remove an address and a second factor, and change the password."""
+    person.sign_in()
+    person.confirm_password()
+    person.post("/accounts/email/", action_add="", email="daniel@example.org")
+    person.post("/accounts/email/", action_remove="", email="daniel@example.org")
+    add_second_factor(person, now)
+    person.post("/accounts/2fa/recovery-codes/generate/")
+    person.post("/accounts/2fa/totp/deactivate/")
+    person.post("/accounts/password/change/", oldpassword=PASSWORD, password1=_NEW, password2=_NEW)
+
+
+def add_second_factor(person: Person, now: datetime) -> None:
+    """Add an authenticator app, which shows passwords that depend on the time."""
+    secret = re.search(r"\b[A-Z2-7]{32}\b", person.see("/accounts/2fa/totp/activate/"))
+    if secret is None:
+        raise RuntimeError("the page to activate an authenticator app shows no secret")
+    person.post("/accounts/2fa/totp/activate/", code=_code(secret[0], int(now.timestamp())))
+
+
+def _code(secret: str, moment: int) -> str:
+    """Return a time-based one-time password (RFC 6238)."""
+    digest = hmac.new(b32decode(secret), struct.pack(">Q", moment // 30), hashlib.sha1).digest()
+    start = digest[-1] & 15
+    number = struct.unpack(">I", digest[start : start + 4])[0] & 0x7FFFFFFF
+    return f"{number % 10**6:06}"

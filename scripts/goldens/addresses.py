@@ -1,0 +1,151 @@
+"""Addresses of routes, with the ids and names of rows that the story created."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from scripts.goldens.campaigns import CAMPAIGNS, FINISHED
+from scripts.goldens.story import RELEASE, Story
+
+__all__ = ["addresses"]
+
+_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>[^)]*\)")
+_OF_CAMPAIGNS = ("annotate/", "campaigns/", "api/annotate/", "api/campaigns/")
+_BOARD = "split=val&references=c2"
+# Parameters with the same value in all routes.
+_FIXED = {
+    "app_label": ["challenges"],
+    "content_type_id": ["1"],
+    "id": ["1"],
+    "key": ["invented"],
+    "number": ["1"],
+    "pk": ["1"],
+    "references": ["c2"],
+    "response_id": ["1"],
+    "size": ["small"],
+    "slug": ["small"],
+    "split": ["val"],
+    "text": ["write-coco"],
+    "token": ["work_invented"],
+    "uidb36": ["1"],
+    "url": ["nothing"],
+    "user": ["ann"],
+}
+# Submissions by the parameter that names one.
+_SUBMISSIONS = {"submission_id": "alpha", "other_id": "gamma"}
+# Queries that change a page.
+_QUERIES = {
+    "<challenge:slug>/<slug:name>/": [
+        "",
+        _BOARD,
+        f"{_BOARD}&subset=animals",
+        "split=val&references=c1&layout=both",
+    ],
+    "<challenge:slug>/<slug:name>/captions/": ["", "search=dog"],
+    "<challenge:slug>/<slug:name>/plot.svg": [_BOARD, f"{_BOARD}&theme=dark"],
+    "<challenge:slug>/images/<slug:split>/": ["", "image=1"],
+    "api/challenges/<slug>/phases/<phase>/leaderboard": ["", _BOARD, f"{_BOARD}&format=csv"],
+    "api/submissions/<submission_id>/images": ["split=val&references=c1"],
+    "campaigns/<slug:slug>/items/": ["", "which=checks"],
+    "submissions/<uuid:pk>/compare/": ["", "with=OTHER"],
+    "submissions/<uuid:pk>/examples/": ["", f"{_BOARD}&image=1"],
+    "<slug:slug>/organise/submissions/": ["", "state=scored&team=a"],
+}
+
+
+def addresses(story: Story, route: str) -> Iterator[str]:
+    """Yield the addresses of a route that are asked.
+
+    Raises:
+        RuntimeError: There is no value for a parameter.
+    """
+    parameters = [match[1] or match[2] for match in _PARAMETER.finditer(route)]
+    values = [_values(story, route, name) for name in parameters]
+    for chosen in itertools.product(*values):
+        given = iter(chosen)
+        path = _PARAMETER.sub(lambda _: next(given), route)  # noqa: B023
+        for query in _QUERIES.get(route, [""]):
+            found = query.replace("OTHER", story.submissions["gamma"])
+            yield f"/{path}" + (f"?{found}" if found else "")
+    if route == "<challenge:slug>/":
+        yield "/nothing-is-here/"
+
+
+def _values(story: Story, route: str, name: str) -> Sequence[str]:
+    if name == "slug" and route.startswith(_OF_CAMPAIGNS):
+        return _campaigns(route)
+    if name == "object_id":
+        return _rows(story, route)
+    if name == "pk" and "teams/" in route:
+        return [_team(story)]
+    if name == "pk" and "<uuid:pk>" in route:
+        return [story.submissions[method] for method in ("alpha", "waiting")]
+    if name in ("name", "phase"):
+        return _named(route)
+    if name == "team_id":
+        return [_team(story)]
+    if name == "lease":
+        return [_lease(story)]
+    if name in _SUBMISSIONS:
+        return [story.submissions[_SUBMISSIONS[name]]]
+    if name == "pseudonym":
+        return [_worker(story, _campaigns(route)[0])]
+    if name not in _FIXED:
+        raise RuntimeError(
+            f"add a value for {name!r} of the route {route!r}, or list it in goldens/unvisited.toml"
+        )
+    return _FIXED[name]
+
+
+def _campaigns(route: str) -> list[str]:
+    if route == "annotate/<slug:slug>/":
+        return list(CAMPAIGNS)
+    if route.startswith(("annotate/", "api/annotate/")):
+        return ["write-campaign"]
+    if "releases/<" in route:
+        return list(FINISHED)
+    if route.count("<") > 1:
+        return ["reviewed"]
+    return ["pairwise-campaign", "reviewed", "finished"]
+
+
+def _named(route: str) -> list[str]:
+    if "/releases/" in route:
+        return [RELEASE]
+    if "/reported/" in route:
+        return ["old"]
+    if "/pictures/" in route:
+        return ["dot.gif"]
+    return ["open", "first"]
+
+
+@cache
+def _worker(story: Story, campaign: str) -> str:
+    workers = story.people["olga"].ask("GET", f"campaigns/{campaign}/workers")["workers"]
+    return str(workers[0]["pseudonym"])
+
+
+@cache
+def _team(story: Story) -> str:
+    teams = story.people["olga"].ask("GET", "challenges/small/organise/teams")["teams"]
+    return str(next(team["id"] for team in teams if team["name"] == "Team A"))
+
+
+@cache
+def _lease(story: Story) -> str:
+    """Return the lease of the item that the annotator sees."""
+    page = story.people["annotator"].see("/annotate/write-campaign/")
+    found = re.search(r"/annotate/write-campaign/([0-9a-f-]{36})/", page)
+    if found is None:
+        raise RuntimeError("the annotator has no item of the campaign write-campaign")
+    return found[1]
+
+
+def _rows(story: Story, route: str) -> list[str]:
+    """Return the first row that a list of the administration has."""
+    listed = route.partition("<")[0]
+    found = re.search(rf'href="/{re.escape(listed)}([^/"]+)/change/', story.people["staff"].see(f"/{listed}"))
+    return [found[1] if found else "1"]

@@ -1,0 +1,163 @@
+"""Pages and the API's answers: every route, asked by a visitor and by users of each role."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tomllib
+import zipfile
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from difflib import unified_diff
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from scripts.goldens import story
+from scripts.goldens.addresses import addresses
+from scripts.goldens.determinism import reseed
+from scripts.goldens.masks import mask
+from scripts.goldens.names import PROJECT
+from scripts.goldens.registry import Golden, register
+from scripts.goldens.routes import routes
+from scripts.goldens.server import undone
+
+_UNVISITED = PROJECT / "goldens" / "unvisited.toml"
+# The user of each role.
+_ROLES = {"anonymous": "anonymous", "participant": "ann", "organizer": "olga", "annotator": "annotator"}
+_STAFF = {"staff": "staff"}
+_SECOND_FACTOR = {"participant with a second factor": "bob"}
+_ADMIN, _API, _PACKAGES = "admin/", "api/", ("admin/", "accounts/")
+_SETS = {"Allow": ", ", "Content-Security-Policy": "; "}
+_DIFFERENT_EACH_TIME = {"Content-Length", "X-Request-ID"}
+
+
+def _write(folder: Path) -> None:
+    told = story.tell()
+    usual = dict(_ask(told, "anonymous", "GET", "/").headers)
+    (folder / "headers.txt").write_text(_headers(usual, {}))
+    for route in _visited():
+        roles = _roles(route)
+        asked = [("GET", address, roles) for address in addresses(told, route)]
+        if not route.startswith((*_PACKAGES, _API)):
+            # The answer to an empty form, with its errors.
+            asked += [("POST", address, {_doer(route): _ROLES[_doer(route)]}) for _, address, _ in asked[:1]]
+        sections = [
+            section
+            for method, address, who in asked
+            for section in _sections(told, method, address, who, usual)
+        ]
+        # Never two routes in one file.
+        with (folder / f"{_file_name(route)}.txt").open("x", encoding="utf-8") as file:
+            file.write("\n".join(sections))
+
+
+def _visited() -> list[str]:
+    """Return the patterns of all routes but those that a file lists, with a reason each."""
+    with _UNVISITED.open("rb") as file:
+        unvisited: dict[str, str] = tomllib.load(file)
+    found = list(dict.fromkeys(pattern for pattern, _ in routes()))
+    for listed in unvisited:
+        if not any(fnmatchcase(pattern, listed) for pattern in found):
+            raise RuntimeError(f"{_UNVISITED}: {listed!r} is no route: remove it")
+    return [pattern for pattern in found if not any(fnmatchcase(pattern, listed) for listed in unvisited)]
+
+
+def _roles(route: str) -> Mapping[str, str]:
+    if route.startswith(_ADMIN):
+        return _STAFF
+    if route.startswith("accounts/"):
+        return {**_ROLES, **_SECOND_FACTOR}
+    # Only staff may create challenges.
+    return {**_ROLES, **_STAFF} if route.startswith("new/") else _ROLES
+
+
+def _doer(route: str) -> str:
+    if route.startswith("annotate/"):
+        return "annotator"
+    return "organizer" if re.match(r"campaigns/|new/|.*/organise/", route) else "participant"
+
+
+def _file_name(route: str) -> str:
+    name = re.sub(r"\(\?P<(\w+)>[^)]*\)|<(?:\w+:)?(\w+)>", lambda match: f"({match[1] or match[2]})", route)
+    return name.strip("/").replace("/", ".") or "home"
+
+
+def _ask(told: story.Story, name: str, method: str, address: str) -> Any:
+    """Return an answer, as if it had been to the first request: its effects are undone."""
+    person = told.people[name]
+    cookies = deepcopy(person.client.cookies)
+    reseed(f"{method} {address}")
+    with undone():
+        if address.startswith(f"/{_API}"):
+            answer = person.client.generic(method, address, headers=person.headers)
+        else:
+            answer = getattr(person.client, method.lower())(address)
+        answer.whole = b"".join(answer) if answer.streaming else answer.content
+    person.client.cookies = cookies
+    return answer
+
+
+def _sections(
+    told: story.Story, method: str, address: str, roles: Mapping[str, str], usual: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield the answers to a request: the first in full, and how others differ."""
+    found: dict[str, list[str]] = {}
+    for role, name in roles.items():
+        answer = _ask(told, name, method, address)
+        text = f"status {answer.status_code}\n{_headers(answer.headers, usual)}{_content(answer)}"
+        found.setdefault(mask(text), []).append(role)
+    # By status: another one is another page.
+    firsts: dict[str, str] = {}
+    for text, who in found.items():
+        title = f"=== {method} {mask(address)} ({', '.join(who)})"
+        status = text.partition("\n")[0]
+        yield f"{title}\n{_difference(firsts[status], text) if status in firsts else text}"
+        firsts.setdefault(status, text)
+
+
+def _difference(first: str, text: str) -> str:
+    lines = list(unified_diff(first.splitlines(), text.splitlines(), n=0, lineterm=""))[2:]
+    # Without the numbers of lines, which change whenever a line is added before them.
+    shown = "\n".join("@@" if line.startswith("@@") else line for line in lines)
+    text_of_first = "as the first with this status, but for:"
+    return f"{text_of_first}\n{shown}\n" if len(shown) < len(text) else text
+
+
+def _headers(headers: Mapping[str, str], usual: Mapping[str, str]) -> str:
+    """Return the headers that differ from the usual ones."""
+    changed = {name: value for name, value in headers.items() if usual.get(name) != value}
+    changed |= {name: "(none)" for name in usual if name not in headers}
+    # Their parts come from sets, whose order changes between processes.
+    for name, separator in _SETS.items():
+        if name in changed:
+            changed[name] = separator.join(sorted(changed[name].split(separator)))
+    lines = [
+        f"{name}: {value}\n" for name, value in sorted(changed.items()) if name not in _DIFFERENT_EACH_TIME
+    ]
+    return "".join(lines)
+
+
+def _content(answer: Any) -> str:
+    kind = answer.headers.get("Content-Type", "").partition(";")[0]
+    data: bytes = answer.whole
+    if not data:
+        return ""
+    if kind.endswith("json"):
+        return json.dumps(json.loads(data), indent=1, ensure_ascii=False) + "\n"
+    if data.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return "".join(f"{one.filename} ({one.file_size} bytes)\n" for one in archive.infolist())
+    if kind.startswith("text/") or kind == "image/svg+xml":
+        return _lines(data.decode())
+    return "(binary)\n"
+
+
+def _lines(text: str) -> str:
+    """Return a text with a tag or a text a line: white space at the ends of lines and between tags goes."""
+    broken = re.sub(r">\s*<", ">\n<", text)
+    return "".join(f"{line.strip()}\n" for line in broken.splitlines() if line.strip())
+
+
+register(Golden(name="pages", about="pages and answers of the API", write=_write, process="server"))

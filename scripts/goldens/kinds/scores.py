@@ -1,0 +1,86 @@
+"""Scores: all metrics on captions of COCO's val2014, at all digits, with a digest of the scores of images."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from scripts.goldens.commands import succeed
+from scripts.goldens.registry import Golden, register
+
+# All images of val2014, with one held-out human caption each, and the first ones for SPICE, which is slower.
+_IMAGES, _IMAGES_OF_SPICE = 40_504, 1_000
+
+
+def _metrics(*, model: bool) -> list[str]:
+    """Return the names of metrics that need SPICE's model, or of the others."""
+    import capeval.metrics
+
+    return [name for name in capeval.metrics.METRICS if ("SPI" in name) == model]
+
+
+def _write_core(folder: Path) -> None:
+    _write(folder / "core.txt", _metrics(model=False), _IMAGES)
+
+
+def _write_spice(folder: Path) -> None:
+    _write(folder / "spice.txt", _metrics(model=True), _IMAGES_OF_SPICE)
+
+
+def _write(path: Path, metrics: list[str], images: int) -> None:
+    import capeval
+
+    with tempfile.TemporaryDirectory(prefix="capeval-goldens-") as folder:
+        succeed("data", folder, "--split", "val2014", "--seed", "0", "--force")
+        (references,), (results,) = (
+            list(Path(folder).glob(f"*{kind}.json")) for kind in ("references", "results")
+        )
+        people, machine = capeval.load_references(references), capeval.load_candidates(results)
+    chosen = list(people)[:images]
+    scored = {image: people[image] for image in chosen}, {image: machine[image] for image in chosen}
+    # BLEU has the scores of BLEU-1 to BLEU-4, which one report can have once.
+    groups = ([name for name in metrics if name != "BLEU"], [name for name in metrics if name == "BLEU"])
+    lines = [line for group in groups if group for line in _lines(capeval.evaluate(*scored, group))]
+    path.write_text("".join(lines))
+
+
+def _lines(report: Any) -> Iterator[str]:
+    """Yield the signatures, and of each score its corpus value and a digest of its values by image."""
+    for signature in report.signatures.values():
+        yield f"{str(signature).rpartition('|')[0]}\n"
+    for name, value in report.corpus.items():
+        digest = sha256(report.per_image[name].astype("<f8").tobytes()).hexdigest()
+        yield f"{name} {float(value)!r} images:{digest[:32]}\n"
+
+
+def _missing(resource: str) -> str:
+    """Return why a resource can't be used here; empty if it can."""
+    for found in json.loads(succeed("resources", "--format", "json")):
+        if found["name"].startswith(resource):
+            return str(found["missing"] or "")
+    return f"{resource} is unknown"
+
+
+register(
+    Golden(
+        name="scores",
+        about="scores of all metrics but SPICE",
+        write=_write_core,
+        process="scores",
+        missing=partial(_missing, "METEOR"),
+    )
+)
+register(
+    Golden(
+        name="scores_spice",
+        about="scores of SPICE",
+        write=_write_spice,
+        process="scores",
+        missing=partial(_missing, "SPICE"),
+    )
+)

@@ -1,0 +1,18 @@
+"""The URLs of the server: route patterns and names, in the order in which they are tried."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scripts.goldens import story
+from scripts.goldens.registry import Golden, register
+from scripts.goldens.routes import routes
+
+
+def _write(folder: Path) -> None:
+    story.tell()
+    lines = [f"/{pattern}  {name}".rstrip() + "\n" for pattern, name in routes()]
+    (folder / "urls.txt").write_text("".join(lines))
+
+
+register(Golden(name="urls", about="URLs", write=_write, process="server"))

@@ -1,0 +1,117 @@
+"""A server in this process: its settings, its people, and requests to its pages and its API."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from scripts.goldens.names import ENVIRONMENT, SETTINGS
+
+__all__ = ["ADDRESS", "PASSWORD", "Person", "set_up", "undone"]
+
+ADDRESS = "https://captions.example.org"
+PASSWORD = "grey-horses-2026"
+
+
+def set_up(folder: Path, **settings: str) -> None:
+    """Start Django, with a server whose data are in a folder.
+
+    Args:
+        folder: The data folder.
+        settings: More settings of the server, by the names of their environment variables in lower case.
+    """
+    given = {
+        "data": str(folder),
+        "secret_key": "golden",
+        "address": ADDRESS,
+        "bootstrap_samples": "100",
+        **settings,
+    }
+    for name, value in given.items():
+        os.environ[f"{ENVIRONMENT}SERVER_{name.upper()}"] = value
+    os.environ["DJANGO_SETTINGS_MODULE"] = SETTINGS
+    import django
+    from django.test.utils import setup_test_environment
+
+    django.setup()
+    # Mail goes to a list, and responses keep their context.
+    setup_test_environment(debug=False)
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Undo all changes of the database at the end: no golden depends on those recorded before it."""
+    from django.db import transaction
+
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+class Person:
+    """A user, annotator or visitor, with a browser and maybe a token of the API."""
+
+    def __init__(self, name: str, token: str = "") -> None:
+        self.name, self.token = name, token
+        self.client = _browser()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of requests to the API."""
+        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
+
+    def sign_in(self, password: str = PASSWORD) -> None:
+        """Sign in by the form, with a new browser."""
+        self.client = _browser()
+        self.post("/accounts/login/", login=self.name, password=password)
+
+    def confirm_password(self, password: str = PASSWORD) -> None:
+        """Give the password again, as pages for changes of the account require."""
+        self.post("/accounts/reauthenticate/", password=password)
+
+    def post(self, path: str, **form: Any) -> Any:
+        """Send a form; return the answer, a page or a redirect.
+
+        Raises:
+            RuntimeError: The form was refused.
+        """
+        return _checked(path, self.client.post(path, form), 200, 302)
+
+    def see(self, path: str) -> str:
+        """Return a page."""
+        answer = _checked(path, self.client.get(path), 200)
+        return str(answer.content.decode())
+
+    def ask(self, method: str, path: str, content: Any = None, /, **form: Any) -> Any:
+        """Send a request to the API, with JSON or with a form; return the content of the answer."""
+        path = f"/api/{path}"
+        if form:
+            answer = self.client.post(path, form, headers=self.headers)
+        else:
+            body = "" if content is None else json.dumps(content)
+            answer = self.client.generic(method, path, body, "application/json", headers=self.headers)
+        _checked(f"{method} {path}", answer, 200, 201, 202, 204)
+        return json.loads(answer.content) if answer.content else None
+
+
+def _browser() -> Any:
+    from django.test import Client
+
+    return Client(raise_request_exception=False)
+
+
+def _checked(asked: str, answer: Any, *statuses: int) -> Any:
+    if answer.status_code not in statuses:
+        text = b"".join(answer) if answer.streaming else answer.content
+        shown = re.sub(r"(\s*\n)+", "\n", text.decode(errors="replace"))[:5000]
+        raise RuntimeError(
+            f"{asked}: status {answer.status_code} {answer.headers.get('Location', '')}\n{shown}"
+        )
+    if answer.status_code == 200 and b"errorlist" in getattr(answer, "content", b""):
+        raise RuntimeError(f"{asked}: the form has errors\n{answer.content.decode()[:20000]}")
+    return answer
