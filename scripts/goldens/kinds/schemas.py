@@ -1,128 +1,113 @@
-"""Schemas of both databases: columns, constraints, indexes and triggers of each table."""
+"""Schemas of both databases after `migrate`: columns, constraints, indexes and triggers of each table."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from scripts.goldens import postgres, server, story
+from scripts.goldens import postgres, server
 from scripts.goldens.commands import succeed
 from scripts.goldens.registry import Golden, register
 
-# Django's own names end in a hash of the names of the table and of the columns.
-_OWN_NAME = re.compile(r'"?\b\w+_[0-9a-f]{8}(?:_\w+)?\b"?')
+# Django's names of constraints and indexes end in a hash of the table and the columns.
+_AUTOMATIC_NAME = re.compile(r'"?\b\w+_[0-9a-f]{8}(?:_\w+)?\b"?')
+_MASK = "(automatic name)"
+
+_POSTGRESQL_COLUMNS = """
+    SELECT c.relname, format('column %I %s%s%s%s%s', a.attname, format_type(a.atttypid, a.atttypmod),
+        CASE WHEN a.attcollation <> t.typcollation THEN ' COLLATE ' || a.attcollation::regcollation::text END,
+        CASE WHEN a.attnotnull THEN ' NOT NULL' END,
+        CASE WHEN a.attidentity <> '' THEN ' IDENTITY ' || a.attidentity::text END,
+        ' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid))
+    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_type t ON t.oid = a.atttypid
+    LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
+"""
+_POSTGRESQL_OBJECTS = """
+    SELECT c.relname, 'constraint', n.conname, pg_get_constraintdef(n.oid)
+    FROM pg_constraint n JOIN pg_class c ON c.oid = n.conrelid
+    WHERE c.relnamespace = 'public'::regnamespace AND n.contype <> 'n'
+    UNION ALL
+    SELECT tablename, 'index', indexname, replace(indexdef, format(' %I ON', indexname), ' ON')
+    FROM pg_indexes WHERE schemaname = 'public'
+    UNION ALL
+    SELECT c.relname, 'trigger', t.tgname, pg_get_triggerdef(t.oid) || ' ' || pg_get_functiondef(t.tgfoid)
+    FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE NOT t.tgisinternal
+"""
 
 
 def _write_sqlite(folder: Path) -> None:
-    story.tell()
-    from django.db import connection
-
-    tables = connection.introspection.table_names()
-    for table in tables:
-        _save(folder, table, _of_sqlite(connection, table))
-
-
-def _of_sqlite(connection: Any, table: str) -> Iterator[str]:
-    def rows(query: str) -> list[tuple[Any, ...]]:
-        with connection.cursor() as cursor:
-            cursor.execute(query)
-            return list(cursor.fetchall())
-
-    for _, name, kind, required, default, key in rows(f'PRAGMA table_info("{table}")'):
-        words = [
-            kind,
-            "NOT NULL" if required else "",
-            f"DEFAULT {default}" if default else "",
-            "KEY" if key else "",
-        ]
-        yield f"column {name} {' '.join(word for word in words if word)}"
-    for _, _, target, source, to, *rules in rows(f'PRAGMA foreign_key_list("{table}")'):
-        yield f"foreign key {source} -> {target}.{to} {' '.join(rules[:2])}"
-    for _, name, unique, _, partial in rows(f'PRAGMA index_list("{table}")'):
-        columns = [str(row[2]) for row in rows(f'PRAGMA index_info("{name}")')]
-        yield f"index {_named(name)}{'unique ' if unique else ''}({', '.join(columns)})"
-        if partial or "None" in columns:
-            ((statement,),) = rows(f"SELECT sql FROM sqlite_master WHERE name = '{name}'")
-            yield f"index as {_plain(statement)}"
-    for kind, statement in rows(
-        f"SELECT type, sql FROM sqlite_master WHERE tbl_name = '{table}' ORDER BY name"
-    ):
-        if kind == "trigger":
-            yield f"trigger {_plain(statement)}"
-        elif kind == "table":
-            yield from (f"check {check}" for check in _checks(statement))
+    query = "SELECT tbl_name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
+    tables = defaultdict(list)
+    for table, kind, statement in _migrated(query):
+        lines = split_table(statement) if kind == "table" else [statement]
+        tables[table] += [_plain(line) for line in lines]
+    _save(folder, tables)
 
 
-def _checks(statement: str) -> Iterator[str]:
-    """Yield the conditions of a table: the text in the parentheses after each CHECK."""
-    for match in re.finditer(r"(?:CONSTRAINT (\S+) )?CHECK \(", statement):
-        depth, end = 1, match.end()
-        while depth:
-            depth += {"(": 1, ")": -1}.get(statement[end], 0)
-            end += 1
-        yield f"{match[1] or ''} ({_plain(statement[match.end() : end])}".strip()
+def split_table(statement: str) -> Iterator[str]:
+    """Yield the definitions of a CREATE TABLE statement, and its text around them."""
+    head, _, body = statement.partition("(")
+    yield head
+    depth, start = 1, 0
+    # Quoted texts count as one part.
+    for match in re.finditer(r"""'[^']*'|"[^"]*"|[(),]""", body):
+        depth += {"(": 1, ")": -1}.get(match[0], 0)
+        if not depth or (depth == 1 and match[0] == ","):
+            yield body[start : match.start()]
+            start = match.end()
+    if body[start:].strip():
+        yield body[start:]
 
 
 def _write_postgresql(folder: Path) -> None:
-    import tempfile
+    with postgres.running() as address:
+        tables = defaultdict(list)
+        rows = _migrated(_POSTGRESQL_COLUMNS, _POSTGRESQL_OBJECTS, database=address)
+        for table, *words in rows:
+            if len(words) > 1:
+                kind, name, definition = words
+                words = [kind, _MASK if _is_automatic(name, table) else name, definition]
+            tables[table].append(_plain(" ".join(words)))
+        _save(folder, tables)
 
-    with postgres.running() as address, tempfile.TemporaryDirectory(prefix="capeval-goldens-") as data:
-        server.set_up(Path(data), database=address)
+
+def _migrated(*queries: str, **settings: str) -> list[tuple[str, ...]]:
+    """Migrate an empty database; return the rows of queries."""
+    with tempfile.TemporaryDirectory(prefix="capeval-goldens-") as data:
+        server.set_up(Path(data), **settings)
         succeed("server", "migrate")
         from django.db import connection
 
+        rows: list[Any] = []
         with connection.cursor() as cursor:
-            for query in _POSTGRESQL:
+            for query in queries:
                 cursor.execute(query)
-                lines: dict[str, list[str]] = {}
-                for table, line in cursor.fetchall():
-                    own = re.sub(rf"\b{table}_\w*(?:key|check)\b", "(own name)", _plain(line))
-                    lines.setdefault(table, []).append(own)
-                for table, found in lines.items():
-                    _save(folder, table, found)
+                rows += cursor.fetchall()
         connection.close()
+    return rows
 
 
-_POSTGRESQL = (
-    """
-    SELECT c.relname, format('column %s %s%s%s%s', a.attname, format_type(a.atttypid, a.atttypmod),
-        CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END,
-        CASE WHEN a.attidentity <> '' THEN ' IDENTITY ' || a.attidentity::text ELSE '' END,
-        coalesce(' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid), ''))
-    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-    LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
-    """,
-    """
-    SELECT c.relname, format('constraint %s %s', n.conname, pg_get_constraintdef(n.oid))
-    FROM pg_constraint n JOIN pg_class c ON c.oid = n.conrelid
-    WHERE c.relnamespace = 'public'::regnamespace AND n.contype <> 'n'
-    """,
-    "SELECT tablename, 'index ' || indexdef FROM pg_indexes WHERE schemaname = 'public'",
-    """
-    SELECT c.relname, format('trigger %s calls %s', pg_get_triggerdef(t.oid), pg_get_functiondef(t.tgfoid))
-    FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE NOT t.tgisinternal
-    """,
-)
-
-
-def _named(name: str) -> str:
-    automatic = _OWN_NAME.fullmatch(name) or name.startswith("sqlite_autoindex_")
-    return "" if automatic else f"{name} "
+def _is_automatic(name: str, table: str) -> bool:
+    """Return whether Django or PostgreSQL made a name."""
+    return bool(
+        _AUTOMATIC_NAME.fullmatch(name) or re.fullmatch(rf"{table}_(?:\w+_)?(?:pkey|key|check)", name)
+    )
 
 
 def _plain(text: str) -> str:
-    """Return a statement on one line, without the names that Django makes."""
-    return _OWN_NAME.sub("(own name)", " ".join(text.split()))
+    """Return a definition on one line, with automatic names masked."""
+    return _AUTOMATIC_NAME.sub(_MASK, " ".join(text.split()))
 
 
-def _save(folder: Path, table: str, lines: Any) -> None:
-    path = folder / f"{table}.txt"
-    before = path.read_text().splitlines() if path.exists() else []
-    # The order of columns follows from that of migrations.
-    path.write_text("".join(f"{line}\n" for line in sorted([*before, *lines])))
+def _save(folder: Path, tables: dict[str, Iterable[str]]) -> None:
+    for table, lines in tables.items():
+        # The order of columns depends on the history of migrations.
+        (folder / f"{table}.txt").write_text("".join(f"{line}\n" for line in sorted(lines)))
 
 
 register(
@@ -130,7 +115,7 @@ register(
         name="schema_sqlite",
         about="schema of SQLite",
         write=_write_sqlite,
-        process="server",
+        process="sqlite",
         renames="table_names.toml",
     )
 )
