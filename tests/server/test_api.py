@@ -527,6 +527,14 @@ def test_the_description_of_the_api_is_made_once(monkeypatch: pytest.MonkeyPatch
     assert Client().get("/api/openapi.json").content == first
 
 
+def test_operation_ids_are_unique_and_consist_of_method_and_path() -> None:
+    paths = Client().get("/api/openapi.json").json()["paths"]
+    ids = [operation["operationId"] for operations in paths.values() for operation in operations.values()]
+    assert len(set(ids)) == len(ids) > 90
+    assert paths["/api/challenges/{slug}/team"]["post"]["operationId"] == "post_challenges_slug_team"
+    assert [name for name in ids if "capeval" in name] == []
+
+
 @pytest.mark.parametrize("path", ["x%00", "a/phases/%00/leaderboard?split=a&references=b", "a" * 60, "ö"])
 def test_odd_paths_are_no_failures(challenge: Challenge, path: str) -> None:
     assert 400 <= Client().get(f"/api/challenges/{path}").status_code < 500

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
@@ -78,12 +79,18 @@ class Api(NinjaAPI):
     def get_openapi_schema(
         self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
     ) -> OpenAPISchema:
-        """The description of all operations, with the addresses that they have here."""
-        if path_prefix is not None:
-            return super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
-        if self._description is None:
-            self._description = super().get_openapi_schema(path_params=path_params)
-        return self._description
+        """Return the description of all operations, with the addresses that they have here."""
+        if path_prefix is None and self._description is not None:
+            return self._description
+        prefix = self.get_root_path(path_params or {}) if path_prefix is None else path_prefix
+        found = super().get_openapi_schema(path_prefix=prefix, path_params=path_params)
+        for path, operations in found["paths"].items():
+            for method, operation in operations.items():
+                # Ninja's ids contain the modules of the functions, and would change with them.
+                operation["operationId"] = "_".join([method, *re.findall(r"\w+", path.removeprefix(prefix))])
+        if path_prefix is None:
+            self._description = found
+        return found
 
 
 api = Api(
