@@ -50,7 +50,6 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m scripts.goldens", description=__doc__)
     parser.add_argument("--record", action="store_true", help="Record instead of comparing.")
-    parser.add_argument("--dist", action="store_true", help="Build the distributions into dist/ first.")
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=sorted(load_kinds()), help="Only these.")
     parser.add_argument("--folder", type=Path, default=_FOLDER, help="The recording. [default: goldens/]")
     parser.add_argument("--with", dest="other", type=Path, help="Compare with this recording, not a new one.")
@@ -67,8 +66,6 @@ def _recorded(
         present = {golden.name for golden in goldens if (options.other / golden.name).is_dir()}
         yield options.other, {golden.name: "not recorded" for golden in goldens if golden.name not in present}
         return
-    if options.dist:
-        subprocess.run(["make", "wheel"], cwd=PROJECT, check=True)
     left_out = {golden.name: reason for golden in goldens if (reason := golden.missing())}
     processes: dict[str, list[str]] = {}
     for golden in goldens:
@@ -117,7 +114,7 @@ def _replace(goldens: Sequence[Golden], made: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for golden in goldens:
         target = folder / golden.name
-        if target.exists() and not golden.partial:
+        if target.exists():
             shutil.rmtree(target)
         for path in sorted(found for found in (made / golden.name).rglob("*") if found.is_file()):
             copy = target / path.relative_to(made / golden.name)

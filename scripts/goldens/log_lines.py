@@ -23,17 +23,23 @@ class LogLines(logging.Handler):
 
         about: dict[str, Any] = settings.LOGGING
         self.forms = {name: _made(one) for name, one in about["formatters"].items()}
-        for one in about["filters"].values():
-            self.addFilter(_made(one))
         self.lines: dict[str, dict[str, str]] = {}
 
     def listen(self) -> None:
         """Collect from now on."""
-        # Not at the root: each command configures its handlers again.
-        logging.getLogger(PACKAGE).addHandler(self)
+        from django.conf import settings
+        from django.utils.log import configure_logging
+
+        # By the settings: each command configures logging again, which removes other handlers.
+        about: dict[str, Any] = settings.LOGGING
+        about["handlers"]["goldens"] = {"()": lambda: self, "filters": list(about["filters"])}
+        about["root"]["handlers"] = [*about["root"]["handlers"], "goldens"]
+        configure_logging(settings.LOGGING_CONFIG, about)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep the first line of each message, whatever its numbers are."""
+        if not record.name.startswith(f"{PACKAGE}."):
+            return
         key = f"{record.name} {record.levelname} {record.msg if record.args else ''}"
         if key not in self.lines:
             self.lines[key] = {name: form.format(record) for name, form in self.forms.items()}

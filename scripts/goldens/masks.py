@@ -19,7 +19,7 @@ _PATTERNS = [
         (r"(?<=/password/reset/key/)[\w-]+(?=/)", "KEY"),
         (r"(?<=secret=)[A-Z2-7]{32}\b", "SECRET"),
         (r"(?<=/enter/)work_[\w-]+", "TOKEN"),
-        (r"\b(?:capeval|work)_[\w-]{20,}", "TOKEN"),
+        (r"\b(?:capeval|work)_[\w-]{43}", "TOKEN"),
         (r"(?<=code=)[\w-]{16}\b", "CODE"),
         (r'(?<=name="csrfmiddlewaretoken" value=")\w+', "TOKEN"),
         (r'(?<=name="key" value=")[\w-]{16,}', "KEY"),
@@ -44,4 +44,4 @@ def mask(text: str) -> str:
             text = re.sub(rf"(?<![\w.]){re.escape(folder)}(?![\w.])", name, text)
     for pattern, name in _PATTERNS:
         text = pattern.sub(name, text)
-    return re.sub(rf"(?<![\w.]){re.escape(version(COMMAND))}(?![\w.])", "VERSION", text)
+    return re.sub(rf"(?<![\w.]){re.escape(version(COMMAND))}(?!\w|\.\d)", "VERSION", text)

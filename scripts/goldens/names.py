@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["APP", "COMMAND", "ENVIRONMENT", "MODULES", "PROJECT", "SETTINGS"]
+__all__ = ["APP", "COMMAND", "DISTRIBUTIONS", "ENVIRONMENT", "MODULES", "PROJECT", "SETTINGS"]
 
 PROJECT = Path(__file__).parents[2]
 COMMAND = "capeval"
 """The console script."""
+
+DISTRIBUTIONS = {"capeval": "."}
+"""The folder of each distribution's pyproject.toml, which maturin builds."""
 
 SETTINGS = "capeval_server.settings"
 """The value of DJANGO_SETTINGS_MODULE."""

@@ -25,7 +25,6 @@ class Golden:
         write: Writes its files into a folder.
         process: Goldens with the same word are recorded in one process.
         missing: Returns the reason why it can't be recorded here; empty if it can.
-        partial: Whether recorded files without a counterpart are left out instead of compared.
         renames: The file in `goldens/` with old and new names, which are equal in a comparison.
     """
 
@@ -34,7 +33,6 @@ class Golden:
     write: Callable[[Path], None]
     process: str
     missing: Callable[[], str] = field(default=_never_missing)
-    partial: bool = False
     renames: str = ""
 
 

@@ -1,73 +1,110 @@
-"""Distributions: the files and the metadata of each wheel and source distribution in `dist/`."""
+"""Distributions: files and metadata of the wheel and of the source distribution."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tarfile
+import tempfile
 import zipfile
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
 
-from scripts.goldens import names
+from scripts.goldens.masks import mask
+from scripts.goldens.names import DISTRIBUTIONS, PROJECT
 from scripts.goldens.registry import Golden, register
 
-_DIST = names.PROJECT / "dist"
-_KINDS = ("*.whl", "*.tar.gz")
 _METADATA = ("METADATA", "WHEEL", "entry_points.txt", "PKG-INFO")
-
-
-def distributions() -> list[Path]:
-    """Return the built distributions."""
-    return sorted(path for kind in _KINDS for path in _DIST.glob(kind))
-
-
-def _missing() -> str:
-    return "" if distributions() else "dist/ has no wheel and no source distribution; --dist builds them"
+# Source files, which a restructuring moves: the recording says only whether all of a package are there.
+_SOURCES = (".py", ".rs")
+_MASKS = ((r"(?<=^Generator: ).*", "BUILD TOOL"), (r"(?<=^Tag: ).*", "TAG"))
 
 
 def _write(folder: Path) -> None:
-    for path in distributions():
-        (folder / f"{_without_version(path.name, path)}.txt").write_text(described(path))
+    for name, root in DISTRIBUTIONS.items():
+        with tempfile.TemporaryDirectory(prefix="capeval-goldens-") as built:
+            for options in (("sdist",), ("build", "--release", "--locked", "--compatibility", "linux")):
+                _run_maturin(*options, "--out", built, folder=PROJECT / root)
+            (wheel,), (source,) = Path(built).glob("*.whl"), Path(built).glob("*.tar.gz")
+            for kind, files, sources, depth in (
+                ("wheel", read_wheel(wheel), PROJECT / root / "src", 1),
+                ("sdist", read_sdist(source), PROJECT / root, 2),
+            ):
+                listed = mask("".join(f"{line}\n" for line in list_files(files, sources, depth)))
+                (folder / f"{name}-{kind}-files.txt").write_text(listed)
+                (folder / f"{name}-{kind}-metadata.txt").write_text(mask(describe_metadata(files)))
 
 
-def described(path: Path) -> str:
-    """Return the files of a distribution, and its metadata without the description."""
-    files = _of_wheel(path) if path.suffix == ".whl" else _of_source(path)
-    parts = ["".join(f"{name}\n" for name in sorted(files))]
-    for name, content in sorted(files.items()):
-        if name.rpartition("/")[2] in _METADATA and name.count("/") == 1:
-            # A blank line ends the headers.
-            parts.append(f"--- {name}\n{content.decode().partition(chr(10) * 2)[0].strip()}\n")
-    return _without_version("".join(parts), path)
+def _run_maturin(*options: str, folder: Path) -> None:
+    program = Path(sys.executable).with_name("maturin")
+    done = subprocess.run([program, *options], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"maturin {' '.join(options)} failed:\n{done.stdout}{done.stderr}")
 
 
-def _of_wheel(path: Path) -> Mapping[str, bytes]:
+def read_wheel(path: Path) -> dict[str, bytes]:
+    """Return the files of a wheel by name."""
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def _of_source(path: Path) -> Mapping[str, bytes]:
+def read_sdist(path: Path) -> dict[str, bytes]:
+    """Return the files of a source distribution by name, without its root folder."""
     found = {}
     with tarfile.open(path) as archive:
-        for member in archive.getmembers():
+        for member in archive:
             file = archive.extractfile(member)
             if file is not None:
-                found[member.name] = file.read()
+                found[member.name.partition("/")[2]] = file.read()
     return found
 
 
-def _without_version(text: str, path: Path) -> str:
-    version = path.name.removesuffix(".tar.gz").split("-")[1]
-    return re.sub(rf"(?<![\w.]){re.escape(version)}(?![\w]|\.\d)", "VERSION", text)
+def list_files(names: Iterable[str], root: Path, depth: int) -> Iterator[str]:
+    """List the files of a distribution, and for each package whether all of its source files are there.
+
+    Args:
+        names: The files of the distribution.
+        root: The folder of the project that corresponds to its root.
+        depth: The number of components in the path of a package.
+    """
+    names = set(names)
+    sources = {name for name in names if name.endswith(_SOURCES)}
+    yield from sorted(names - sources)
+    for package in sorted({PurePosixPath(*PurePosixPath(name).parts[:depth]) for name in sources}):
+        there = {name for name in sources if PurePosixPath(name).is_relative_to(package)}
+        expected = {
+            path.relative_to(root).as_posix()
+            for path in (root / package).rglob("*")
+            if path.suffix in _SOURCES
+        }
+        yield f"{package}: {'all' if there == expected else 'not all'} source files"
+        yield from (f"missing: {name}" for name in sorted(expected - there))
+        yield from (f"not in the tree: {name}" for name in sorted(there - expected))
+
+
+def describe_metadata(files: Mapping[str, bytes]) -> str:
+    """Return the metadata files of a distribution, without the description and the versions of tools."""
+    parts = []
+    for name, content in sorted(files.items()):
+        last = name.rpartition("/")[2]
+        if last in _METADATA and name.count("/") <= 1:
+            # A blank line ends the headers.
+            text = content.decode()
+            headers = text if last == "entry_points.txt" else text.partition("\n\n")[0]
+            parts.append(f"--- {last}\n{headers.strip()}\n")
+    text = "".join(parts)
+    for pattern, name in _MASKS:
+        text = re.sub(pattern, name, text, flags=re.MULTILINE)
+    return text
 
 
 register(
     Golden(
         name="distributions",
-        about="files and metadata of wheels and source distributions",
+        about="files and metadata of the wheel and the source distribution",
         write=_write,
-        process="library",
-        missing=_missing,
-        partial=True,
+        process="distributions",
+        renames="file_names.toml",
     )
 )
