@@ -51,7 +51,7 @@ _QUERIES = {
     "api/submissions/<submission_id>/images": ["split=val&references=c1"],
     "campaigns/<slug:slug>/items/": ["", "which=checks"],
     "submissions/<uuid:pk>/compare/": ["", "with=OTHER"],
-    "submissions/<uuid:pk>/examples/": ["", f"{_BOARD}&image=1"],
+    "submissions/<uuid:pk>/examples/": ["", "split=shown&references=c1&image=1"],
     "<slug:slug>/organise/submissions/": ["", "state=scored&team=a"],
 }
 
@@ -82,7 +82,9 @@ def _values(story: Story, route: str, name: str) -> Sequence[str]:
     if name == "pk" and "teams/" in route:
         return [_team(story)]
     if name == "pk" and "<uuid:pk>" in route:
-        return [story.submissions[method] for method in ("alpha", "waiting")]
+        return [story.submissions[method] for method in ("alpha", "waiting", "eta")]
+    if name == "split" and "references" not in route:
+        return ["val", "shown"]
     if name in ("name", "phase"):
         return _named(route)
     if name == "team_id":

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CAMPAIGNS", "FINISHED", "answer_to", "campaign_files"]
+__all__ = ["CAMPAIGNS", "FINISHED", "PANEL", "TRAINED", "answer_to", "campaign_files"]
 
 _FREE_TEXT = "write"
 _IMAGES = ("1", "2", "3")
@@ -17,7 +17,7 @@ _CAPTIONS = {
     "3": ("A red bus is driving down the street.", "A red bus stops at a street corner."),
 }
 _OTHER = "A man rides a big wave on a board."
-# The fields of an item of each kind, beside its key.
+# The texts of an item of each kind.
 _FIELDS: dict[str, Mapping[str, str]] = {
     "write": {},
     "triplet": {"reference": "first", "first": "second", "second": "other"},
@@ -32,11 +32,18 @@ _FIELDS: dict[str, Mapping[str, str]] = {
 _WITHOUT_IMAGE = ("triplet", "m5")
 _COMPARISONS = ("triplet", "pairwise")
 _SETTINGS = {"answers": 3, "batch": 2, "check_every": 0, "repeat_every": 0, "review_every": 0}
+PANEL = "pairwise-campaign"
+"""The campaign to which a panel sends workers."""
+
+TRAINED = "trained"
+"""The campaign that begins with a training."""
+
 CAMPAIGNS: dict[str, tuple[str, Mapping[str, Any]]] = {
     **{f"{kind}-campaign": (kind, {**_SETTINGS, "review_first": 0}) for kind in _FIELDS},
     "reviewed": ("write", {**_SETTINGS, "review_first": 1, "pay_per_answer": "0.12", "currency": "EUR"}),
     "finished": ("write", {**_SETTINGS, "answers": 2, "batch": 3, "review_first": 0}),
     "finished-pairs": ("pairwise", {**_SETTINGS, "answers": 2, "batch": 3, "review_first": 0}),
+    TRAINED: ("pairwise", {**_SETTINGS, "training_items": 1, "training_right": 1, "training_tries": 1}),
 }
 """The kind and the settings of each campaign, by its name in addresses."""
 
@@ -49,7 +56,11 @@ def campaign_files(slug: str, folder: Path) -> Path:
     """Write the files of a campaign; return the path of its definition."""
     kind, settings = CAMPAIGNS[slug]
     folder.mkdir()
-    lines = [f"{json.dumps(item)}\n" for item in _items(kind)]
+    items = list(_items(kind))
+    if slug == TRAINED:
+        lesson = {"training": True, "expected": {"choice": "first"}, "explanation": "There is no wave."}
+        items.append(items[0] | lesson | {"key": "lesson"})
+    lines = [f"{json.dumps(item)}\n" for item in items]
     (folder / "items.jsonl").write_text("".join(lines))
     about = {"slug": slug, "title": f"A campaign ({slug})", "kind": kind, "items": "items.jsonl"}
     if kind not in _WITHOUT_IMAGE:

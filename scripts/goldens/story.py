@@ -15,24 +15,29 @@ from typing import Any
 from unittest.mock import patch
 
 from scripts.goldens.accounts import add_second_factor, change_account, sign_up
-from scripts.goldens.campaigns import CAMPAIGNS, FINISHED, answer_to, campaign_files
+from scripts.goldens.campaigns import CAMPAIGNS, FINISHED, PANEL, TRAINED, answer_to, campaign_files
 from scripts.goldens.commands import succeed
 from scripts.goldens.determinism import Clock, reseed
 from scripts.goldens.log_lines import LogLines
 from scripts.goldens.server import PASSWORD, Person, set_up
 
-__all__ = ["RELEASE", "USERS", "Story", "prepare", "tell"]
+__all__ = ["HIDDEN", "RELEASE", "USERS", "Story", "prepare", "tell"]
 
 USERS = {
     "olga": "organise",
     "ann": "submit",
     "bob": "submit",
     "eve": "submit",
+    "fay": "submit",
+    "gus": "submit",
     "dan": "read",
     "staff": "read",
 }
-"""The users, and the scope of each one's token: an organizer, two participants, a blocked user,
+"""The users, and the scope of each one's token: an organizer, participants, of whom eve is blocked,
 a user with a changed account, and staff."""
+
+HIDDEN = "secret"
+"""The phase with a hidden leaderboard."""
 
 RELEASE = "1.0"
 _CAPTIONS = {
@@ -43,8 +48,23 @@ _CAPTIONS = {
     5: "Food on a white plate.",
     6: "A train at a station.",
 }
-_RESULTS = "captions_val_mine_results.json"
 _CHALLENGE = """
+[[splits]]
+name = "shown"
+results = "captions_shown_<alg>_results.json"
+metrics = ["BLEU", "CIDEr-D"]
+sort_by = "CIDEr-D"
+references = [{ name = "c1", file = "references_c1.json", public = true }]
+
+[[phases]]
+name = "browsed"
+opens = 2026-01-01T00:00:00Z
+closes = 2036-01-01T00:00:00Z
+splits = ["shown"]
+quota_per_day = 5
+quota_total = 20
+leaderboard = "public"
+
 [[phases]]
 name = "first"
 opens = 2026-01-01T00:00:00Z
@@ -55,6 +75,15 @@ quota_total = 20
 leaderboard = "public"
 captions = ["val"]
 captions_by = "standing"
+
+[[phases]]
+name = "secret"
+opens = 2026-06-01T00:00:00Z
+closes = 2026-07-01T00:00:00Z
+splits = ["val"]
+quota_per_day = 5
+quota_total = 20
+leaderboard = "hidden"
 """
 _TEXTS = 'data = "See **below**."\nfaq = "## Why?\\nTo see."\ncontact = "mail@example.org"\n[[splits]]'
 _ANNOUNCEMENTS = "challenges/small/organise/announcements"
@@ -82,6 +111,7 @@ class Story:
         people: The people by name.
         submissions: The ids of submissions, by the name of their method.
         invites: A token of an invite to each campaign, which the annotator's browser uses.
+        trainee: A token of an unused invite to the campaign with a training.
         mails: All mails that were sent, in order.
         log: The lines of the server's loggers.
     """
@@ -91,6 +121,7 @@ class Story:
     people: dict[str, Person] = field(default_factory=dict)
     submissions: dict[str, str] = field(default_factory=dict)
     invites: dict[str, str] = field(default_factory=dict)
+    trainee: str = ""
     mails: list[Any] = field(default_factory=list)
     log: LogLines = field(init=False, repr=False)
 
@@ -181,7 +212,7 @@ def _challenge(story: Story) -> None:
 
 def _take_part(story: Story) -> None:
     """Have teams join."""
-    for name, team in (("ann", "Team A"), ("bob", ""), ("eve", "")):
+    for name, team in (("ann", "Team A"), ("bob", ""), ("eve", ""), ("fay", ""), ("gus", "")):
         story.step(f"join {name}")
         story.people[name].ask("POST", "challenges/small/team", {"name": team or None})
     story.step("invitation")
@@ -191,17 +222,22 @@ def _take_part(story: Story) -> None:
 
 
 def _submit(story: Story) -> None:
-    """Submit results; two teams stand on the leaderboard, and one submission waits."""
+    """Submit results; four teams are on the leaderboard, and one submission waits."""
     plans = (
         ("ann", "open", "alpha", 0),
         ("ann", "open", "beta", 2),
         ("bob", "open", "gamma", 3),
         ("bob", "first", "delta", 1),
+        ("fay", "open", "epsilon", 4),
+        ("gus", "open", "zeta", 5),
+        ("ann", "browsed", "eta", 2),
     )
     for name, phase, method, wrong in plans:
         _send(story, name, phase, method, wrong)
     story.work()
-    for method, name in (("alpha", "ann"), ("gamma", "bob"), ("delta", "bob")):
+    for name, _, method, _ in plans:
+        if method == "beta":
+            continue
         story.step(f"stand {method}")
         story.people[name].ask("PATCH", f"submissions/{story.submissions[method]}", {"stands": True})
     story.work()
@@ -214,7 +250,7 @@ def _send(story: Story, name: str, phase: str, method: str, wrong: int) -> None:
     captions = {image: _CAPTIONS[image % 6 + 1 if image <= wrong else image] for image in _CAPTIONS}
     entries = [{"image_id": image, "caption": caption} for image, caption in captions.items()]
     file = io.BytesIO(json.dumps(entries).encode())
-    file.name = _RESULTS
+    file.name = f"captions_{'shown' if phase == 'browsed' else 'val'}_mine_results.json"
     made = story.people[name].ask(
         "POST", f"challenges/small/phases/{phase}/submissions", file=file, method=method
     )
@@ -269,10 +305,16 @@ def _annotate(story: Story) -> None:
         succeed("server", "annotate", "create", str(path), "--manager", "olga")
         succeed("server", "annotate", "state", slug, "open")
         tokens = succeed("server", "annotate", "invite", slug, "--number", "3").split()
+        story.invites[slug] = tokens[2]
+        if slug == TRAINED:
+            story.trainee = tokens[0]
+            continue
         for number, token in enumerate(tokens[:2]):
             story.step(f"answer {slug} {number}")
             _answer_all(slug, Person(f"worker {number}", token))
-        story.invites[slug] = tokens[2]
+    panel = story.scratch / "panel.toml"
+    panel.write_text('name = "prolific"\nstudies = ["s1"]\nanswers = 2\n[codes]\nreturned = "BACK"\n')
+    succeed("server", "annotate", "panel", PANEL, str(panel))
 
 
 def _answer_all(slug: str, worker: Person) -> None:

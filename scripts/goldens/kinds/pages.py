@@ -5,25 +5,22 @@ from __future__ import annotations
 import io
 import json
 import re
-import tomllib
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from difflib import unified_diff
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from scripts.goldens import story
 from scripts.goldens.addresses import addresses
+from scripts.goldens.coverage import check_templates, rendered, visited_routes
 from scripts.goldens.determinism import reseed
 from scripts.goldens.masks import mask
-from scripts.goldens.names import PROJECT
 from scripts.goldens.registry import Golden, register
-from scripts.goldens.routes import routes
 from scripts.goldens.server import undone
+from scripts.goldens.visits import VISITS
 
-_UNVISITED = PROJECT / "goldens" / "unvisited.toml"
 # The user of each role.
 _ROLES = {"anonymous": "anonymous", "participant": "ann", "organizer": "olga", "annotator": "annotator"}
 _STAFF = {"staff": "staff"}
@@ -35,9 +32,15 @@ _DIFFERENT_EACH_TIME = {"Content-Length", "X-Request-ID"}
 
 def _write(folder: Path) -> None:
     told = story.tell()
+    with rendered() as templates:
+        _write_pages(folder, told)
+    check_templates(templates)
+
+
+def _write_pages(folder: Path, told: story.Story) -> None:
     usual = dict(_ask(told, "anonymous", "GET", "/").headers)
     (folder / "headers.txt").write_text(_headers(usual, {}))
-    for route in _visited():
+    for route in visited_routes():
         roles = _roles(route)
         asked = [("GET", address, roles) for address in addresses(told, route)]
         if not route.startswith((*_PACKAGES, _API)):
@@ -51,17 +54,21 @@ def _write(folder: Path) -> None:
         # Never two routes in one file.
         with (folder / f"{_file_name(route)}.txt").open("x", encoding="utf-8") as file:
             file.write("\n".join(sections))
+    for name, visit in VISITS.items():
+        answer = _visited_page(told, name, visit)
+        (folder / f"visit-{name}.txt").write_text(mask(_text(answer, usual)))
 
 
-def _visited() -> list[str]:
-    """Return the patterns of all routes but those that a file lists, with a reason each."""
-    with _UNVISITED.open("rb") as file:
-        unvisited: dict[str, str] = tomllib.load(file)
-    found = list(dict.fromkeys(pattern for pattern, _ in routes()))
-    for listed in unvisited:
-        if not any(fnmatchcase(pattern, listed) for pattern in found):
-            raise RuntimeError(f"{_UNVISITED}: {listed!r} is no route: remove it")
-    return [pattern for pattern in found if not any(fnmatchcase(pattern, listed) for listed in unvisited)]
+def _visited_page(told: story.Story, name: str, visit: Callable[[story.Story], Any]) -> Any:
+    """Return the last answer of a visit, whose effects are undone."""
+    cookies = {person: deepcopy(person.client.cookies) for person in told.people.values()}
+    reseed(f"visit {name}")
+    with undone():
+        answer = visit(told)
+        answer.whole = answer.content
+    for person, before in cookies.items():
+        person.client.cookies = before
+    return answer
 
 
 def _roles(route: str) -> Mapping[str, str]:
@@ -106,7 +113,7 @@ def _sections(
     found: dict[str, list[str]] = {}
     for role, name in roles.items():
         answer = _ask(told, name, method, address)
-        text = f"status {answer.status_code}\n{_headers(answer.headers, usual)}{_content(answer)}"
+        text = _text(answer, usual)
         found.setdefault(mask(text), []).append(role)
     # By status: another one is another page.
     firsts: dict[str, str] = {}
@@ -115,6 +122,10 @@ def _sections(
         status = text.partition("\n")[0]
         yield f"{title}\n{_difference(firsts[status], text) if status in firsts else text}"
         firsts.setdefault(status, text)
+
+
+def _text(answer: Any, usual: Mapping[str, str]) -> str:
+    return f"status {answer.status_code}\n{_headers(answer.headers, usual)}{_content(answer)}"
 
 
 def _difference(first: str, text: str) -> str:
@@ -145,13 +156,18 @@ def _content(answer: Any) -> str:
     if not data:
         return ""
     if kind.endswith("json"):
-        return json.dumps(json.loads(data), indent=1, ensure_ascii=False) + "\n"
+        return json.dumps(json.loads(data, parse_float=_rounded), indent=1, ensure_ascii=False) + "\n"
     if data.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return "".join(f"{one.filename} ({one.file_size} bytes)\n" for one in archive.infolist())
     if kind.startswith("text/") or kind == "image/svg+xml":
         return _lines(data.decode())
     return "(binary)\n"
+
+
+def _rounded(number: str) -> float:
+    # Other processors and C libraries may differ in the last digits.
+    return round(float(number), 9)
 
 
 def _lines(text: str) -> str:

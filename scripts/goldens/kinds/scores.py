@@ -1,4 +1,4 @@
-"""Scores: all metrics on captions of COCO's val2014, at all digits, with a digest of the scores of images."""
+"""Scores: all metrics on captions of COCO's val2014, and digests of tokens and of scores of images."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from scripts.goldens.registry import Golden, register
 
 # All images of val2014, with one held-out human caption each, and the first ones for SPICE, which is slower.
 _IMAGES, _IMAGES_OF_SPICE = 40_504, 1_000
+# Other processors and C libraries may differ in the last digits.
+_DECIMALS = 9
 
 
 def _metrics(*, model: bool) -> list[str]:
@@ -32,15 +34,34 @@ def _write_spice(folder: Path) -> None:
     _write(folder / "spice.txt", _metrics(model=True), _IMAGES_OF_SPICE)
 
 
-def _write(path: Path, metrics: list[str], images: int) -> None:
+def _write_tokens(folder: Path) -> None:
+    import capeval
+
+    lines = []
+    for split in ("train2014", "val2014"):
+        people, machine = _load(split)
+        captions = [caption for image, found in people.items() for caption in (*found, *machine[image])]
+        tokens = "\n".join(map(" ".join, capeval.tokenize(captions)))
+        lines.append(f"{split} {len(captions)} captions {sha256(tokens.encode()).hexdigest()}\n")
+    (folder / "tokens.txt").write_text("".join(lines))
+
+
+def _load(split: str) -> tuple[dict[Any, list[str]], dict[Any, list[str]]]:
+    """Return references and one held-out human caption of each image."""
     import capeval
 
     with tempfile.TemporaryDirectory(prefix="capeval-goldens-") as folder:
-        succeed("data", folder, "--split", "val2014", "--seed", "0", "--force")
+        succeed("data", folder, "--split", split, "--seed", "0", "--force")
         (references,), (results,) = (
             list(Path(folder).glob(f"*{kind}.json")) for kind in ("references", "results")
         )
-        people, machine = capeval.load_references(references), capeval.load_candidates(results)
+        return dict(capeval.load_references(references)), dict(capeval.load_candidates(results))
+
+
+def _write(path: Path, metrics: list[str], images: int) -> None:
+    import capeval
+
+    people, machine = _load("val2014")
     chosen = list(people)[:images]
     scored = {image: people[image] for image in chosen}, {image: machine[image] for image in chosen}
     # BLEU has the scores of BLEU-1 to BLEU-4, which one report can have once.
@@ -54,8 +75,9 @@ def _lines(report: Any) -> Iterator[str]:
     for signature in report.signatures.values():
         yield f"{str(signature).rpartition('|')[0]}\n"
     for name, value in report.corpus.items():
-        digest = sha256(report.per_image[name].astype("<f8").tobytes()).hexdigest()
-        yield f"{name} {float(value)!r} images:{digest[:32]}\n"
+        # Adding 0 makes -0 equal to 0.
+        scores = (report.per_image[name].round(_DECIMALS) + 0.0).astype("<f8")
+        yield f"{name} {value:.{_DECIMALS}f} images:{sha256(scores.tobytes()).hexdigest()[:32]}\n"
 
 
 def _missing(resource: str) -> str:
@@ -66,6 +88,7 @@ def _missing(resource: str) -> str:
     return f"{resource} is unknown"
 
 
+register(Golden(name="tokens", about="tokens of COCO's captions", write=_write_tokens, process="scores"))
 register(
     Golden(
         name="scores",

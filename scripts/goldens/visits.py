@@ -1,0 +1,187 @@
+"""Visits: requests whose pages a single request without a filled form does not show."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+from scripts.goldens.campaigns import PANEL, TRAINED
+from scripts.goldens.server import PASSWORD, Person
+from scripts.goldens.story import HIDDEN, Story
+
+__all__ = ["VISITS"]
+
+VISITS: dict[str, Callable[[Story], Any]] = {}
+"""Functions that return the answer to the last request of a visit, by name."""
+
+_Visit = Callable[[Story], Any]
+
+
+def _visit(visit: _Visit) -> _Visit:
+    VISITS[visit.__name__.strip("_").replace("_", "-")] = visit
+    return visit
+
+
+@_visit
+def _sign_in(_: Story) -> Any:
+    return _post(Person("visitor"), "/accounts/login/", login="ann", password=PASSWORD)
+
+
+@_visit
+def _sign_in_with_second_factor(_: Story) -> Any:
+    return _post(Person("visitor"), "/accounts/login/", login="bob", password=PASSWORD)
+
+
+@_visit
+def _sign_out(story: Story) -> Any:
+    return _post(story.people["ann"], "/accounts/logout/")
+
+
+@_visit
+def _change_password(story: Story) -> Any:
+    form = {"oldpassword": PASSWORD, "password1": "white-goats-2026", "password2": "white-goats-2026"}
+    return _post(story.people["ann"], "/accounts/password/change/", **form)
+
+
+@_visit
+def _add_email(story: Story) -> Any:
+    return _post(story.people["ann"], "/accounts/email/", action_add="", email="anna@example.org")
+
+
+@_visit
+def _use_unconfirmed_email(story: Story) -> Any:
+    _add_email(story)
+    return _post(story.people["ann"], "/accounts/email/", action_primary="", email="anna@example.org")
+
+
+@_visit
+def _use_confirmed_email(story: Story) -> Any:
+    return _post(story.people["ann"], "/accounts/email/", action_primary="", email="ann@example.org")
+
+
+@_visit
+def _confirm_email(story: Story) -> Any:
+    from django.core import mail
+
+    _add_email(story)
+    link = re.search(r"/accounts/confirm-email/\S+/", mail.outbox[-1].body)
+    mail.outbox.clear()
+    return _post(story.people["ann"], link[0] if link else "/")
+
+
+@_visit
+def _remove_email(story: Story) -> Any:
+    _add_email(story)
+    return _post(story.people["ann"], "/accounts/email/", action_remove="", email="anna@example.org")
+
+
+@_visit
+def _remove_primary_email(story: Story) -> Any:
+    _add_email(story)
+    return _post(story.people["ann"], "/accounts/email/", action_remove="", email="ann@example.org")
+
+
+@_visit
+def _hidden_leaderboard(story: Story) -> Any:
+    return story.people["ann"].client.get(f"/small/{HIDDEN}/")
+
+
+@_visit
+def _send_references(story: Story) -> Any:
+    name = "references_c1.json"
+    file = _file(name, (story.scratch / "small" / name).read_bytes())
+    return _post(story.people["olga"], "/small/organise/references/val/c2/", file=file)
+
+
+@_visit
+def _new_campaign(story: Story) -> Any:
+    folder = story.scratch / "pairwise-campaign"
+    pictures = io.BytesIO()
+    with zipfile.ZipFile(pictures, "w") as archive:
+        for path in sorted((folder / "images").iterdir()):
+            archive.writestr(path.name, path.read_bytes())
+    address = "/new/campaign/from/pairwise/"
+    begun = story.people["olga"].client.get(address).context["form"]
+    given = {field.html_name: field.value() for field in begun}
+    values = {name: value for name, value in given.items() if value is not None and value is not False}
+    changes = {
+        "challenge": "small",
+        "title": "New",
+        "slug": "new",
+        "items": _file("items.jsonl", (folder / "items.jsonl").read_bytes()),
+        "pictures": _file("pictures.zip", pictures.getvalue()),
+    }
+    return _post(story.people["olga"], address, **values | changes)
+
+
+@_visit
+def _answer_training(story: Story) -> Any:
+    worker = Person("worker")
+    place = f"/annotate/{TRAINED}/"
+    worker.client.get(f"{place}enter/{story.trainee}/")
+    worker.post(f"{place}agree/", texts="1")
+    (lease,) = set(re.findall(rf"{place}([0-9a-f-]{{36}})/answer/", worker.see(place)))
+    return _post(worker, f"{place}{lease}/answer/", choice="left")
+
+
+@_visit
+def _end_session_of_panel(_: Story) -> Any:
+    worker = Person("worker")
+    place = f"/annotate/{PANEL}/"
+    worker.client.get(f"{place}enter/?PROLIFIC_PID=p1&STUDY_ID=s1&SESSION_ID=e1")
+    worker.post(f"{place}agree/", texts="1")
+    return _post(worker, f"{place}finish/", outcome="returned")
+
+
+@_visit
+def _withdraw(story: Story) -> Any:
+    return _post(story.people["annotator"], "/annotate/write-campaign/leave/", sure="yes")
+
+
+@_visit
+def _form_of_another_site(_: Story) -> Any:
+    from django.test import Client
+
+    client = Client(enforce_csrf_checks=True, raise_request_exception=False)
+    return client.post("/accounts/login/", {"login": "ann", "password": PASSWORD})
+
+
+@_visit
+def _too_many_attempts(_: Story) -> Any:
+    visitor = Person("visitor")
+    for _ in range(200):
+        answer = _post(visitor, "/accounts/password/reset/", email="nobody@example.org")
+        if answer.status_code == 429:
+            break
+    return answer
+
+
+@_visit
+def _database_fails(_: Story) -> Any:
+    from django.db import OperationalError
+
+    return _fail(OperationalError("database is locked"))
+
+
+@_visit
+def _page_fails(_: Story) -> Any:
+    return _fail(ValueError("a mistake"))
+
+
+def _fail(error: Exception) -> Any:
+    with patch("django.shortcuts.loader.render_to_string", side_effect=error):
+        return Person("visitor").client.get("/")
+
+
+def _post(person: Person, path: str, **form: Any) -> Any:
+    return person.client.post(path, form, follow=True)
+
+
+def _file(name: str, data: bytes) -> io.BytesIO:
+    file = io.BytesIO(data)
+    file.name = name
+    return file
