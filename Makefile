@@ -169,10 +169,10 @@ audit: $(VENV)/.native ## Ask PyPI for advisories about the dependencies: the ve
 	$(BIN)/python -m pip_audit --strict --no-deps --disable-pip --progress-spinner off --requirement constraints.txt
 
 GOLDENS := $(BIN)/python -m scripts.goldens
-goldens: $(VENV)/.native $(VENV)/.spice ## Compare the public behavior with the recording in goldens/ (OPTIONS=--dist: with new wheels)
+goldens: $(VENV)/.native $(VENV)/.spice ## Compare the public behavior with the recording in goldens/ (OPTIONS="--only urls": some of it)
 	@$(GOLDENS) $(OPTIONS)
 
-goldens-record: $(VENV)/.native $(VENV)/.spice ## Record the public behavior in goldens/
+goldens-record: $(VENV)/.native $(VENV)/.spice ## Record the public behavior in goldens/ after an intended change
 	@$(GOLDENS) --record $(OPTIONS)
 
 clean: ## Remove what the recipes made

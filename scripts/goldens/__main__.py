@@ -20,29 +20,34 @@ from scripts.goldens.registry import Golden, load_kinds
 
 _FOLDER = PROJECT / "goldens"
 _AT_ONCE = 2
-# Variables that the recorded output may not depend on have fixed values in all processes.
+# Lines of a golden's differences that are shown.
+_SHORT = 60
+# Variables that would change the recorded output have fixed values in all processes.
 _FIXED = {"LC_ALL": "C.UTF-8", "TZ": "UTC", "COLUMNS": "100", "LINES": "40", "TERM": "dumb", "NO_COLOR": "1"}
 _DROPPED = ("PG", "LC_", "LANG", "FORCE_COLOR", "CLICOLOR", "PYTHONWARNINGS", "DJANGO_", "RAYON_")
 
 
 def main() -> None:
-    """Run the command; exit with status 1 if something differs."""
+    """Run the command; exit with status 1 if something differs or can't be recorded."""
     options = _options()
     goldens = list(load_kinds().values())
     if options.only:
         goldens = [golden for golden in goldens if golden.name in options.only]
     with _recorded(goldens, options) as (made, left_out):
         for name, reason in left_out.items():
-            print(f"left out: {name} ({reason})")
+            print(f"left out: {name} ({reason})", file=sys.stderr)
         goldens = [golden for golden in goldens if golden.name not in left_out]
         if options.record:
             _replace(goldens, made, options.folder)
             print(f"recorded in {options.folder}: {', '.join(golden.name for golden in goldens)}")
-            return
-        changed = [golden.name for golden in goldens if _show(golden, options.folder, made)]
+            sys.exit(bool(left_out))
+        limit = None if options.full else _SHORT
+        changed = [golden.name for golden in goldens if _show(golden, options.folder, made, limit)]
     if changed:
         print(f"\ndifferent: {', '.join(changed)}", file=sys.stderr)
-        print("If this is intended, run `make goldens-record` and commit the result.", file=sys.stderr)
+        accept = f'make goldens-record OPTIONS="--only {" ".join(changed)}"'
+        print(f"To accept the changes, run `{accept}` and commit goldens/.", file=sys.stderr)
+    if changed or left_out:
         sys.exit(1)
     print(f"equal: {', '.join(golden.name for golden in goldens)}")
 
@@ -53,6 +58,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=sorted(load_kinds()), help="Only these.")
     parser.add_argument("--folder", type=Path, default=_FOLDER, help="The recording. [default: goldens/]")
     parser.add_argument("--with", dest="other", type=Path, help="Compare with this recording, not a new one.")
+    parser.add_argument("--full", action="store_true", help="Show all lines of the differences.")
     parser.add_argument("--timings", action="store_true", help="Show the duration of each process.")
     return parser.parse_args()
 
@@ -101,13 +107,15 @@ def _record(folder: Path, names: Sequence[str]) -> float:
     return time.monotonic() - began
 
 
-def _show(golden: Golden, recorded: Path, made: Path) -> bool:
-    """Print how a golden differs; return whether it does."""
-    found = False
-    for line in differences(golden, recorded, made):
-        found = True
-        print(line)
-    return found
+def _show(golden: Golden, recorded: Path, made: Path, limit: int | None) -> bool:
+    """Print how a golden differs, with at most `limit` lines; return whether it does."""
+    lines = list(differences(golden, recorded, made))
+    if not lines:
+        return False
+    print(f"{golden.name} ({golden.about}):", *lines[:limit], sep="\n")
+    if limit is not None and len(lines) > limit:
+        print(f'... {len(lines) - limit} more lines: make goldens OPTIONS="--only {golden.name} --full"')
+    return True
 
 
 def _replace(goldens: Sequence[Golden], made: Path, folder: Path) -> None:
@@ -119,10 +127,10 @@ def _replace(goldens: Sequence[Golden], made: Path, folder: Path) -> None:
         for path in sorted(found for found in (made / golden.name).rglob("*") if found.is_file()):
             copy = target / path.relative_to(made / golden.name)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            # Without its mode, which the server restricts to its own user.
+            # The server's files have modes that exclude other users.
             shutil.copyfile(path, copy)
         if golden.renames and not (folder / golden.renames).exists():
-            (folder / golden.renames).write_text('# Names that a rename changed: old = "new".\n[names]\n')
+            (folder / golden.renames).write_text('# Intended renames: old = "new".\n[names]\n')
 
 
 if __name__ == "__main__":

@@ -28,17 +28,14 @@ def differences(golden: Golden, recorded: Path, made: Path) -> Iterator[str]:
     before = _files(recorded / golden.name, renames)
     after = _files(made / golden.name, {})
     for name in sorted({*before, *after}):
-        old = before[name].read_text(encoding="utf-8").splitlines() if name in before else []
-        new = after[name].read_text(encoding="utf-8").splitlines() if name in after else []
-        if renames:
-            old = [_renamed(line, renames) for line in old]
+        place = f"{golden.name}/{name}"
+        if name not in before or name not in after:
+            yield f"{place}: {'not recorded' if name not in before else 'recorded, and missing now'}"
+            continue
+        old, new = (found[name].read_text(encoding="utf-8").splitlines() for found in (before, after))
         if golden.renames:
             # The order of lines follows from names.
-            old, new = sorted(old), sorted(new)
-        if name not in before or name not in after:
-            state = "not recorded" if name not in before else "recorded, and missing now"
-            yield f"{golden.name}/{name}: {state}"
-        place = f"{golden.name}/{name}"
+            old, new = sorted(_renamed(line, renames) for line in old), sorted(new)
         yield from unified_diff(old, new, f"recorded/{place}", f"now/{place}", lineterm="")
 
 
@@ -51,6 +48,8 @@ def _renames(golden: Golden, recorded: Path) -> dict[str, str]:
 
 
 def _renamed(text: str, renames: Mapping[str, str]) -> str:
+    if not renames:
+        return text
     names = "|".join(map(re.escape, sorted(renames, key=len, reverse=True)))
     # Names that begin with one, such as those of triggers and of tables between two models, change with it.
     return re.sub(rf"(?<!\w)(?:{names})(?![^\W_])", lambda match: renames[match[0]], text)
@@ -61,5 +60,5 @@ def _files(folder: Path, renames: Mapping[str, str]) -> dict[str, Path]:
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             name = path.relative_to(folder).as_posix()
-            found[_renamed(name, renames) if renames else name] = path
+            found[_renamed(name, renames)] = path
     return found

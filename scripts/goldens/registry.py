@@ -21,7 +21,7 @@ class Golden:
 
     Attributes:
         name: Its folder in `goldens/`.
-        about: A short description, for the command's output.
+        about: A noun phrase that the output names it with.
         write: Writes its files into a folder.
         process: Goldens with the same word are recorded in one process.
         missing: Returns the reason why it can't be recorded here; empty if it can.

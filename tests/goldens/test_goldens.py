@@ -6,15 +6,17 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from scripts.goldens.addresses import addresses
 from scripts.goldens.determinism import Clock
-from scripts.goldens.kinds.distributions import described
+from scripts.goldens.kinds.distributions import describe_metadata, list_files
+from scripts.goldens.kinds.schemas import split_table
+from scripts.goldens.masks import mask
 from scripts.goldens.registry import load_kinds
 from scripts.goldens.story import Story
 
@@ -23,6 +25,7 @@ GOLDENS = PROJECT / "goldens"
 # A change of each kind: a file, a text in it and the text in its place.
 CHANGES = {
     "command_line": ("capeval-score.txt", "--per-image", "--by-image"),
+    "distributions": ("capeval-wheel-metadata.txt", "Requires-Dist: numpy", "Requires-Dist: numba"),
     "exports": ("leaderboard.csv", "CIDEr-D", "CIDEr"),
     "logs": ("lines.txt", "INFO", "info"),
     "mails": ("capeval-password-changed.txt", "Password", "Passphrase"),
@@ -30,9 +33,10 @@ CHANGES = {
     "pages": ("home.txt", "Challenges</a>", "Contests</a>"),
     "public_names": ("capeval.txt", "evaluate(", "rate("),
     "schema_postgresql": ("teams_team.txt", "column name", "column title"),
-    "schema_sqlite": ("teams_team.txt", "column name", "column title"),
+    "schema_sqlite": ("teams_team.txt", '"name"', '"title"'),
     "scores": ("core.txt", "METEOR 0.", "METEOR 1."),
     "scores_spice": ("spice.txt", "SPICE 0.", "SPICE 1."),
+    "tokens": ("tokens.txt", "val2014", "test2014"),
     "urls": ("urls.txt", "/tokens/", "/keys/"),
 }
 # Python runs this first in each process: its clock is weeks ahead.
@@ -63,7 +67,7 @@ def copy(tmp_path: Path) -> Path:
 
 
 def test_each_kind_has_a_change_here() -> None:
-    assert set(CHANGES) | {"distributions"} == set(load_kinds())
+    assert set(CHANGES) == set(load_kinds())
 
 
 def test_equal_recordings_are_equal(copy: Path) -> None:
@@ -84,7 +88,27 @@ def test_a_change_is_noticed_and_its_place_named(copy: Path, kind: str) -> None:
     lines = done.stdout.splitlines()
     assert [line for line in lines if line.startswith("-") and after in line]
     assert [line for line in lines if line.startswith("+") and before in line]
+    assert len(lines) < 20
     assert f"different: {kind}\n" in done.stderr
+    assert f'run `make goldens-record OPTIONS="--only {kind}"`' in done.stderr
+
+
+def test_long_differences_are_cut(copy: Path) -> None:
+    for path in (copy / "urls").iterdir():
+        path.write_text("nothing\n")
+    done = compare("--with", GOLDENS, "--folder", copy, "--only", "urls")
+    assert len(done.stdout.splitlines()) == 62
+    assert done.stdout.endswith('more lines: make goldens OPTIONS="--only urls --full"\n')
+    full = compare("--with", GOLDENS, "--folder", copy, "--only", "urls", "--full")
+    assert len(full.stdout.splitlines()) > 200
+
+
+def test_a_golden_that_is_not_recorded_is_no_success(copy: Path, tmp_path: Path) -> None:
+    made = shutil.copytree(GOLDENS, tmp_path / "made")
+    shutil.rmtree(made / "schema_postgresql")
+    done = compare("--with", made, "--folder", copy)
+    assert done.returncode == 1
+    assert done.stderr == "left out: schema_postgresql (not recorded)\n"
 
 
 def test_missing_and_new_files_are_noticed(copy: Path) -> None:
@@ -115,20 +139,49 @@ def test_renamed_tables_and_loggers_are_equal(copy: Path, tmp_path: Path) -> Non
     assert done.returncode == 0, done.stdout
 
 
-def test_distributions_are_described_without_their_version(tmp_path: Path) -> None:
-    def wheel(version: str, *files: str) -> str:
-        path = tmp_path / f"capeval-{version}-py3-none-any.whl"
-        with zipfile.ZipFile(path, "w") as archive:
-            for name in files:
-                archive.writestr(name, "")
-            about = f"Name: capeval\nVersion: {version}\nRequires-Dist: numpy\n\nThe README."
-            archive.writestr(f"capeval-{version}.dist-info/METADATA", about)
-        return described(path)
+def test_missing_and_unknown_source_files_of_a_distribution_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "capeval").mkdir()
+    (tmp_path / "capeval" / "metrics.py").touch()
+    files = ["capeval/metrics.py", "capeval/py.typed"]
+    complete = ["capeval/py.typed", "capeval: all source files"]
+    assert list(list_files(files, tmp_path, 1)) == complete
+    # Moved modules are no difference.
+    (tmp_path / "capeval" / "metrics.py").rename(tmp_path / "capeval" / "scores.py")
+    assert list(list_files(["capeval/scores.py", "capeval/py.typed"], tmp_path, 1)) == complete
+    assert list(list_files(files, tmp_path, 1)) == [
+        "capeval/py.typed",
+        "capeval: not all source files",
+        "missing: capeval/scores.py",
+        "not in the tree: capeval/metrics.py",
+    ]
 
-    assert wheel("0.1.0", "capeval/py.typed") == wheel("0.2.0", "capeval/py.typed")
-    assert wheel("0.1.0", "capeval/py.typed") != wheel("0.2.0", "capeval/types.py")
-    assert "Requires-Dist: numpy" in wheel("0.1.0")
-    assert "README" not in wheel("0.1.0")
+
+def test_metadata_have_no_description_and_no_version_of_tools() -> None:
+    about = b"Name: capeval\nRequires-Dist: numpy\n\nThe README."
+    wheel = b"Generator: maturin (1.16.0)\nTag: cp311-abi3-linux_x86_64\n"
+    files = {"capeval-0.1.0.dist-info/METADATA": about, "capeval-0.1.0.dist-info/WHEEL": wheel}
+    assert describe_metadata(files) == (
+        "--- METADATA\nName: capeval\nRequires-Dist: numpy\n--- WHEEL\nGenerator: BUILD TOOL\nTag: TAG\n"
+    )
+
+
+def test_definitions_of_a_table_are_split_at_their_commas() -> None:
+    statement = """CREATE TABLE "t" ("a" text CHECK ("a" IN (',', ')')), UNIQUE ("a", "b")) STRICT"""
+    found = [line.strip() for line in split_table(statement)]
+    assert found == [
+        'CREATE TABLE "t"',
+        """"a" text CHECK ("a" IN (',', ')'))""",
+        'UNIQUE ("a", "b")',
+        "STRICT",
+    ]
+
+
+def test_masks_hide_secrets_and_keep_scores() -> None:
+    token = "capeval_" + "aB-_" * 10 + "xyz"
+    assert mask(f"{token} capeval_server_api_views_show 0.1234567890123456") == (
+        "TOKEN capeval_server_api_views_show 0.1234567890123456"
+    )
+    assert mask(f"{version('capeval')} {version('capeval')}.dist-info") == "VERSION VERSION.dist-info"
 
 
 def test_a_route_with_an_unknown_parameter_is_an_error(tmp_path: Path) -> None:
