@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -10,11 +11,13 @@ import click
 
 from scripts.goldens.commands import Done, run
 from scripts.goldens.masks import mask
-from scripts.goldens.names import APP
+from scripts.goldens.names import APP, ENVIRONMENT
 from scripts.goldens.registry import Golden, register
 
 
 def _write(folder: Path) -> None:
+    # The list of resources shows its path.
+    os.environ[f"{ENVIRONMENT}CACHE"] = "/nonexistent"
     module, _, name = APP.partition(":")
     app: click.Command = getattr(import_module(module), name)
     for words in _commands(app, ()):
