@@ -1,4 +1,4 @@
-"""A chapter of the story about accounts: all that has the server send mail about them."""
+"""A chapter of the story about accounts, with each event that sends mail."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from datetime import datetime
 
 from scripts.goldens.server import PASSWORD, Person
 
-__all__ = ["add_second_factor", "change_account", "sign_up"]
+__all__ = ["add_second_factor", "change_account", "confirmation_link", "sign_up"]
 
 _NEW = "brown-cows-2026"
 
@@ -26,15 +26,29 @@ def sign_up() -> None:
 
 
 def change_account(person: Person, now: datetime) -> None:
-    """Add and remove an address and a second factor, and change the password."""
+    """Change address and password, and add and remove an address and a second factor."""
     person.sign_in()
     person.confirm_password()
     person.post("/accounts/email/", action_add="", email="daniel@example.org")
     person.post("/accounts/email/", action_remove="", email="daniel@example.org")
+    person.post("/accounts/email/", action_add="", email="dana@example.org")
+    person.post(confirmation_link())
+    person.post("/accounts/email/", action_primary="", email="dana@example.org")
     add_second_factor(person, now)
     person.post("/accounts/2fa/recovery-codes/generate/")
     person.post("/accounts/2fa/totp/deactivate/")
     person.post("/accounts/password/change/", oldpassword=PASSWORD, password1=_NEW, password2=_NEW)
+
+
+def confirmation_link() -> str:
+    """Return the link in the last mail, which confirms an address."""
+    from django.core import mail
+
+    body = str(mail.outbox[-1].body)
+    found = re.search(r"/accounts/confirm-email/\S+/", body)
+    if found is None:
+        raise RuntimeError(f"the last mail has no link:\n{body}")
+    return found[0]
 
 
 def add_second_factor(person: Person, now: datetime) -> None:

@@ -147,7 +147,7 @@ def _lease(story: Story) -> str:
 
 
 def _rows(story: Story, route: str) -> list[str]:
-    """Return the first row that a list of the administration has."""
+    """Return the first row in a list of the administration."""
     listed = route.partition("<")[0]
     found = re.search(rf'href="/{re.escape(listed)}([^/"]+)/change/', story.people["staff"].see(f"/{listed}"))
     return [found[1] if found else "1"]

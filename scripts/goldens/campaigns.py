@@ -102,7 +102,7 @@ def _draw(path: Path, *, shade: int) -> None:
 
 
 def answer_to(kind: str, shown: Mapping[str, Any]) -> dict[str, str]:
-    """Return the answer to an item, from its texts alone."""
+    """Return the answer to an item, which depends only on its texts."""
     if kind == _FREE_TEXT:
         return {"caption": f"Somebody shows {' and '.join(shown['keywords'])} in this very clear picture."}
     if kind == "rating":

@@ -18,7 +18,7 @@ __all__ = ["Done", "run", "succeed"]
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """A command that has ended: its exit code, and the text of both streams."""
+    """A finished command: exit code and the text of both streams."""
 
     code: int
     out: str

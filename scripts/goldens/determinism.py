@@ -1,4 +1,4 @@
-"""A clock that stands, and random numbers from a seed: the same recording on every machine and day."""
+"""A fixed clock and seeded random numbers, so that a recording is the same on every machine and day."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _seed = ""
 
 
 class Clock:
-    """The time that all code of this process sees. It stands until it is moved."""
+    """The time in this process, which changes only by `move`."""
 
     def __init__(self) -> None:
         self.now = _BEGINNING
@@ -49,7 +49,7 @@ def fix_clock() -> Clock:
 
 
 def _no_host(host: Any, *arguments: Any, **options: Any) -> Any:
-    """Return the addresses of this machine alone: no recording depends on a network."""
+    """Return only addresses of this machine, so that no recording depends on a network."""
     if host in ("127.0.0.1", "localhost"):
         return _getaddrinfo("127.0.0.1", *arguments, **options)
     raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")

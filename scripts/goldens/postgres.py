@@ -35,7 +35,7 @@ def running() -> Iterator[str]:
         raise RuntimeError(missing())
     # It refuses to run as root.
     user = "postgres" if os.geteuid() == 0 else None
-    # Not in TMPDIR, which that user may not reach, and whose path may be too long for a socket.
+    # Not in TMPDIR: that user may have no access, and the path may be too long for a socket.
     with tempfile.TemporaryDirectory(prefix="capeval-goldens-", dir="/tmp") as folder:
         if user:
             shutil.chown(folder, user)

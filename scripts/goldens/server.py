@@ -19,7 +19,7 @@ PASSWORD = "grey-horses-2026"
 
 
 def set_up(folder: Path, **settings: str) -> None:
-    """Start Django, with a server whose data are in a folder.
+    """Start Django with a server that stores its data in a folder.
 
     Args:
         folder: The data folder.

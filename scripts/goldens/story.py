@@ -1,6 +1,6 @@
 """A story on a server: a challenge with submissions, and campaigns with answers, always the same.
 
-It is told by commands, forms and the API alone, as they stay when modules move.
+It uses only commands, forms and the API, which stay when modules move.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ def _submit(story: Story) -> None:
 
 def _send(story: Story, name: str, phase: str, method: str, wrong: int) -> None:
     story.step(f"submit {method}")
-    # So many images have the caption of the next one.
+    # The first images have the caption of the next one.
     captions = {image: _CAPTIONS[image % 6 + 1 if image <= wrong else image] for image in _CAPTIONS}
     entries = [{"image_id": image, "caption": caption} for image, caption in captions.items()]
     file = io.BytesIO(json.dumps(entries).encode())

@@ -16,7 +16,7 @@ from scripts.goldens.names import DISTRIBUTIONS, PROJECT
 from scripts.goldens.registry import Golden, register
 
 _METADATA = ("METADATA", "WHEEL", "entry_points.txt", "PKG-INFO")
-# Source files, which a restructuring moves: the recording says only whether all of a package are there.
+# Source files, which a restructuring moves, are not listed one by one.
 _SOURCES = (".py", ".rs")
 _MASKS = ((r"(?<=^Generator: ).*", "BUILD TOOL"), (r"(?<=^Tag: ).*", "TAG"))
 

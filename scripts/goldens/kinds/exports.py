@@ -37,7 +37,7 @@ def _download(person: Person, address: str) -> bytes:
 
 
 def _unpack(data: bytes, folder: Path) -> None:
-    """Write the files of a zip, and a list of its members with all that the zip says of them."""
+    """Write the files of a zip, and a list of its members with size, digest and time."""
     lines = []
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for one in archive.infolist():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,24 @@ from scripts.goldens.registry import Golden, register
 
 
 def _write(folder: Path) -> None:
+    bodies: dict[str, list[str]] = defaultdict(list)
     for mail in story.tell().mails:
         name = re.sub(r"\W+", "-", mail.subject.lower()).strip("-")
-        path = folder / f"{name}.txt"
-        if not path.exists():
-            path.write_text(mask(_text(mail)))
+        body = mask(_body(mail))
+        if body not in bodies[name]:
+            bodies[name].append(body)
+            number = len(bodies[name])
+            (folder / f"{name}{f'-{number}' if number > 1 else ''}.txt").write_text(mask(_head(mail)) + body)
 
 
-def _text(mail: Any) -> str:
+def _head(mail: Any) -> str:
     about = {"From": mail.from_email, "To": ", ".join(mail.to), "Subject": mail.subject, **mail.extra_headers}
-    head = "".join(f"{name}: {value}\n" for name, value in about.items())
+    return "".join(f"{name}: {value}\n" for name, value in about.items())
+
+
+def _body(mail: Any) -> str:
     others = [f"--- {kind}\n{content}\n" for content, kind in getattr(mail, "alternatives", [])]
-    return f"{head}\n{mail.body.strip()}\n{''.join(others)}"
+    return f"\n{mail.body.strip()}\n{''.join(others)}"
 
 
 register(Golden(name="mails", about="mails", write=_write, process="server"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ _POSTGRESQL_OBJECTS = """
 
 def _write_sqlite(folder: Path) -> None:
     query = "SELECT tbl_name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
-    tables = defaultdict(list)
+    tables: dict[str, list[str]] = defaultdict(list)
     for table, kind, statement in _migrated(query):
         lines = split_table(statement) if kind == "table" else [statement]
         tables[table] += [_plain(line) for line in lines]
@@ -66,7 +66,7 @@ def split_table(statement: str) -> Iterator[str]:
 
 def _write_postgresql(folder: Path) -> None:
     with postgres.running() as address:
-        tables = defaultdict(list)
+        tables: dict[str, list[str]] = defaultdict(list)
         rows = _migrated(_POSTGRESQL_COLUMNS, _POSTGRESQL_OBJECTS, database=address)
         for table, *words in rows:
             if len(words) > 1:
@@ -104,7 +104,7 @@ def _plain(text: str) -> str:
     return _AUTOMATIC_NAME.sub(_MASK, " ".join(text.split()))
 
 
-def _save(folder: Path, tables: dict[str, Iterable[str]]) -> None:
+def _save(folder: Path, tables: Mapping[str, Iterable[str]]) -> None:
     for table, lines in tables.items():
         # The order of columns depends on the history of migrations.
         (folder / f"{table}.txt").write_text("".join(f"{line}\n" for line in sorted(lines)))

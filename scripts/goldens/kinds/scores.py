@@ -64,7 +64,7 @@ def _write(path: Path, metrics: list[str], images: int) -> None:
     people, machine = _load("val2014")
     chosen = list(people)[:images]
     scored = {image: people[image] for image in chosen}, {image: machine[image] for image in chosen}
-    # BLEU has the scores of BLEU-1 to BLEU-4, which one report can have once.
+    # BLEU contains BLEU-1 to BLEU-4, and a report contains each score once.
     groups = ([name for name in metrics if name != "BLEU"], [name for name in metrics if name == "BLEU"])
     lines = [line for group in groups if group for line in _lines(capeval.evaluate(*scored, group))]
     path.write_text("".join(lines))
