@@ -24,6 +24,8 @@ _PATTERNS = [
         (r'(?<=name="csrfmiddlewaretoken" value=")\w+', "TOKEN"),
         (r'(?<=name="key" value=")[\w-]{16,}', "KEY"),
         (r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "UUID"),
+        # Permissions, which have the order of migrations.
+        (r'(?<=<option value=")\d+(?=">[^|<]+\|[^|<]+\| Can )', "ID"),
         (r"\b[0-9a-f]{64}\b", "SHA256"),
         (r"\b[0-9a-f]{32}\b", "HEX32"),
         (r"(?<![\w.])(?=[0-9a-f]{0,15}[0-9])[0-9a-f]{16}\b", "HEX16"),
