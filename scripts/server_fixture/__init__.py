@@ -1,0 +1,1 @@
+"""Makes the fixture of a server's database and files in `tests/server/fixtures/`."""

@@ -1,0 +1,34 @@
+"""Makes the backups in `tests/server/fixtures/`: of a server with SQLite, and with PostgreSQL.
+
+It was run once. Every later version of the server must open these backups, so they are never made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from scripts.goldens import story
+from scripts.goldens.determinism import fix_clock
+from scripts.server_fixture.backup import back_up_postgresql, back_up_sqlite
+from scripts.server_fixture.rows import add_rows
+
+
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m scripts.server_fixture", description=__doc__)
+    parser.add_argument("folder", type=Path, help="The folder of the archives.")
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    clock = fix_clock()
+    with tempfile.TemporaryDirectory(prefix="capeval-fixture-") as scratch:
+        story.prepare(clock, Path(scratch))
+        add_rows(story.tell())
+        data = Path(scratch) / "data"
+        back_up_sqlite(data, folder / "sqlite.tar.xz")
+        back_up_postgresql(data, folder / "postgresql.tar.xz")
+
+
+if __name__ == "__main__":
+    main()
