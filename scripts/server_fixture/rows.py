@@ -220,7 +220,7 @@ def _review(story: Story) -> None:
 
 
 def _set_aside(story: Story) -> None:
-    """Type a draft of an answer, skip an item, and report another one."""
+    """Save a draft of an answer, and report an item."""
     story.step("set aside")
     annotator, place = story.people["annotator"], "annotate/write-campaign"
     (first, second) = annotator.ask("POST", f"{place}/next")["items"]

@@ -9,7 +9,6 @@ from importlib import import_module
 
 import click
 import pytest
-from django.core.management import call_command
 
 from tests.server.processes import PROJECT, Server
 
@@ -192,8 +191,3 @@ def test_behind_a_proxy(fresh: Server, https: str, statuses: dict[str | None, in
         answer = fresh.client.get(f"{fresh.address}/challenges", headers=headers)
         assert answer.status_code == status
         assert ("Strict-Transport-Security" in answer.headers) == (https == "1" and status == 200)
-
-
-@pytest.mark.django_db
-def test_the_migrations_are_whole() -> None:
-    call_command("makemigrations", "--check", "--dry-run", verbosity=0)

@@ -6,7 +6,9 @@ Which answers count is said by slots: an item has n slots, and a slot is filled 
 
 from __future__ import annotations
 
+import secrets
 import uuid
+from functools import partial
 
 from django.conf import settings
 from django.db import models
@@ -255,14 +257,10 @@ class Slot(models.Model):
         ]
 
 
-def _pseudonym() -> str:
-    return uuid.uuid4().hex[:16]
-
-
 class Worker(models.Model):
     """Somebody who works on campaigns, called by a random pseudonym alone."""
 
-    pseudonym = models.CharField(max_length=16, unique=True, default=_pseudonym)
+    pseudonym = models.CharField(max_length=16, unique=True, default=partial(secrets.token_hex, 8))
     # The account, for users of the server; none for who came by a link.
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="annotation_worker"

@@ -49,7 +49,11 @@ def check_database(*, must_answer: bool = True) -> None:
     from django.db import DatabaseError, InterfaceError, OperationalError, connection
     from django.db.migrations.executor import MigrationExecutor
 
+    from capeval_server.monitoring.migration_history import TOO_OLD, is_too_old
+
     try:
+        if is_too_old():
+            raise OptionError(TOO_OLD)
         executor = MigrationExecutor(connection)
     except (DatabaseError, InterfaceError) as error:
         if isinstance(error, OperationalError) and not must_answer:
@@ -63,15 +67,18 @@ def check_database(*, must_answer: bool = True) -> None:
 
 
 def check_connection() -> None:
-    """Check that the database answers.
+    """Check that the database answers, and that `migrate` can upgrade it.
 
     Raises:
-        OptionError: It does not.
+        OptionError: It does not, or it can't.
     """
-    from django.db import DatabaseError, InterfaceError, connection
+    from django.db import DatabaseError, InterfaceError
+
+    from capeval_server.monitoring.migration_history import TOO_OLD, is_too_old
 
     try:
-        connection.ensure_connection()
+        if is_too_old():
+            raise OptionError(TOO_OLD)
     except (DatabaseError, InterfaceError) as error:
         raise _unusable(error) from None
 

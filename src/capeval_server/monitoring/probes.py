@@ -19,6 +19,7 @@ from django.http import HttpRequest, HttpResponse
 
 from capeval_server import outages
 from capeval_server.monitoring import metrics
+from capeval_server.monitoring.migration_history import TOO_OLD, is_too_old
 
 __all__ = ["Probes", "database_problem", "storage_problem"]
 
@@ -78,6 +79,8 @@ def database_problem(*, with_cause: bool = False) -> str:
         with_cause: Whether to add the driver's message, which is for administrators only.
     """
     try:
+        if is_too_old():
+            return TOO_OLD
         executor = MigrationExecutor(connection)
     except (DatabaseError, InterfaceError) as error:
         connection.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from functools import partial
 
 from django.conf import settings
 from django.db import models
@@ -11,12 +12,7 @@ from django.utils import timezone
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.submissions.models import Submission
 
-__all__ = ["Announcement", "Delivery", "Mail", "PhaseTold", "Preferences", "Told", "Webhook", "new_secret"]
-
-
-def new_secret() -> str:
-    """A secret with which what a webhook gets is signed."""
-    return secrets.token_urlsafe(32)
+__all__ = ["Announcement", "Delivery", "Mail", "PhaseTold", "Preferences", "Told", "Webhook"]
 
 
 class Announcement(models.Model):
@@ -78,7 +74,7 @@ class Webhook(models.Model):
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
     # In plain text, since each delivery is signed with it; it is shown once.
-    secret = models.CharField(max_length=64, default=new_secret)
+    secret = models.CharField(max_length=64, default=partial(secrets.token_urlsafe, 32))
     created = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -1,13 +1,13 @@
-"""Makes the table of jobs. That of workers is there: `submissions.0002_jobs` renames it."""
-
 import django.utils.timezone
 from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+    replaces = [("jobs", "0002_final_results")]
+
     initial = True
 
-    dependencies = [("submissions", "0001_initial")]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
@@ -27,28 +27,26 @@ class Migration(migrations.Migration):
                 ("attempt", models.PositiveIntegerField(default=0)),
                 ("lease", models.UUIDField(null=True)),
                 ("owner", models.CharField(blank=True, max_length=200)),
+                ("begun", models.DateTimeField(null=True)),
+                ("progress", models.JSONField(default=dict)),
             ],
             options={
                 "indexes": [models.Index(fields=["priority", "created"], name="job_queue")],
-                "constraints": [models.UniqueConstraint(fields=["kind", "subject"], name="job_once")],
+                "constraints": [models.UniqueConstraint(fields=("kind", "subject"), name="job_once")],
             },
         ),
-        migrations.SeparateDatabaseAndState(
-            state_operations=[
-                migrations.CreateModel(
-                    name="Worker",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                            ),
-                        ),
-                        ("name", models.CharField(max_length=200, unique=True)),
-                        ("started", models.DateTimeField(default=django.utils.timezone.now)),
-                        ("seen", models.DateTimeField(default=django.utils.timezone.now)),
-                    ],
-                )
-            ]
+        migrations.CreateModel(
+            name="Worker",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=200, unique=True)),
+                ("started", models.DateTimeField(default=django.utils.timezone.now)),
+                ("seen", models.DateTimeField(default=django.utils.timezone.now)),
+            ],
         ),
     ]
