@@ -70,7 +70,7 @@ test-rust: ## The tests of the Rust crates
 PYTEST := $(BIN)/pytest -n auto --max-worker-restart 0
 test-python: $(VENV)/.native ## The gate's tests of the Python packages, the command line, the server and the documents
 	@sh scripts/install_packages.sh chromium
-	$(PYTEST) --dist worksteal -m "not conformance and not system"
+	$(PYTEST) --dist worksteal --no-migrations -m "not conformance and not system"
 
 # A process takes a whole module at a time: what a module starts, it starts once.
 test-processes: $(VENV)/.native $(VENV)/.spice $(VENV)/.object-store ## The tests with servers, databases, browsers, Java and SPICE's model
