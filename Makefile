@@ -55,7 +55,7 @@ lint: lint-rust lint-python ## Format, lints and types
 
 lint-rust:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	MAKEFLAGS= cargo clippy --workspace --all-targets --quiet -- -D warnings
 
 lint-python: $(VENV)/.native
 	$(BIN)/ruff format --check
@@ -64,7 +64,7 @@ lint-python: $(VENV)/.native
 
 # The same examples in every run, as the tests of Python have them; `make conformance` tries new ones.
 test-rust: ## The tests of the Rust crates
-	PROPTEST_RNG_SEED=1 cargo test --workspace --exclude capeval-python --quiet
+	MAKEFLAGS= PROPTEST_RNG_SEED=1 cargo test --workspace --exclude capeval-python --quiet
 
 # A process of tests that dies ends the run, with the name of its test: started again, the run would wait for ever.
 PYTEST := $(BIN)/pytest -n auto --max-worker-restart 0

@@ -40,7 +40,7 @@ def test_a_skipped_test_fails_ci(tmp_path: Path, ci: str, status: int) -> None:
     (tmp_path / "test_one.py").write_text(
         "import pytest\n\ndef test_skipped():\n    pytest.skip('no reason')\n"
     )
-    command = [sys.executable, "-m", "pytest", "--rootdir", tmp_path, "-c", "/dev/null", tmp_path]
+    command = [sys.executable, "-m", "pytest", "--rootdir", str(tmp_path), "-c", "/dev/null", str(tmp_path)]
     environment = os.environ | {"CI": ci, "PYTHONPATH": str(PROJECT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == status, done.stdout + done.stderr

@@ -14,5 +14,5 @@ os.environ["CAPEVAL_SERVER_BOOTSTRAP_SAMPLES"] = "100"
 
 from capeval_server.settings import *  # noqa: E402, F403
 
-# Files are found when they are asked for. Otherwise each client of a test lists them all before its first request.
+# Files are found on request. Otherwise each client of a test lists all files before its first request.
 WHITENOISE_AUTOREFRESH = True
