@@ -170,9 +170,11 @@ audit: $(VENV)/.native ## Ask PyPI for advisories about the dependencies: the ve
 
 GOLDENS := $(BIN)/python -m scripts.goldens
 goldens: $(VENV)/.native $(VENV)/.spice ## Compare the public behavior with the recording in goldens/ (OPTIONS="--only urls": some of it)
+	@sh scripts/install_packages.sh postgresql
 	@$(GOLDENS) $(OPTIONS)
 
 goldens-record: $(VENV)/.native $(VENV)/.spice ## Record the public behavior in goldens/ after an intended change
+	@sh scripts/install_packages.sh postgresql
 	@$(GOLDENS) --record $(OPTIONS)
 
 clean: ## Remove what the recipes made
