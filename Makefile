@@ -8,7 +8,7 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 
-help: ## List what there is to make
+help: ## List the recipes
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
 
 # The dependencies, and the native module built from the Rust sources.
@@ -17,24 +17,24 @@ $(VENV)/.dependencies: pyproject.toml constraints.txt scripts/set_up.sh
 	@touch $@
 
 $(VENV)/.native: $(VENV)/.dependencies $(RUST)
-	@echo "Building the native module (a minute or two the first time)"
+	@echo "Building the native module (one to two minutes the first time)"
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --profile development --quiet --extras dev
 	@rm -f $(VENV)/.native-release
 	@touch $@
 
-# The same module as wheels have it, in the place of the other one: for timings, and for long comparisons.
+# The module of the wheels, for timings and long comparisons. It replaces the development build.
 $(VENV)/.native-release: $(VENV)/.dependencies $(RUST)
 	@echo "Building the native module for release (a few minutes the first time)"
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras dev
 	@touch $(VENV)/.native $@
 
-# SPICE's model, from the reference's jars. Without it the tests of SPICE say that they are left out.
+# SPICE's model, from the reference's jars. Without it the tests of SPICE are skipped.
 $(VENV)/.spice: $(VENV)/.native
-	@echo "Making SPICE's model (where its jars are not here, Maven fetches 378 MB)"
+	@echo "Building SPICE's model (Maven fetches 378 MB unless the jars are on this machine)"
 	@if $(BIN)/capeval resources spice; then touch $@; else \
-	    echo "capeval: note: the tests that need SPICE's model will be left out" >&2; fi
+	    echo "capeval: note: the tests that need SPICE's model will be skipped" >&2; fi
 
-# A store that speaks S3. Without it the tests of files in such a store say that they are left out.
+# An object store (S3). Without it the tests of files in an object store are skipped.
 $(VENV)/.object-store: scripts/object_store.xml scripts/object_store.sh
 	@sh scripts/object_store.sh $(VENV)/object-store
 	@touch $@
@@ -46,8 +46,8 @@ PORT := 8000
 serve: $(VENV)/.native ## Start a server with the COCO challenge and campaigns loaded, to try in a browser (PORT=8001 for another port)
 	@$(BIN)/capeval server demo --folder demo-server --port $(PORT)
 
-# The native module is linked on one processor: on another one Rust is checked meanwhile.
-test: ## The gate: lints, types and all tests but the system tests, in ten minutes
+# Linking the native module uses one processor, so the crates are checked at the same time.
+test: ## The gate: lints, types and most tests, in ten minutes
 	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.native lint-rust test-rust lint-python
 	@$(MAKE) --no-print-directory test-python
 
@@ -62,22 +62,22 @@ lint-python: $(VENV)/.native
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-# The same examples in every run, as the tests of Python have them; `make conformance` tries new ones.
+# Each run tries the same random examples; `make conformance` tries new ones.
 test-rust: ## The tests of the Rust crates
 	MAKEFLAGS= PROPTEST_RNG_SEED=1 cargo test --workspace --exclude capeval-python --quiet
 
-# A process of tests that dies ends the run, with the name of its test: started again, the run would wait for ever.
+# A test process that dies ends the run and names its test. If it were restarted, the run could hang.
 PYTEST := $(BIN)/pytest -n auto --max-worker-restart 0
 test-python: $(VENV)/.native ## The gate's tests of the Python packages, the command line, the server and the documents
 	@sh scripts/install_packages.sh chromium
 	$(PYTEST) --dist worksteal --no-migrations -m "not conformance and not system"
 
-# A process takes a whole module at a time: what a module starts, it starts once.
-test-processes: $(VENV)/.native $(VENV)/.spice $(VENV)/.object-store ## The tests with servers, databases, browsers, Java and SPICE's model
+# Each process runs whole modules, so that the servers of a module are started once.
+test-processes: $(VENV)/.native $(VENV)/.spice $(VENV)/.object-store ## The system tests with servers, databases, browsers, Java and SPICE's model
 	@sh scripts/install_packages.sh chromium postgresql nginx caddy
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "system and not conformance"
 
-test-system: ## The system tests: all that the gate leaves out, but for comparisons of all the real data
+test-system: ## The system tests, in 45 minutes: servers, databases, browsers, Java, PyTorch, engines, goldens
 	@$(MAKE) --no-print-directory test-processes
 	@$(MAKE) --no-print-directory test-training
 	@$(MAKE) --no-print-directory test-baselines

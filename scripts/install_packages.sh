@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the programs that tests use beside the toolchains, as Debian packages.
-# Where it can't, it says what will be left out, and the tests that need them say so again.
+# Installs programs for the tests as Debian packages. Prints a note about each one that can't be installed; the tests
+# that need it are skipped.
 # Usage: install_packages.sh PROGRAM..., each one of chromium, postgresql, nginx, caddy.
 set -eu
 . "$(dirname "$0")/steps.sh"
@@ -20,9 +20,17 @@ for program in "$@"; do
         nginx) packages="nginx-light" ;;
         *) packages=$program ;;
     esac
-    # Debian starts a proxy that is installed, on the ports of web servers: not on a machine that people use.
-    case $program in nginx | caddy) [ ! -d /run/systemd/system ] || continue ;; esac
-    is_installed "$program" || needed="$needed $packages"
+    is_installed "$program" && continue
+    # systemd starts a proxy as soon as it is installed, on the ports of web servers.
+    case $program in
+        nginx | caddy)
+            if [ -d /run/systemd/system ]; then
+                echo "capeval: note: the tests that need $program will be left out: install it by hand" >&2
+                continue
+            fi
+            ;;
+    esac
+    needed="$needed $packages"
 done
 [ -n "$needed" ] || exit 0
 

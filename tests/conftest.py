@@ -1,4 +1,4 @@
-"""What all tests stand on: settings of Hypothesis, and the same surroundings however they are started."""
+"""Settings of Hypothesis, the tiers of the tests, and the same environment for every run."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ FOREIGN = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Gives the tests, and the programs that they start, the same signals and environment everywhere."""
+    """Give the tests, and the programs that they start, the same signals and environment everywhere."""
     give_folder(config)
     # For good: a hook can't be taken away.
     sys.addaudithook(refuse)
@@ -62,5 +62,5 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """How many processes `-n auto` is, at most 4: one more than processors, since tests wait."""
+    """Return the processes of `-n auto`: one more than processors, since tests wait, and at most 4."""
     return min((os.cpu_count() or 1) + 1, 4)

@@ -1,4 +1,4 @@
-"""SPICE's model, which tests of SPICE need and `make test` makes where it can."""
+"""SPICE's model, which tests of SPICE need and `make test-system` builds."""
 
 import pytest
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.spice_model import NEEDS_MODEL
 
-__all__ = ["assign_tiers", "fail_on_skips", "read_system_tests"]
+__all__ = ["assign_tiers", "fail_on_skips"]
 
 TABLE = Path(__file__).with_name("system_tests.toml")
 # Fixtures that start servers, databases or browsers, and the one module of the gate that may use them.
@@ -23,7 +23,7 @@ _SYSTEM_FIXTURES = frozenset({"browser", "database", "fresh", "postgres", "serve
 _SMOKE_TEST = "tests/browser/test_smoke.py"
 
 
-def read_system_tests() -> dict[str, float]:
+def _read_system_tests() -> dict[str, float]:
     """Return the system tests, as modules or node ids, with the seconds that each took."""
     rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))["tests"]
     return {str(row["path"]): float(row["seconds"]) for row in rows}
@@ -41,7 +41,7 @@ def assign_tiers(items: list[pytest.Item]) -> None:
     Raises:
         pytest.UsageError: A test starts a server, a database or a browser and is not a system test.
     """
-    rows = read_system_tests()
+    rows = _read_system_tests()
     seconds: dict[str, float] = {}
     for row, took in rows.items():
         module = row.partition("::")[0]
@@ -53,8 +53,8 @@ def assign_tiers(items: list[pytest.Item]) -> None:
         elif module != _SMOKE_TEST:
             used = _SYSTEM_FIXTURES.intersection(getattr(item, "fixturenames", ()))
             if used:
-                names = ", ".join(sorted(used))
-                raise pytest.UsageError(f"{item.nodeid} uses {names}: add it to tests/{TABLE.name}")
+                place = f"tests/{TABLE.name}, with its seconds and the reason"
+                raise pytest.UsageError(f"{item.nodeid} uses {', '.join(sorted(used))}: add it to {place}")
     items.sort(key=lambda item: -seconds.get(item.nodeid.partition("::")[0], 0))
 
 
@@ -67,6 +67,6 @@ def fail_on_skips(session: pytest.Session) -> None:
     skipped = sorted({report.nodeid for report in reporter.stats.get("skipped", ())})
     missing = [node for node in skipped if _find_row(node, allowed) is None]
     if missing:
-        reporter.write_sep("=", "skipped tests fail in CI", red=True)
+        reporter.write_sep("=", f"skipped tests fail in CI (allowed: skips in tests/{TABLE.name})", red=True)
         reporter.write_line("\n".join(missing))
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

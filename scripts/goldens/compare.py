@@ -32,11 +32,18 @@ def differences(golden: Golden, recorded: Path, made: Path) -> Iterator[str]:
         if name not in before or name not in after:
             yield f"{place}: {'not recorded' if name not in before else 'recorded, and missing now'}"
             continue
-        old, new = (found[name].read_text(encoding="utf-8").splitlines() for found in (before, after))
+        old, new = (_lines(found[name]) for found in (before, after))
         if golden.renames:
             # The order of lines follows from names.
             old, new = sorted(_renamed(line, renames) for line in old), sorted(new)
         yield from unified_diff(old, new, f"recorded/{place}", f"now/{place}", lineterm="")
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the lines of a file, with carriage returns and a missing last line end made visible."""
+    text = path.read_bytes().decode("utf-8")
+    lines = text.replace("\r", "\\r").split("\n")
+    return lines[:-1] if lines[-1] == "" else [*lines[:-1], f"{lines[-1]} (no line end)"]
 
 
 def _renames(golden: Golden, recorded: Path) -> dict[str, str]:

@@ -16,6 +16,7 @@ from pyarrow import parquet
 
 from capeval import Candidates, References, evaluate
 from capeval.evaluation import Report
+from tests.tiers import fail_on_skips
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "engines.md"
@@ -102,3 +103,8 @@ def dask_client() -> Iterator[Any]:
         Client(cluster) as client,
     ):
         yield client
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run of CI that skipped tests."""
+    fail_on_skips(session)

@@ -93,6 +93,20 @@ def test_a_change_is_noticed_and_its_place_named(copy: Path, kind: str) -> None:
     assert f'run `make goldens-record OPTIONS="--only {kind}"`' in done.stderr
 
 
+@pytest.mark.parametrize(("before", "after"), [(b"\r\n", b"\n"), (b"\r\n", b"\r\n\n")])
+def test_a_change_of_line_ends_is_noticed(copy: Path, before: bytes, after: bytes) -> None:
+    path = copy / "exports" / "leaderboard.csv"
+    assert before in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(before, after, 1))
+    assert compare("--with", GOLDENS, "--folder", copy, "--only", "exports").returncode == 1
+
+
+def test_a_missing_last_line_end_is_noticed(copy: Path) -> None:
+    path = copy / "urls" / "urls.txt"
+    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
+    assert compare("--with", GOLDENS, "--folder", copy, "--only", "urls").returncode == 1
+
+
 def test_long_differences_are_cut(copy: Path) -> None:
     for path in (copy / "urls").iterdir():
         path.write_text("nothing\n")
@@ -126,10 +140,9 @@ def test_renamed_tables_and_loggers_are_equal(copy: Path, tmp_path: Path) -> Non
         for path in (made / kind).iterdir():
             path.write_text(path.read_text().replace("organising_action", "audit_action"))
             path.rename(path.with_name(path.name.replace("organising_action", "audit_action")))
-    log = made / "logs" / "lines.txt"
-    log.write_text(
-        log.read_text().replace("capeval_server.monitoring.requests", "capeval_server.ops.requests")
-    )
+    for log in (made / "logs").iterdir():
+        text = log.read_text()
+        log.write_text(text.replace("capeval_server.monitoring.requests", "capeval_server.ops.requests"))
     only = ("--only", "schema_sqlite", "schema_postgresql", "logs")
     assert compare("--with", made, "--folder", copy, *only).returncode == 1
     (copy / "table_names.toml").write_text('[names]\norganising_action = "audit_action"\n')

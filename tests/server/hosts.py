@@ -166,7 +166,7 @@ def running_network() -> Iterator[Network]:
 
 
 def object_store_jars() -> Path | None:
-    """Where S3Proxy is: `make test` has Maven fetch it."""
+    """Return the folder of S3Proxy, which `make test-processes` has Maven fetch."""
     folder = Path(
         os.environ.get("CAPEVAL_OBJECT_STORE", Path(__file__).parents[2] / ".venv" / "object-store")
     )

@@ -1,17 +1,20 @@
-"""Command line: help and exit codes of all commands."""
+"""Command line: help and exit codes of all commands, and errors about files."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
 from scripts.goldens.commands import Done, run
 from scripts.goldens.masks import mask
-from scripts.goldens.names import APP, ENVIRONMENT
+from scripts.goldens.names import APP, COMMAND, ENVIRONMENT
 from scripts.goldens.registry import Golden, register
 
 
@@ -26,6 +29,31 @@ def _write(folder: Path) -> None:
             shown.append(_shown(words))
         (folder / f"{'-'.join(('capeval', *words))}.txt").write_text("\n".join(shown))
     (folder / "version.txt").write_text(_shown((), "--version"))
+    (folder / "invalid-files.txt").write_text("\n".join(_show_invalid_files()))
+
+
+def _show_invalid_files() -> list[str]:
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        (folder / "references.json").write_text('{"1": ["a dog"], "2": ["a cat"]}')
+        (folder / "other.json").write_text('{"1": "a dog", "3": "a bus"}')
+        (folder / "broken.json").write_text('{"1": ')
+        commands = (
+            ("score", "references.json", "missing.json"),
+            ("score", "references.json", "broken.json", "--metrics", "BLEU"),
+            ("score", "references.json", "other.json", "--metrics", "BLEU"),
+            ("check", "broken.json"),
+            ("check", "other.json", "--references", "references.json"),
+            ("check", "references.json"),
+        )
+        return [_format(words, _run_process(words, folder)) for words in commands]
+
+
+def _run_process(words: tuple[str, ...], folder: Path) -> Done:
+    """Run a command in a process of its own, since a failed command closes standard output."""
+    program = Path(sys.executable).with_name(COMMAND)
+    done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, check=False)
+    return Done(code=done.returncode, out=done.stdout, err=done.stderr)
 
 
 def _commands(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -50,8 +78,11 @@ def _starts_something(app: click.Command, words: tuple[str, ...]) -> bool:
 
 
 def _shown(words: tuple[str, ...], *options: str) -> str:
-    done: Done = run(*words, *options)
-    parts = [f"$ {' '.join(('capeval', *words, *options))}\n", done.out]
+    return _format((*words, *options), run(*words, *options))
+
+
+def _format(words: tuple[str, ...], done: Done) -> str:
+    parts = [f"$ {' '.join(('capeval', *words))}\n", done.out]
     if done.err:
         parts += ["--- standard error\n", done.err]
     parts.append(f"--- exit code {done.code}\n")

@@ -1,10 +1,13 @@
-"""Logs: lines of each logger of the server, in both forms."""
+"""Logs: lines of each logger of the server, in both forms, and all messages."""
 
 from __future__ import annotations
 
+import ast
 import json
 import logging
 import re
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 from scripts.goldens import story
@@ -25,6 +28,26 @@ def _write(folder: Path) -> None:
     written = {key.partition(" ")[0] for key in found.lines}
     silent = sorted(name for name in loggers if name.startswith(f"{PACKAGE}.") and name not in written)
     (folder / "silent.txt").write_text("".join(f"{name}\n" for name in silent))
+    (folder / "messages.txt").write_text("".join(f"{line}\n" for line in sorted(_messages())))
+
+
+def _messages() -> Iterator[str]:
+    """Find the calls of the server's loggers.
+
+    Yields:
+        Logger, method and message of each call. The story doesn't lead to all of them.
+    """
+    (root,) = import_module(PACKAGE).__path__
+    for path in sorted(Path(root).rglob("*.py")):
+        name = ".".join((PACKAGE, *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(value=ast.Name(id="_log"), attr="log"), args=[level, message, *_]
+                ):
+                    yield f"{name} {ast.unparse(level)}: {ast.unparse(message)}"
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="_log"), attr=method), args=[message, *_]):
+                    yield f"{name} {method}: {ast.unparse(message)}"
 
 
 def _masked(text: str) -> str:
