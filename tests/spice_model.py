@@ -3,6 +3,7 @@
 import pytest
 
 from capeval.errors import ResourceError
+from capeval.metrics import METRICS
 from capeval.resources.spice import RUN, spice_model
 
 
@@ -16,3 +17,8 @@ def _is_here() -> bool:
 
 IS_HERE = _is_here()
 NEEDS_MODEL = pytest.mark.skipif(not IS_HERE, reason=f"LEFT OUT: SPICE's model is not here: {RUN}")
+# The names of all metrics, for `pytest.mark.parametrize`.
+METRIC_NAMES = [
+    pytest.param(name, marks=[NEEDS_MODEL] if make().page == "spice" else [])
+    for name, make in METRICS.items()
+]

@@ -23,6 +23,7 @@ from capeval import (
 from capeval.errors import FormatError
 from capeval.metrics import METRICS
 from capeval.tokenization import TokenizedReferences
+from tests.spice_model import METRIC_NAMES
 from tests.waiting import PATIENCE
 
 TOKENS = Tokenizer(kind="none")
@@ -66,7 +67,7 @@ def test_frequencies(stem: bool, made_again: Callable[[Any], Any]) -> None:
 
 
 @COPIES
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", METRIC_NAMES)
 def test_prepared_metrics(name: str, made_again: Callable[[Any], Any]) -> None:
     prepared = METRICS[name]().prepare(REFERENCES, tokenizer=TOKENS)
     again = made_again(prepared)
