@@ -124,7 +124,7 @@ def execute(server: Server, statement: str, *values: object) -> list[Any]:
 
 
 def pass_time(page: Page, server: Server, slug: str, seconds: int) -> None:
-    """Has time pass, for the leases and for the page."""
+    """Advance the clocks of the leases and of the page."""
     execute(server, PASS, seconds, seconds, slug)
     page.clock.fast_forward(seconds * 1000)
 
@@ -204,7 +204,7 @@ def test_a_page_that_is_left_loses_the_batch(page: Page, server: Server, tmp_pat
     pass_time(page, server, slug, 600)
     assert other.number_of_items() == BATCH
     assert asked[before:] == []
-    # A late answer is stored, and the page says that it is not used.
+    # A late answer is stored, and the page shows that it is not used.
     page.keyboard.press("f")
     expect(page.locator(".outcome").first).to_contain_text("Your answer is stored")
 
@@ -225,6 +225,6 @@ def test_renewals_are_few(page: Page, server: Server, tmp_path: Path, lease: int
         page.mouse.move(300 + second, 400)
         page.clock.run_for(1000)
     wait_until(lambda: len(asked) >= renewals, lambda: asked)
-    # What the page sent before an answer is known with the answer.
+    # Signals that the page sent before an answer are stored with it.
     assert page.evaluate("fetch(location.href).then((answer) => answer.status)") == 200
     assert len(asked) == renewals

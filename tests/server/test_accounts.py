@@ -132,7 +132,7 @@ def test_signing_up_does_not_tell_who_has_an_account(ann: User, mailoutbox: list
 
 
 def _seen(client: Client, path: str, form: dict[str, str], *hidden: str) -> tuple[object, ...]:
-    """What a visitor sees of the answer to a form, without the texts that they chose."""
+    """Return the page after a form, without the texts that the visitor entered."""
     answer = client.post(path, form)
     shown = [answer.content.decode(), answer.headers.get("Location", "")]
     if answer.status_code == 302:

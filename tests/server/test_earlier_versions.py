@@ -1,4 +1,4 @@
-"""Databases of earlier versions: backups that users have, opened by this version."""
+"""Tests that this version opens backups of earlier versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.server.backups import restore
 from tests.server.processes import Server
 
-# Made by `scripts/server_fixture`, and never made again.
+# Created once by `scripts/server_fixture`; they stay as they are.
 BACKUPS = Path(__file__).parent / "fixtures" / "0.1.0"
 PHASES = "/challenges/small/phases"
 BOARD = "leaderboard?split=val&references=c2"
@@ -64,7 +64,7 @@ def organizer(restored: Server) -> str:
 
 
 def test_the_database_is_of_this_version(restored: Server) -> None:
-    # Also, nothing is left to do for a second `migrate`.
+    # A second `migrate` succeeds.
     restored.run("check", "--before-start")
     restored.run("migrate")
 

@@ -230,7 +230,7 @@ def expire(campaign: Campaign) -> int:
 
 
 def _taken_back(participation: Participation, options: Options, needed: int | None) -> list[Assignment]:
-    """What the worker holds of the latest batch; a lease that ran out is taken again if there is a slot.
+    """Return the held items of the worker's latest batch; an expired lease is renewed if there is a slot.
 
     Args:
         participation: The worker.

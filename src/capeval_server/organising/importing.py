@@ -246,7 +246,7 @@ def _subsets(
 
 
 def _read_images(read: Read, split: definition.Split, ids: Sequence[ImageId]) -> list[ImageInfo] | None:
-    """What is known of the images of a split, in their order; None if no file describes them."""
+    """Return the descriptions of a split's images, in order; None if no file describes them."""
     if split.images is None:
         return None
     name, data = read(split.images)
@@ -260,7 +260,7 @@ def _read_images(read: Read, split: definition.Split, ids: Sequence[ImageId]) ->
 def _read_constraints(
     read: Read, split: definition.Split, ids: Sequence[ImageId]
 ) -> dict[ImageId, ImageConstraints] | None:
-    """What captions of images of a split shall mention; None if no file lists it."""
+    """Return the words that captions of each image must mention; None if no file lists them."""
     if split.constraints is None:
         return None
     name, data = read(split.constraints)
