@@ -225,6 +225,6 @@ def test_renewals_are_few(page: Page, server: Server, tmp_path: Path, lease: int
         page.mouse.move(300 + second, 400)
         page.clock.run_for(1000)
     wait_until(lambda: len(asked) >= renewals, lambda: asked)
-    # Signals that the page sent before an answer are stored with it.
+    # Once this response is here, earlier requests of the page have been counted.
     assert page.evaluate("fetch(location.href).then((answer) => answer.status)") == 200
     assert len(asked) == renewals
