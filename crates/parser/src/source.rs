@@ -6,8 +6,7 @@ use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 
 use crate::error::ModelError;
-use crate::java::{self, Node};
-use crate::unaries;
+use crate::java::{self, Node, hash_table};
 
 /// The entry of CoreNLP's models jar that holds the English grammar.
 pub const MODEL_ENTRY: &str = "edu/stanford/nlp/models/lexparser/englishPCFG.ser.gz";
@@ -117,7 +116,7 @@ impl Source {
             tags: index(&parser.field("tagIndex")?)?,
             words: index(&parser.field("wordIndex")?)?,
             binary_rules: binary_rules(&parser.field("bg")?.field("allRules")?)?,
-            unary_rules: unaries::java_order(unary_rules(&rules)?),
+            unary_rules: sort_as_in_java(unary_rules(&rules)?),
             seen: counts(&lexicon.field("seenCounter")?)?,
             unseen: counts(&lexicon.field("uwModel")?.field("unSeenCounter")?)?,
             spellings: Vec::new(),
@@ -198,6 +197,15 @@ fn unary_rules(map: &Node<'_>) -> Result<Vec<UnaryRule>, ModelError> {
         Ok(UnaryRule { parent, child, score: node.float("score")? })
     };
     map.map()?.iter().map(rule).collect()
+}
+
+/// Sort the rules in the iteration order of a Java `HashSet` built from a deserialized `HashMap`: the
+/// first table's order is the insertion order of the second, which has the same size.
+fn sort_as_in_java(rules: Vec<UnaryRule>) -> Vec<UnaryRule> {
+    let capacity = (rules.len() as f32 / 0.75) as usize + 1;
+    let buckets = capacity.max(16).next_power_of_two();
+    let hash = |rule: &UnaryRule| (rule.parent << 16) ^ rule.child;
+    hash_table::order(hash_table::order(rules, buckets, hash), buckets, hash)
 }
 
 fn counts(counter: &Node<'_>) -> Result<Vec<Count>, ModelError> {

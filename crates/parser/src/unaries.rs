@@ -1,22 +1,12 @@
 //! Chains of unary rules.
 //!
 //! The chart uses the best chain between two states as one rule. Its score is a float sum, which
-//! depends on the order in which the chains were put together, and CoreNLP's order is that of two
-//! Java hash tables. The rules' order also decides ties between trees.
+//! depends on the order in which the chains were put together, so the rules must come in the order
+//! of [`Source::unary_rules`](crate::Source).
 
 use rustc_hash::FxHashMap;
 
-use crate::java::hash_table;
 use crate::source::UnaryRule;
-
-/// The order in which Java walks through a `HashSet` built from a deserialised `HashMap` of rules:
-/// the order of one hash table goes into another one of the same size.
-pub(crate) fn java_order(rules: Vec<UnaryRule>) -> Vec<UnaryRule> {
-    let capacity = (rules.len() as f32 / 0.75) as usize + 1;
-    let buckets = capacity.max(16).next_power_of_two();
-    let hash = |rule: &UnaryRule| (rule.parent << 16) ^ rule.child;
-    hash_table::order(hash_table::order(rules, buckets, hash), buckets, hash)
-}
 
 /// The best chain of rules between any two different states that have one.
 ///
