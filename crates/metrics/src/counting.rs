@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use capeval_tokens::References;
 
-use crate::frequencies::{Level, NONE};
+use crate::levels::{Level, NONE};
 
 /// About how many places are looked at in one task.
 const PLACES_OF_A_TASK: u32 = 1 << 15;

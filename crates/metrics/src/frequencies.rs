@@ -9,11 +9,7 @@ use rayon::prelude::*;
 use capeval_tokens::{References, Vocabulary};
 
 use crate::counting::{Counted, count};
-
-pub(crate) const NONE: u32 = u32::MAX;
-
-/// For how many first parts n-grams are sorted by one thread.
-const FIRSTS_OF_A_TASK: usize = 1 << 12;
+use crate::levels::{Counts, Level, NONE, build_levels};
 
 /// The document frequency of the n-grams of a set of references: the number of images that have the
 /// n-gram in at least one reference.
@@ -28,26 +24,6 @@ pub struct DocumentFrequencies {
     pub(crate) images: f64,
     pub(crate) words: Vec<u32>,
     pub(crate) longer: Vec<Level>,
-}
-
-/// The n-grams of one length from two words on, in the order of their parts, which are numbers in the level
-/// below; the number of an n-gram is its place. Each takes little more than eight bytes: processes that score hold
-/// millions.
-pub(crate) struct Level {
-    /// Where the n-grams with each first part begin, and where the last ones end.
-    pub begins: Vec<u32>,
-    /// The last part of each n-gram.
-    pub lasts: Vec<u32>,
-    /// The number of images with each.
-    pub images: Vec<u32>,
-}
-
-/// An n-gram among those with the same first part.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Ngram {
-    pub last: u32,
-    /// The number of images with the n-gram.
-    pub images: u32,
 }
 
 /// The parts of n-grams from two words on, by which their words can be written.
@@ -83,7 +59,7 @@ impl DocumentFrequencies {
             *given.images_of(ngram, 1) = count;
         }
         let (words, counted) = given.counted();
-        let longer = levels(words.len(), &counted, |_, _| true);
+        let longer = build_levels(words.len(), &counted, |_, _| true);
         Self { vocabulary: Arc::new(vocabulary), images, words, longer }
     }
 
@@ -203,68 +179,6 @@ fn mixed(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-impl Level {
-    /// The n-grams in the order of their parts, of which there are `below`; and the number of each.
-    fn sorted(counted: &Counts, below: usize) -> (Self, Vec<u32>) {
-        // Counted two places further on, so that filling the n-grams in moves each beginning to its place.
-        let mut begins = vec![0; below + 2];
-        counted.iter().for_each(|(first, _)| begins[first as usize + 2] += 1);
-        for first in 0..below {
-            begins[first + 2] += begins[first + 1];
-        }
-        let mut ngrams = vec![Ngram::default(); begins[below + 1] as usize];
-        for (first, ngram) in counted.iter() {
-            let place = &mut begins[first as usize + 1];
-            ngrams[*place as usize] = ngram;
-            *place += 1;
-        }
-        begins.truncate(below + 1);
-        sort(&begins, &mut ngrams);
-        let (lasts, images) = ngrams.iter().map(|ngram| (ngram.last, ngram.images)).unzip();
-        let level = Self { begins, lasts, images };
-        let number = |&(first, last): &(u32, u32)| match level.find(first, last, NONE) {
-            Some(place) => level.begins[first as usize] + place,
-            None => NONE,
-        };
-        let numbers = counted.parts.par_iter().map(number).collect();
-        (level, numbers)
-    }
-
-    /// The n-grams in the order of their numbers, each with its first part.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, Ngram)> {
-        let of_first = |(first, bounds): (usize, &[u32])| {
-            let numbers = bounds[0] as usize..bounds[1] as usize;
-            let ngram = |number: usize| Ngram { last: self.lasts[number], images: self.images[number] };
-            numbers.map(move |number| (first as u32, ngram(number)))
-        };
-        self.begins.windows(2).enumerate().flat_map(of_first)
-    }
-
-    /// The place of an n-gram among those with its first part, of which up to `before` are before it.
-    fn find(&self, first: u32, last: u32, before: u32) -> Option<u32> {
-        if first == NONE || last == NONE {
-            return None;
-        }
-        let (begin, end) = (self.begins[first as usize], self.begins[first as usize + 1]);
-        let end = end.min(begin.saturating_add(before).saturating_add(1));
-        self.lasts[begin as usize..end as usize].binary_search(&last).ok().map(|place| place as u32)
-    }
-}
-
-/// Sorts the n-grams of each first part; `begins` is where those of each begin, and where the last ones end.
-fn sort(begins: &[u32], ngrams: &mut [Ngram]) {
-    if begins.len() > FIRSTS_OF_A_TASK {
-        let middle = begins.len() / 2;
-        let (left, right) = ngrams.split_at_mut((begins[middle] - begins[0]) as usize);
-        rayon::join(|| sort(&begins[..=middle], left), || sort(&begins[middle..], right));
-        return;
-    }
-    for bounds in begins.windows(2) {
-        let of_first = (bounds[0] - begins[0]) as usize..(bounds[1] - begins[0]) as usize;
-        ngrams[of_first].sort_unstable_by_key(|ngram| ngram.last);
-    }
-}
-
 impl Spelling<'_> {
     /// Writes the numbers of an n-gram's words.
     pub fn write(&self, number: u32, words: &mut [u32]) {
@@ -281,30 +195,6 @@ impl Spelling<'_> {
             }
         }
     }
-}
-
-/// The levels of counted n-grams of two words and more, of those that are wanted: all parts of a wanted n-gram
-/// are wanted too. `wanted` gets the index of a level and a number there.
-pub(crate) fn levels(words: usize, counted: &[Counts], wanted: impl Fn(usize, usize) -> bool) -> Vec<Level> {
-    let mut numbers: Vec<u32> = (0..words as u32).collect();
-    let mut levels: Vec<Level> = Vec::new();
-    for (index, counted) in counted.iter().enumerate() {
-        let below = levels.last().map_or(words, |level| level.images.len());
-        let kept: Counts = counted
-            .iter()
-            .enumerate()
-            .filter(|(number, _)| wanted(index, *number))
-            .map(|(_, (first, Ngram { last, images }))| {
-                ((numbers[first as usize], numbers[last as usize]), images)
-            })
-            .collect();
-        let (level, of_kept) = Level::sorted(&kept, below);
-        let mut of_kept = of_kept.into_iter();
-        let new = |number| if wanted(index, number) { of_kept.next().unwrap_or(NONE) } else { NONE };
-        numbers = (0..counted.images.len()).map(new).collect();
-        levels.push(level);
-    }
-    levels
 }
 
 /// N-grams from elsewhere, of which one after the other becomes known.
@@ -347,45 +237,6 @@ struct Entry {
     key: u64,
     number: u32,
     count: u32,
-}
-
-/// N-grams of one length, in any order: their parts, and the number of images with each.
-#[derive(Default)]
-pub(crate) struct Counts {
-    pub parts: Vec<(u32, u32)>,
-    pub images: Vec<u32>,
-}
-
-impl FromIterator<((u32, u32), u32)> for Counts {
-    fn from_iter<I: IntoIterator<Item = ((u32, u32), u32)>>(ngrams: I) -> Self {
-        let (parts, images) = ngrams.into_iter().unzip();
-        Self { parts, images }
-    }
-}
-
-impl Counts {
-    /// None yet, with room for some. Room that nothing is written into takes no memory.
-    pub fn with_capacity(ngrams: usize) -> Self {
-        Self { parts: Vec::with_capacity(ngrams), images: Vec::with_capacity(ngrams) }
-    }
-
-    /// Takes others, and gives the number of the first of them.
-    pub fn append(&mut self, others: &Self) -> u32 {
-        let first = self.images.len() as u32;
-        self.parts.extend_from_slice(&others.parts);
-        self.images.extend_from_slice(&others.images);
-        first
-    }
-
-    /// Gives back room that nothing is in.
-    pub fn shrink(&mut self) {
-        self.parts.shrink_to_fit();
-        self.images.shrink_to_fit();
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (u32, Ngram)> {
-        self.parts.iter().zip(&self.images).map(|(&(first, last), &images)| (first, Ngram { last, images }))
-    }
 }
 
 /// N-grams that are added up.

@@ -9,6 +9,7 @@ pub mod cider;
 mod counting;
 mod distinct;
 pub mod frequencies;
+mod levels;
 mod ngrams;
 mod norms;
 pub mod partial;

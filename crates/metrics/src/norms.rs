@@ -8,7 +8,7 @@ use capeval_tokens::References;
 
 use crate::counting::Counted;
 use crate::distinct::DistinctWords;
-use crate::frequencies::NONE;
+use crate::levels::NONE;
 use crate::ngrams::{NgramTree, possible};
 
 /// The most words of a short caption.

@@ -11,9 +11,8 @@ use capeval_tokens::{References, Vocabulary};
 
 use crate::MAX_ORDER;
 use crate::counting::count;
-use crate::frequencies::{
-    Counts, DocumentFrequencies, Given, Level, NONE, Shard, Spelling, hash, key, levels, shard_of,
-};
+use crate::frequencies::{DocumentFrequencies, Given, Shard, Spelling, hash, key, shard_of};
+use crate::levels::{Counts, Level, NONE, build_levels};
 
 /// About how many n-grams a thread deals out at once while parts are added, and how many of them go into one
 /// table, which then fits in the processor's cache.
@@ -93,7 +92,7 @@ impl PartialFrequencies {
     /// The document frequencies, once all images are counted.
     pub fn finish(&self) -> DocumentFrequencies {
         let wanted = wanted(&self.longer);
-        let longer = levels(self.words.len(), &self.longer, |level, number| wanted[level][number]);
+        let longer = build_levels(self.words.len(), &self.longer, |level, number| wanted[level][number]);
         let (vocabulary, words) = (Arc::clone(&self.vocabulary), self.words.clone());
         DocumentFrequencies { vocabulary, images: self.images, words, longer }
     }
