@@ -2,8 +2,8 @@
 
 use crate::error::{ConversionError, RulesError};
 use crate::heads::{HeadFinder, HeadTests, Heads};
+use crate::label_tests::{LabelTests, TestId};
 use crate::labels::Labels;
-use crate::pattern::{LabelTests, TestId};
 use crate::processed::HashOrder;
 use crate::relations::{Relation, RelationScratch, Relations};
 use crate::rewriting::{Rewriter, RewritingScratch};

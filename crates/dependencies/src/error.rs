@@ -1,45 +1,9 @@
+//! Errors of rules and of conversions.
+
 use thiserror::Error;
 
+use crate::pattern::PatternError;
 use crate::rewriting::RewritingError;
-
-/// Why a tree was not read.
-#[derive(Debug, Error, Clone, PartialEq, Eq)]
-pub enum TreeError {
-    /// Brackets, labels and words in the wrong order.
-    #[error("a bracketed tree was expected, but at byte {at} {found} ({text:?})")]
-    Brackets {
-        /// The text that was read.
-        text: String,
-        /// Where reading stopped, in bytes.
-        at: usize,
-        /// What stands there instead.
-        found: &'static str,
-    },
-    /// A parse whose tags don't go with its words, or that is not one tree.
-    #[error(
-        "a parse of {words} words must be one tree with a tag for each word, found {tags} tags and {trees} trees"
-    )]
-    Parse {
-        /// Number of words.
-        words: usize,
-        /// Number of tags.
-        tags: usize,
-        /// Number of trees.
-        trees: usize,
-    },
-}
-
-/// Why a tree pattern was not compiled.
-#[derive(Debug, Error, Clone, PartialEq, Eq)]
-#[error("{problem}, at byte {at} of the tree pattern {pattern:?}")]
-pub struct PatternError {
-    /// The pattern as written.
-    pub pattern: String,
-    /// Where the problem is, in bytes.
-    pub at: usize,
-    /// What is wrong.
-    pub problem: String,
-}
 
 /// Why a set of rules can't be used.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]

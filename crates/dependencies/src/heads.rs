@@ -6,8 +6,9 @@
 use rustc_hash::FxHashMap;
 
 use crate::error::{ConversionError, RulesError};
+use crate::label_tests::{LabelTests, TestId};
 use crate::labels::{Label, Labels};
-use crate::pattern::{LabelTests, Matcher, Name, Pattern, Scratch, TestId};
+use crate::pattern::{Matcher, Name, Pattern, Scratch};
 use crate::rules::HeadRules;
 use crate::tree::{NodeId, Tree};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::pattern::{LabelTests, TestId};
+use crate::label_tests::{LabelTests, TestId};
 
 /// An interned label: a category, a tag or a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

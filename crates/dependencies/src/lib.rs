@@ -8,6 +8,7 @@
 mod basic;
 mod error;
 mod heads;
+mod label_tests;
 mod labels;
 mod pattern;
 pub mod processed;
@@ -17,11 +18,12 @@ mod rules;
 mod tree;
 
 pub use basic::{Converter, ConverterScratch, Edge};
-pub use error::{ConversionError, PatternError, RulesError, TreeError};
+pub use error::{ConversionError, RulesError};
 pub use heads::{HeadFinder, Heads};
+pub use label_tests::{LabelTests, TestId};
 pub use labels::{Label, Labels, basic_category};
-pub use pattern::{LabelTests, Match, Matcher, Name, Pattern, Scratch, TestId};
+pub use pattern::{Match, Matcher, Name, Pattern, PatternError, Scratch};
 pub use relations::{Relation, Relations};
 pub use rewriting::{Rewriter, RewritingError, RewritingRule, RewritingScratch};
 pub use rules::{HeadRules, RelationRule, Rules};
-pub use tree::{NodeId, Tree};
+pub use tree::{NodeId, Tree, TreeError};

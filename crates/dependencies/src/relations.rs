@@ -3,8 +3,9 @@
 use rustc_hash::FxHashSet;
 
 use crate::error::RulesError;
+use crate::label_tests::{LabelTests, TestId};
 use crate::labels::{Label, Labels};
-use crate::pattern::{LabelTests, Matcher, Name, Pattern, Scratch, TestId};
+use crate::pattern::{Matcher, Name, Pattern, Scratch};
 use crate::rules::RelationRule;
 use crate::tree::{NodeId, Tree};
 

@@ -1,6 +1,5 @@
 //! Constituent trees in one vector of nodes, linked so that rewriting moves links and nothing else.
 
-use crate::error::TreeError;
 use crate::labels::{Label, Labels};
 
 /// A node of a [`Tree`].
@@ -32,6 +31,33 @@ struct Node {
     next: NodeId,
     previous: NodeId,
     token: u32,
+}
+
+/// Error in the input of [`Tree::read`] or [`Tree::from_parse`].
+#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
+pub enum TreeError {
+    /// Brackets, labels and words in the wrong order.
+    #[error("a bracketed tree was expected, but at byte {at} {found} ({text:?})")]
+    Brackets {
+        /// The whole text.
+        text: String,
+        /// Position of the problem, in bytes.
+        at: usize,
+        /// Description of the unexpected text.
+        found: &'static str,
+    },
+    /// A parse whose tags don't go with its words, or that is not one tree.
+    #[error(
+        "a parse of {words} words must be one tree with a tag for each word, found {tags} tags and {trees} trees"
+    )]
+    Parse {
+        /// Number of words.
+        words: usize,
+        /// Number of tags.
+        tags: usize,
+        /// Number of trees.
+        trees: usize,
+    },
 }
 
 /// A constituent tree. Leaves are words and know the number of their token, from 1, which stays when
@@ -432,7 +458,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::pattern::LabelTests;
+    use crate::label_tests::LabelTests;
 
     fn labels() -> Labels {
         Labels::new(Arc::new(LabelTests::default()))

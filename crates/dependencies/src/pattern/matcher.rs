@@ -317,7 +317,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::pattern::LabelTests;
+    use crate::label_tests::LabelTests;
 
     /// The words below the nodes of a name, for each match in order. Each node's head is its last child.
     fn found(pattern: &str, name: &str, tree: &str) -> Vec<String> {

@@ -8,11 +8,11 @@
 //! Supported are the relations of [`syntax::Link`], `!`, `?`, `[ | ]`, `&`, `@`, names (`=x`), links
 //! (`~x`) and groups of regular expressions (`#1%x`). Not supported are `<...`, `.+(..)` and `,+(..)`.
 
-mod label_test;
+mod error;
 mod matcher;
 mod program;
 mod syntax;
 
-pub use label_test::{LabelTests, TestId};
+pub use error::PatternError;
 pub use matcher::{Match, Matcher, Scratch};
 pub use program::{Name, Pattern};

@@ -1,8 +1,8 @@
 //! From a pattern's parts to a list of steps.
 
-use super::label_test::{LabelTests, TestId};
+use super::error::PatternError;
 use super::syntax::{self, Asks, Constraint, Link, NodePattern, Through};
-use crate::error::PatternError;
+use crate::label_tests::{LabelTests, TestId};
 
 /// A name of a pattern's node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! From a pattern's text to its parts.
 
-use crate::error::PatternError;
+use super::error::PatternError;
 
 /// How a candidate stands to the node that a relation starts from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Prepositions in the names of relations: `nmod` becomes `nmod:on`.
 
-use super::Sentence;
 use super::graph::{Graph, WordId};
 use super::pattern::{Class, Clause, Match, Neighbour, Pattern, Relations, Search, neighbour};
 use super::relation::Relation;
+use super::sentence::Sentence;
 
 const MODIFIER: usize = 1;
 const FIRST: usize = 2;

@@ -1,10 +1,10 @@
 //! Coordination: copies of governors for joined phrases, and conjunctions in names of relations.
 
-use super::Sentence;
 use super::cases;
 use super::graph::{Graph, WordId};
 use super::pattern::{Class, Clause, Pattern, Relations, Search, neighbour};
 use super::relation::Relation;
+use super::sentence::Sentence;
 
 const HEAD: usize = 1;
 const COORDINATOR: usize = 2;

@@ -1,6 +1,5 @@
 //! Typed dependencies between the words of a sentence, in the reference's order.
 
-use super::Sentence;
 use super::error::GraphError;
 use super::order::HashOrder;
 use super::relation::{Relation, RelationNames};
@@ -84,11 +83,11 @@ impl Graph {
     }
 
     pub(super) fn from_basic(
-        sentence: &Sentence<'_>,
+        sentence: usize,
+        tokens: usize,
         basic: &[BasicDependency<'_>],
     ) -> Result<Self, GraphError> {
-        let tokens = sentence.words.len();
-        let mut graph = Self::new(sentence.number, tokens);
+        let mut graph = Self::new(sentence, tokens);
         for (position, dependency) in basic.iter().enumerate() {
             let root = dependency.relation == "root";
             let lowest_governor = usize::from(!root);

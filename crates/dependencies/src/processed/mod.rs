@@ -14,6 +14,7 @@ pub mod pattern;
 mod prepositions;
 mod propagation;
 mod relation;
+mod sentence;
 mod subjects;
 #[cfg(test)]
 mod tests;
@@ -23,31 +24,7 @@ pub use graph::{BasicDependency, Edge, EdgeId, Graph, WordId};
 pub use order::HashOrder;
 pub use prepositions::MultiwordPrepositions;
 pub use relation::{Relation, RelationNames};
-
-/// The words of one sentence and its place among the sentences of a caption.
-#[derive(Clone, Copy, Debug)]
-pub struct Sentence<'a> {
-    /// Counted from 0; the reference's order of vertices depends on it.
-    pub number: usize,
-    /// Tokens as written.
-    pub words: &'a [&'a str],
-    /// Part-of-speech tags, one a token.
-    pub tags: &'a [&'a str],
-}
-
-impl Sentence<'_> {
-    fn word(&self, graph: &Graph, word: WordId) -> &str {
-        self.words[graph.index(word) - 1]
-    }
-
-    fn tag(&self, graph: &Graph, word: WordId) -> &str {
-        self.tags[graph.index(word) - 1]
-    }
-
-    fn lowercase(&self, graph: &Graph, word: WordId) -> String {
-        capeval_ptb::lowercase(self.word(graph, word))
-    }
-}
+pub use sentence::Sentence;
 
 /// The CC-processed graph of a sentence.
 ///
@@ -63,7 +40,7 @@ pub fn process(
         let (words, tags) = (sentence.words.len(), sentence.tags.len());
         return Err(GraphError::Tags { words, tags });
     }
-    let mut graph = Graph::from_basic(sentence, basic)?;
+    let mut graph = Graph::from_basic(sentence.number, sentence.words.len(), basic)?;
     subjects::make_passive(&mut graph);
     graph.remove_repeated_edges();
     prepositions::join_words(&mut graph, sentence, prepositions);

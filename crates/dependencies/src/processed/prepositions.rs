@@ -1,10 +1,10 @@
 //! Prepositions of two and three words, such as "next to" and "in front of".
 
-use super::Sentence;
 use super::graph::{Edge, Graph, WordId};
 use super::order::HashOrder;
 use super::pattern::{Class, Clause, Pattern, Relations, Search, neighbour};
 use super::relation::Relation;
+use super::sentence::Sentence;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 

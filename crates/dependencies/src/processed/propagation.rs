@@ -1,8 +1,8 @@
 //! Conjuncts get the relations of what they are joined to.
 
-use super::Sentence;
 use super::graph::{Edge, Graph, WordId};
 use super::relation::Relation;
+use super::sentence::Sentence;
 
 const SUBJECTS: [Relation; 4] = [Relation::NSUBJ, Relation::NSUBJPASS, Relation::CSUBJ, Relation::CSUBJPASS];
 

@@ -1,8 +1,8 @@
 //! Coordinations in noun phrases: the parser leaves them flat, (NP (NN cats) (CC and) (JJ big) (NNS dogs)),
 //! and here the conjuncts become phrases of their own. It is decided by position and label alone.
 
+use crate::label_tests::TestId;
 use crate::labels::{Label, Labels};
-use crate::pattern::TestId;
 use crate::tree::{NodeId, Tree};
 
 /// Groups until no flat coordination is left; gives whether there was one.

@@ -7,14 +7,17 @@
 mod cleaning;
 mod coordination;
 mod dates;
+mod error;
 mod operations;
 
+use error::MOST_MATCHES;
+pub use error::RewritingError;
 use operations::Operations;
 use serde::{Deserialize, Serialize};
 
-use crate::error::PatternError;
+use crate::label_tests::{LabelTests, TestId};
 use crate::labels::Labels;
-use crate::pattern::{LabelTests, Matcher, Pattern, Scratch, TestId};
+use crate::pattern::{Matcher, Pattern, Scratch};
 use crate::tree::{NodeId, Tree};
 
 /// One step of the rewriting, as data.
@@ -35,39 +38,6 @@ pub enum RewritingRule {
     /// Coordinations in noun phrases are grouped.
     Coordination,
 }
-
-/// Why rewriting rules were not compiled, or a tree not rewritten.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RewritingError {
-    /// A tree pattern of a rule.
-    #[error(transparent)]
-    Pattern(#[from] PatternError),
-    /// An operation of a rule.
-    #[error("{problem} in the tree operation {operation:?}")]
-    Operation {
-        /// The operation as written.
-        operation: String,
-        /// What is wrong.
-        problem: String,
-    },
-    /// An operation can't be carried out on the nodes that matched.
-    #[error("the tree pattern {pattern:?} matched, but its operations can't be carried out: {problem}")]
-    Tree {
-        /// The pattern as written.
-        pattern: String,
-        /// What is in the way.
-        problem: &'static str,
-    },
-    /// A rule matches again and again.
-    #[error("the tree pattern {pattern:?} still matches after {MOST_MATCHES} changes of one tree")]
-    Endless {
-        /// The pattern as written.
-        pattern: String,
-    },
-}
-
-/// No tree needs nearly as many changes by one pattern.
-const MOST_MATCHES: usize = 100_000;
 
 #[derive(Debug)]
 enum Change {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use regex::Regex;
 
-use super::RewritingError;
+use super::error::RewritingError;
 use crate::labels::Labels;
 use crate::tree::{NodeId, Tree};
 

@@ -1,4 +1,4 @@
-//! What a pattern asks of one label, made into bits that [`Labels`](crate::Labels) keeps for each label.
+//! Tests of labels that patterns require. [`Labels`](crate::Labels) stores one bit per test for each label.
 
 use regex::Regex;
 use rustc_hash::{FxHashMap, FxHashSet};
