@@ -19,8 +19,8 @@ from benchmarks.measure import Run, alternating, machine, megabytes, python, run
 from capeval import Tokenizer, tokenize
 from capeval.benchmarks import coco
 from capeval.formats import write_candidates, write_references
+from capeval.held_out import hold_out
 from capeval.resources.meteor import compiled_tables
-from capeval.sampling import hold_out
 from capeval.tokenization import TokenizedReferences
 from tests.conformance.spice import java
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from capeval import Candidates, References
 from capeval.benchmarks import coco
-from capeval.sampling import hold_out
+from capeval.held_out import hold_out
 
 IMAGES = 5_063
 ROUNDS = 15

@@ -110,7 +110,7 @@ def _make(folder: Path) -> bytes:
 
     from capeval.benchmarks import coco
     from capeval.formats import write_candidates, write_references
-    from capeval.sampling import hold_out
+    from capeval.held_out import hold_out
 
     django.setup()
     from django.contrib.auth.models import User

@@ -11,7 +11,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from capeval.benchmarks import coco
-from capeval.sampling import generator, hold_out
+from capeval.held_out import hold_out
+from capeval.sampling import generator
 
 SHARD = 10_000
 """The images of a shard."""

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from capeval import Spice
 from capeval.benchmarks import coco
+from capeval.held_out import hold_out
 from capeval.resources.parses import ParseStore
 from capeval.resources.spice import spice_model
-from capeval.sampling import hold_out
 from capeval.types import Candidates, References
 
 IMAGES = 500

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.messages import listed
+from capeval.errors.messages import listed
 
 __all__ = ["Columns", "Role", "find_columns", "have_columns"]
 

@@ -6,21 +6,28 @@ are the weighted sum of the images' rows, and the metric turns them into a score
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from capeval.checks import checked_choice, checked_integer, checked_level
 from capeval.errors import MismatchError, UnscoredWarning
-from capeval.evaluation import Report, rows_of
-from capeval.messages import shown_score
+from capeval.errors.messages import shown_score
 from capeval.metrics.base import Metric
 from capeval.notebooks import html_table
-from capeval.sampling import generator, resample_counts
-from capeval.types import FloatArray, ImageId
+from capeval.resampling import (
+    chunk_sizes,
+    draw_resamples,
+    draw_swaps,
+    score_corpus,
+    score_resamples,
+    score_swaps,
+)
+from capeval.score_types import FloatArray, Scores
+from capeval.types import ImageId, rows_of
 
 __all__ = [
     "Comparison",
@@ -28,6 +35,7 @@ __all__ = [
     "Interval",
     "Resampled",
     "Resampler",
+    "SystemScores",
     "bootstrap",
     "compare",
     "difference",
@@ -36,8 +44,27 @@ __all__ = [
 
 Method = Literal["bootstrap", "randomization"]
 
-# The weights of resamples are made in chunks of this many numbers: 16 MB.
-_CHUNK = 2_000_000
+
+class SystemScores(Protocol):
+    """Scores of one system, such as a `Report`."""
+
+    @property
+    def image_ids(self) -> tuple[ImageId, ...]:
+        """The image of each row of statistics."""
+
+    @property
+    def corpus(self) -> Mapping[str, float]:
+        """The corpus scores by name."""
+
+    @property
+    def scores(self) -> tuple[tuple[Metric, Scores], ...]:
+        """Each metric with its scores."""
+
+    @property
+    def unscored(self) -> Mapping[str, UnscoredWarning]:
+        """The images that a metric could not score, by the metric's key."""
+
+
 # Smaller differences, relative to the scores, can come from the order of summation alone.
 _ROUNDING = 1e-12
 # The same for scores in single precision.
@@ -164,7 +191,7 @@ class Resampled:
 
 
 def resample(
-    report: Report, *, samples: int = 1000, seed: int = 0, images: Iterable[ImageId] | None = None
+    report: SystemScores, *, samples: int = 1000, seed: int = 0, images: Iterable[ImageId] | None = None
 ) -> dict[str, Resampled]:
     """The corpus scores of bootstrap resamples (Efron 1979): images drawn with replacement.
 
@@ -186,7 +213,7 @@ def resample(
         OptionError: An option has a value that is not allowed.
     """
     _check(samples, seed)
-    return _resampled(report, images, seed, lambda count: _resamples(count, samples, seed))
+    return _resampled(report, images, seed, lambda count: draw_resamples(count, samples, seed))
 
 
 class Resampler:
@@ -208,7 +235,9 @@ class Resampler:
         self.seed = seed
         self._drawn: dict[int, NDArray[np.uint8]] = {}
 
-    def resample(self, report: Report, *, images: Iterable[ImageId] | None = None) -> dict[str, Resampled]:
+    def resample(
+        self, report: SystemScores, *, images: Iterable[ImageId] | None = None
+    ) -> dict[str, Resampled]:
         """The corpus scores of a report's resamples, as `resample` gives them.
 
         Args:
@@ -227,19 +256,19 @@ class Resampler:
             # A byte is enough: an image is drawn 256 times with a probability below 1e-500.
             drawn = np.empty((self.samples, images), np.uint8)
             start = 0
-            for rows in _resamples(images, self.samples, self.seed):
+            for rows in draw_resamples(images, self.samples, self.seed):
                 drawn[start : start + len(rows)] = rows
                 start += len(rows)
             self._drawn[images] = drawn
         start = 0
         # In the same chunks as without this class, so that sums are equal to the last bit.
-        for size in _chunks(images, self.samples):
+        for size in chunk_sizes(images, self.samples):
             yield self._drawn[images][start : start + size].astype(np.float64)
             start += size
 
 
 def bootstrap(
-    report: Report,
+    report: SystemScores,
     *,
     samples: int = 1000,
     level: float = 0.95,
@@ -269,8 +298,8 @@ def bootstrap(
 
 
 def compare(
-    a: Report,
-    b: Report,
+    a: SystemScores,
+    b: SystemScores,
     *,
     method: Method = "bootstrap",
     samples: int = 1000,
@@ -315,9 +344,9 @@ def compare(
     images, count = len(a.image_ids), len(metrics)
     left_out = _left_out(a, b)
     scores_a, scores_b = (
-        (_corpus(metrics, first), _corpus(metrics, second)) if left_out else (a.corpus, b.corpus)
+        (score_corpus(metrics, first), score_corpus(metrics, second)) if left_out else (a.corpus, b.corpus)
     )
-    values = _values([*metrics, *metrics], [*first, *second], _resamples(images, samples, seed))
+    values = score_resamples([*metrics, *metrics], [*first, *second], draw_resamples(images, samples, seed))
     comparisons = Comparisons(
         (
             name,
@@ -332,7 +361,7 @@ def compare(
     )
     comparisons.notes = left_out
     if method == "randomization":
-        swapped = _swapped(metrics, first, second, _swaps(images, samples, seed))
+        swapped = score_swaps(metrics, first, second, draw_swaps(images, samples, seed))
         for metric, under_none in zip(metrics, swapped, strict=True):
             for i, name in enumerate(metric.names):
                 p_value = _randomization_p(under_none[:, i], comparisons[name])
@@ -381,7 +410,7 @@ def _check(samples: object, seed: object) -> None:
 
 
 def _resampled(
-    report: Report,
+    report: SystemScores,
     images: Iterable[ImageId] | None,
     seed: int,
     weights: Callable[[int], Iterator[FloatArray]],
@@ -395,7 +424,7 @@ def _resampled(
         statistics, count = [each[rows] for each in statistics], len(rows)
     resampled = {}
     for metric, own, values in zip(
-        metrics, statistics, _values(metrics, statistics, weights(count)), strict=True
+        metrics, statistics, score_resamples(metrics, statistics, weights(count)), strict=True
     ):
         scores = metric.aggregate(own.sum(axis=0))
         for i, name in enumerate(metric.names):
@@ -403,7 +432,7 @@ def _resampled(
     return resampled
 
 
-def _paired(a: Report, b: Report) -> tuple[list[Metric], list[FloatArray], list[FloatArray]]:
+def _paired(a: SystemScores, b: SystemScores) -> tuple[list[Metric], list[FloatArray], list[FloatArray]]:
     """The metrics, and the statistics of both reports with the same image in the same row."""
     if set(a.image_ids) != set(b.image_ids):
         only_a, only_b = set(a.image_ids) - set(b.image_ids), set(b.image_ids) - set(a.image_ids)
@@ -436,7 +465,7 @@ def _paired(a: Report, b: Report) -> tuple[list[Metric], list[FloatArray], list[
     return metrics, first, second
 
 
-def _left_out(a: Report, b: Report) -> tuple[str, ...]:
+def _left_out(a: SystemScores, b: SystemScores) -> tuple[str, ...]:
     """Return notes on the images that a metric could not score for one of the systems, by reason."""
     images: dict[tuple[str, str], dict[ImageId, None]] = {}
     for each in (*a.unscored.values(), *b.unscored.values()):
@@ -444,72 +473,6 @@ def _left_out(a: Report, b: Report) -> tuple[str, ...]:
     return tuple(
         f"Left out for both systems: {UnscoredWarning(tuple(found), *why)}." for why, found in images.items()
     )
-
-
-def _corpus(metrics: Sequence[Metric], statistics: Sequence[FloatArray]) -> dict[str, float]:
-    """Return the corpus scores by name."""
-    return {
-        name: score
-        for metric, rows in zip(metrics, statistics, strict=True)
-        for name, score in zip(metric.names, metric.aggregate(rows.sum(axis=0)).tolist(), strict=True)
-    }
-
-
-def _resamples(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
-    """How often each image is in each resample, a few rows at a time."""
-    rng = generator(seed, 0)
-    return _weights(images, samples, lambda: resample_counts(images, rng))
-
-
-def _swaps(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
-    """Which images change sides in each resample (1 or 0), a few rows at a time."""
-    rng = generator(seed, 1)
-    return _weights(images, samples, lambda: rng.integers(0, 2, images, dtype=bool))
-
-
-def _weights(
-    images: int, samples: int, draw: Callable[[], NDArray[np.integer | np.bool_]]
-) -> Iterator[FloatArray]:
-    for size in _chunks(images, samples):
-        weights = np.empty((size, images))
-        for row in weights:
-            row[:] = draw()
-        yield weights
-
-
-def _chunks(images: int, samples: int) -> Iterator[int]:
-    size = max(1, _CHUNK // images)
-    for done in range(0, samples, size):
-        yield min(size, samples - done)
-
-
-def _summed(statistics: Sequence[FloatArray], weights: Iterator[FloatArray]) -> list[FloatArray]:
-    """The statistics of each resample, for each metric: arrays of samples by statistics."""
-    # One product for each metric: its sums must not depend, even in rounding, on the other metrics.
-    sums = [[rows @ each for each in statistics] for rows in weights]
-    return [np.concatenate(parts) for parts in zip(*sums, strict=True)]
-
-
-def _values(
-    metrics: Sequence[Metric], statistics: Sequence[FloatArray], weights: Iterator[FloatArray]
-) -> list[FloatArray]:
-    """The scores of each resample, for each metric: arrays of samples by scores."""
-    summed = _summed(statistics, weights)
-    return [metric.aggregate(sums) for metric, sums in zip(metrics, summed, strict=True)]
-
-
-def _swapped(
-    metrics: Sequence[Metric],
-    first: Sequence[FloatArray],
-    second: Sequence[FloatArray],
-    weights: Iterator[FloatArray],
-) -> list[FloatArray]:
-    """The difference of the two systems after each swap, for each metric: samples by scores."""
-    moved = _summed([b - a for a, b in zip(first, second, strict=True)], weights)
-    return [
-        metric.aggregate(a.sum(axis=0) + change) - metric.aggregate(b.sum(axis=0) - change)
-        for metric, a, b, change in zip(metrics, first, second, moved, strict=True)
-    ]
 
 
 def _defined(values: FloatArray) -> FloatArray:

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval import _native
-from capeval.checks import checked_choice, checked_flag
+from capeval.checks import checked_choice, checked_flag, checked_integer
 from capeval.errors import CaptionError, MismatchError, OptionError
-from capeval.messages import first_few, id_types, shortened
-from capeval.types import Candidates, Digest, ImageId, References, ReferencesLike
+from capeval.errors.messages import first_few, id_types, shortened
+from capeval.score_types import Digest
+from capeval.types import Candidates, ImageId, References, ReferencesLike
 
-__all__ = ["TokenizedCandidates", "TokenizedReferences", "Tokenizer", "tokenize", "tokenized"]
+__all__ = ["TokenizedCandidates", "TokenizedReferences", "Tokenizer", "set_threads", "tokenize", "tokenized"]
 
 Kind = Literal["ptb", "none", "function"]
 Punctuation = Literal["reference", "paper", "keep"]
@@ -24,6 +25,22 @@ Context = Literal["file", "caption"]
 
 # In signatures, names stand between the marks `|`.
 _NAME = re.compile(r"[^\s|]+")
+_MAX_THREADS = 4096
+
+
+def set_threads(count: int | None) -> None:
+    """Set the number of threads that tokenize and score in this process; scores do not depend on it.
+
+    For workers of an engine that assigns some of the processors to each of them.
+
+    Args:
+        count: The number of threads; None for the variable `RAYON_NUM_THREADS` or, without it, the number of
+            processors.
+
+    Raises:
+        OptionError: `count` is not 1 to 4096.
+    """
+    _native.set_threads(0 if count is None else checked_integer("count", count, 1, _MAX_THREADS))
 
 
 @dataclass(frozen=True, kw_only=True)

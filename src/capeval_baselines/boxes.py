@@ -14,7 +14,8 @@ from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.json import IMAGE_ID, Field, check_row, json_rows, read_json
 from capeval.formats.rows import columns
 from capeval.formats.sources import LIMIT, File, naming
-from capeval.types import FloatArray, ImageId
+from capeval.score_types import FloatArray
+from capeval.types import ImageId
 
 __all__ = ["FORMS", "BoxForm", "Boxes", "load_detections", "load_ground_truth"]
 

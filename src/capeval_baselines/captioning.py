@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 
 from capeval.errors import OptionError
+from capeval.errors.messages import shortened
 from capeval.formats.constraints import ImageConstraints
-from capeval.messages import shortened
 from capeval.progress import report_progress
 from capeval.types import ImageId
 from capeval_baselines.features import Floats

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 
 from capeval.errors import FormatError, FormatErrorKind, OptionError
+from capeval.errors.messages import shortened
 from capeval.files import written_whole
-from capeval.messages import shortened
 from capeval_baselines.updown import UpDown, UpDownSizes, check_parameters
 from capeval_baselines.vocabulary import Vocabulary
 

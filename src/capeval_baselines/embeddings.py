@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.messages import shortened
+from capeval.errors.messages import shortened
 from capeval.progress import report_progress
 from capeval.sampling import generator
 from capeval_baselines.vocabulary import Vocabulary

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from capeval.dependencies import missing_package
 from capeval.errors import FormatError, FormatErrorKind, MismatchError
-from capeval.messages import first_few, listed, shortened
+from capeval.errors.messages import first_few, listed, shortened
 
 __all__ = ["FeatureFile", "padded"]
 

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from capeval.checks import checked_choice, checked_integer, checked_number
 from capeval.errors import FormatError, FormatErrorKind, OptionError
+from capeval.errors.messages import listed
 from capeval.formats.json import read_json
 from capeval.formats.open_images import subcategories
 from capeval.formats.sources import LIMIT, File, naming
-from capeval.messages import listed
 from capeval.sampling import named_generator
-from capeval.types import FloatArray, ImageId
+from capeval.score_types import FloatArray
+from capeval.types import ImageId
 from capeval_baselines.boxes import Boxes
 from capeval_baselines.word_forms import WordForms
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from capeval.checks import checked_integer
 from capeval.errors import CapevalWarning, OptionError
-from capeval.messages import first_few, shortened
+from capeval.errors.messages import first_few, shortened
 from capeval_baselines.machines import Constraint, StateMachine
 from capeval_baselines.search import Beam, BeamSearch
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval.errors import OptionError
-from capeval.types import FloatArray
+from capeval.score_types import FloatArray
 from capeval_baselines.vocabulary import Vocabulary
 
 __all__ = ["TrigramModel"]

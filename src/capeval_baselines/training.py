@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from capeval.checks import checked_choice, checked_integer, checked_number, checked_positive
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.messages import shortened
+from capeval.errors.messages import shortened
 from capeval.progress import report_progress
 from capeval.sampling import generator
 from capeval_baselines.captions import Captions

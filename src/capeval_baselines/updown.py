@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from capeval.checks import checked_flag, checked_integer
 from capeval.errors import OptionError
-from capeval.messages import listed
+from capeval.errors.messages import listed
 from capeval_baselines.vocabulary import Vocabulary
 
 __all__ = ["Cells", "Regions", "UpDown", "UpDownSizes", "check_parameters"]

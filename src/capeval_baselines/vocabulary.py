@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from capeval.errors import OptionError
-from capeval.messages import listed
+from capeval.errors.messages import listed
 
 __all__ = ["BOUNDARY", "UNKNOWN", "Vocabulary"]
 

@@ -8,9 +8,9 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from capeval.errors import FormatError, FormatErrorKind, OptionError
+from capeval.errors.messages import listed
 from capeval.formats.rows import read_table, text_lines
 from capeval.formats.sources import LIMIT, File, naming
-from capeval.messages import listed
 from capeval_baselines.machines import Constraint, Phrase
 from capeval_baselines.vocabulary import Vocabulary
 

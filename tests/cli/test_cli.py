@@ -24,7 +24,7 @@ import pytest
 
 import capeval
 from capeval.cli.console import system_names
-from capeval.messages import RESULTS_AS_REFERENCES, SWAPPED
+from capeval.errors.messages import RESULTS_AS_REFERENCES, SWAPPED
 from capeval.metrics import METRICS
 from tests.waiting import PATIENCE, wait_until
 

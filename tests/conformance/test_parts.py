@@ -12,8 +12,8 @@ import pytest
 from capeval import Candidates, CiderD, References, Report, Spider, Tokenizer, evaluate
 from capeval.benchmarks import coco
 from capeval.distributed import PartialFrequencies, Sums, report_of, statistics
+from capeval.held_out import hold_out
 from capeval.metrics import Metric
-from capeval.sampling import hold_out
 from tests.spice_model import NEEDS_MODEL
 
 ALONE = Tokenizer(context="caption")

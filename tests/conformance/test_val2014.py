@@ -4,7 +4,7 @@ import pytest
 
 from capeval import Evaluator, References, Tokenizer, tokenize
 from capeval.benchmarks import coco
-from capeval.sampling import hold_out
+from capeval.held_out import hold_out
 from capeval.types import Candidates
 from tests.conformance import reference
 

@@ -84,7 +84,8 @@ def _as_ruff_sorts(name: str) -> tuple[int, str]:
 
 # Modules that share helpers with their neighbours on purpose, and do not export them.
 SHARED = {
-    "capeval.evaluation": {"matched", "report_from", "rows_of"},
+    "capeval.evaluation": {"matched"},
+    "capeval.evaluation_report": {"report_from"},
     "capeval.tokenization": {"unknown_images"},
     "capeval.metrics.base": {"make_scores", "scores_from"},
 }

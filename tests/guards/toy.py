@@ -20,8 +20,8 @@ from capeval.metrics.base import Kernel, MeanMetric, Metric, Reads, Resource
 from capeval.metrics.registry import named, register
 from capeval.resources.compiled import Found
 from capeval.scene_graphs import ComparedGraphs, SceneGraph, SceneObject
+from capeval.score_types import FloatArray
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
-from capeval.types import FloatArray
 
 WORDS = Path(os.environ.get("TOY_WORDS", "toy-words.txt"))
 NOT_COUNTED = ("a", "the", "on")

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from capeval import checks, messages
-from capeval.errors import MismatchError, OptionError
+from capeval import checks
+from capeval.errors import MismatchError, OptionError, messages
 
 
 @pytest.mark.parametrize(

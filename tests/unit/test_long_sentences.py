@@ -13,7 +13,8 @@ from capeval import References, Spice, Spider, evaluate
 from capeval.compat.spice.spice import Spice as CompatSpice
 from capeval.distributed.sums import Sums
 from capeval.errors import OptionError, UnscoredError, UnscoredWarning
-from capeval.evaluation import Evaluator, Report
+from capeval.evaluation import Evaluator
+from capeval.evaluation_report import Report
 from capeval.formats.ratings import Ratings
 from capeval.metrics.spice import LongSentenceError, parsed
 from capeval.report import System, per_image, scores, to_csv, to_html, to_json, to_latex, to_markdown

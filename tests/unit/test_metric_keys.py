@@ -3,9 +3,9 @@
 import pytest
 
 from capeval import Bleu, CiderD, RougeL
+from capeval.evaluation import evaluate
 from capeval.metrics import Metric, metric_keys
 from capeval.report import System, to_json
-from capeval.scoring import evaluate
 from capeval.significance import bootstrap, compare
 from capeval.studies.correlation import correlate, score_ratings
 from capeval.studies.domains import DomainEvaluator

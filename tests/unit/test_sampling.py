@@ -10,12 +10,11 @@ import pytest
 
 from capeval import References
 from capeval.errors import MismatchError, OptionError
+from capeval.held_out import hold_out, hold_out_several
 from capeval.sampling import (
     deal,
     generator,
     halves,
-    hold_out,
-    hold_out_several,
     in_turn,
     named_generator,
     orders,

@@ -12,7 +12,7 @@ import pytest
 
 import capeval
 from capeval.errors import DependencyError
-from capeval.messages import shown_score
+from capeval.errors.messages import shown_score
 from capeval.notebooks import html_table
 from capeval.significance import bootstrap, compare
 

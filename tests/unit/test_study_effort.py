@@ -9,10 +9,10 @@ from click.testing import CliRunner
 from capeval.cli.app import app
 from capeval.errors import CapevalError, MismatchError, OptionError
 from capeval.formats.ratings import Ratings
+from capeval.score_types import FloatArray
 from capeval.studies.effort import Agreement, Forecast, Prices, estimated_agreement, forecast
 from capeval.studies.judging import judge
 from capeval.studies.votes import is_confident, is_decided, votes_until_confident, votes_until_decided
-from capeval.types import FloatArray
 
 PRICES = Prices(seconds=9.0, hourly=12.0, fee=0.3, workers=8, hours=3.0)
 

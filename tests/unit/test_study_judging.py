@@ -12,6 +12,7 @@ from capeval.cli.app import app
 from capeval.errors import CapevalError, CapevalWarning, FormatError, MismatchError, OptionError
 from capeval.formats.human_scores import HumanScore, human_scores_text, load_human_scores
 from capeval.formats.ratings import Ratings, load_ratings
+from capeval.score_types import FloatArray
 from capeval.studies.judging import (
     QUESTIONS,
     human_scores,
@@ -20,7 +21,6 @@ from capeval.studies.judging import (
     thumb_score,
 )
 from capeval.studies.system_correlation import correlate_systems
-from capeval.types import FloatArray
 
 NAN = float("nan")
 

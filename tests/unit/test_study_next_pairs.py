@@ -5,9 +5,9 @@ import pytest
 
 from capeval.errors import MismatchError, OptionError
 from capeval.sampling import generator
+from capeval.score_types import FloatArray
 from capeval.studies.bradley_terry import bradley_terry, difference_errors
 from capeval.studies.next_pairs import next_numbers, next_shares
-from capeval.types import FloatArray
 
 PAIRS = [(one, other) for one in range(4) for other in range(one + 1, 4)]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from capeval import Candidates, References, Signature
 from capeval.errors import CaptionError
-from capeval.types import Digest
+from capeval.score_types import Digest
 from tests.twins.text import fingerprint
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=9)

@@ -14,9 +14,9 @@ from typing import Any
 
 from capeval.checks import checked_integer
 from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError
+from capeval.errors.messages import first_few
 from capeval.formats.json import read_json
 from capeval.formats.sources import naming
-from capeval.messages import first_few
 from capeval.sampling import deal, named_generator
 from capeval.types import Candidates, ImageId, References, ReferencesLike
 

@@ -19,7 +19,7 @@ from capeval.checks import checked_integer
 from capeval.errors import MismatchError
 from capeval.formats.open_images import ObjectAnnotations
 from capeval.sampling import generator
-from capeval.types import FloatArray
+from capeval.score_types import FloatArray
 
 __all__ = [
     "ChoiceStatistics",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from capeval.benchmarks import coco
 from capeval.errors import FormatError, FormatErrorKind, MismatchError
+from capeval.errors.messages import first_few
 from capeval.formats.rows import text_lines
 from capeval.formats.sources import File, naming
-from capeval.messages import first_few
 from capeval.types import References
 
 __all__ = ["load_images", "references"]

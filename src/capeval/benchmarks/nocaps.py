@@ -8,11 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError
+from capeval.errors.messages import first_few
 from capeval.formats import load_references, load_subsets
 from capeval.formats.json import IMAGE_ID, json_rows, read_json
 from capeval.formats.open_images import load_boxes, load_class_hierarchy, load_class_names
 from capeval.formats.sources import naming
-from capeval.messages import first_few
 from capeval.types import ImageId, References
 
 __all__ = [

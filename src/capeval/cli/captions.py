@@ -11,10 +11,10 @@ from pathlib import Path
 
 from capeval.columns import Columns, Role
 from capeval.errors import FormatError, OptionError
+from capeval.errors.messages import RESULTS_AS_REFERENCES, SWAPPED
 from capeval.formats import LIMIT, load_candidates, load_references
 from capeval.formats.captions import read_references
 from capeval.formats.sources import File, read_bounded
-from capeval.messages import RESULTS_AS_REFERENCES, SWAPPED
 from capeval.types import Candidates, References
 
 __all__ = [

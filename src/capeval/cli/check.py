@@ -85,7 +85,7 @@ def _not_strict(file: File) -> str:
 
 
 def _wordless(candidates: Candidates) -> str:
-    from capeval.messages import first_few
+    from capeval.errors.messages import first_few
     from capeval.tokenization import tokenize
 
     tokens = tokenize([caption for caption, *_ in candidates.values()])

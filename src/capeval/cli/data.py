@@ -38,7 +38,7 @@ def run(
     """
     from capeval.benchmarks import coco
     from capeval.formats import write_candidates, write_references
-    from capeval.sampling import hold_out
+    from capeval.held_out import hold_out
 
     paths = [folder / f"captions_{split}_{what}.json" for what in ("references", "human_results")]
     for path in paths:

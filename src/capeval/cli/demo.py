@@ -30,10 +30,10 @@ def run(
     from capeval.benchmarks.published import COCO_HUMAN
     from capeval.cli.needs import check_report_packages, prepare_needs
     from capeval.evaluation import Evaluator
+    from capeval.held_out import hold_out
     from capeval.metrics import DEFAULT
     from capeval.report import System, scores, to_html
     from capeval.resources.spice import RUN
-    from capeval.sampling import hold_out
 
     check_report_packages()
     # Tables that are compiled on first use are not part of the seconds shown.

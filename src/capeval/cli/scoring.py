@@ -10,10 +10,10 @@ from capeval.cli.captions import Reading, is_standard_input, place, references_f
 from capeval.cli.console import Steps, deliver
 from capeval.cli.needs import ready_metrics
 from capeval.errors import MismatchError, OptionError
+from capeval.errors.messages import first_few
 from capeval.evaluation import Evaluator, problems
 from capeval.formats import load_subsets
 from capeval.formats.images import load_file_names
-from capeval.messages import first_few
 from capeval.metrics import Metric
 from capeval.report import System, to_html
 from capeval.report.pictures import needs_file_names, picture_addresses

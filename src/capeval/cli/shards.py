@@ -15,11 +15,11 @@ from capeval.cli.needs import ready_metrics
 from capeval.cli.options import Format
 from capeval.cli.scoring import Counts
 from capeval.distributed.shards import Failure, Job, ShardScores, Timing, score_shards, shards_in
-from capeval.evaluation import Report, report_from
+from capeval.evaluation_report import Report, report_from
 from capeval.metrics import Metric
 from capeval.report import System, scores, to_json
+from capeval.score_types import Scores
 from capeval.tokenization import Tokenizer
-from capeval.types import Scores
 
 __all__ = ["Folders", "score_folders"]
 

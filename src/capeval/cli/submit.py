@@ -186,7 +186,7 @@ def _check_images(
     remote: Remote, place: str, splits: list[dict[str, Any]], files: dict[str, Candidates]
 ) -> dict[str, str]:
     """The name of each split's file, whose captions are of the split's images."""
-    from capeval.messages import images_problem
+    from capeval.errors.messages import images_problem
 
     seen: dict[str, str] = {}
     for name, candidates in files.items():

@@ -7,7 +7,7 @@ from typing import Self
 
 from capeval.compat.scoring import report_of
 from capeval.errors import CaptionError, MismatchError
-from capeval.evaluation import Report
+from capeval.evaluation_report import Report
 from capeval.metrics.base import Metric
 
 __all__ = ["Pairs"]

@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from capeval.errors import CaptionError, MismatchError
-from capeval.evaluation import Report
+from capeval.evaluation import evaluate
+from capeval.evaluation_report import Report
 from capeval.metrics.base import Metric
-from capeval.scoring import evaluate
+from capeval.score_types import FloatArray
 from capeval.tokenization import Tokenizer
-from capeval.types import Candidates, FloatArray, References
+from capeval.types import Candidates, References
 
 __all__ = ["Captions", "Scorer", "SingleScorer", "report_of"]
 

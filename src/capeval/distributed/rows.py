@@ -13,11 +13,12 @@ import numpy as np
 from capeval.distributed.sums import alike, described
 from capeval.distributed.tables import arrow, lists, numbers, read_table, wrong
 from capeval.errors import MismatchError
-from capeval.evaluation import Report, report_from
+from capeval.evaluation_report import Report, report_from
 from capeval.metrics.base import Metric, scores_from, signature_from
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
+from capeval.score_types import Digest, FloatArray, Signature
 from capeval.tokenization import Tokenizer
-from capeval.types import Digest, FloatArray, ImageId, Signature
+from capeval.types import ImageId
 
 if TYPE_CHECKING:
     import pyarrow as pa

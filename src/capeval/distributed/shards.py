@@ -31,10 +31,10 @@ from capeval.errors import (
     ResourceError,
     UnscoredWarning,
 )
+from capeval.errors.messages import listed
 from capeval.evaluation import Evaluator, problems
 from capeval.formats import load_candidates
 from capeval.formats.captions import read_references
-from capeval.messages import listed
 from capeval.metrics.base import Counted, Metric
 from capeval.resources.frequencies import DocumentFrequencies
 from capeval.tokenization import TokenizedReferences, Tokenizer

@@ -11,15 +11,15 @@ import numpy as np
 
 from capeval.distributed.tables import arrow, numbers, read_table, wrong
 from capeval.errors import MismatchError, OptionError
-from capeval.messages import listed
+from capeval.errors.messages import listed
 from capeval.metrics.base import Metric, shown_counts
 from capeval.metrics.registry import CLASSES, metric_keys
-from capeval.types import Digest, FloatArray, Signature
+from capeval.score_types import Digest, FloatArray, Signature
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from capeval.evaluation import Report
+    from capeval.evaluation_report import Report
 
 __all__ = ["Sums", "alike", "described"]
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from capeval.dependencies import missing_package
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.messages import listed
-from capeval.types import FloatArray
+from capeval.errors.messages import listed
+from capeval.score_types import FloatArray
 
 if TYPE_CHECKING:
     import pyarrow as pa

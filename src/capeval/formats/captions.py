@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from capeval import _native
-from capeval.ahead import beside_candidates, beside_references, importing
 from capeval.checks import checked_flag
 from capeval.columns import Columns, Role
 from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError, ResourceError
+from capeval.errors.messages import listed, one_candidate
 from capeval.formats.json import write_json
 from capeval.formats.kind import Options
 from capeval.formats.kinds import candidates_in, references_in
 from capeval.formats.sources import LIMIT, File, Source, naming, read_source
-from capeval.messages import listed, one_candidate
-from capeval.types import Candidates, Digest, ImageId, References
+from capeval.score_types import Digest
+from capeval.types import Candidates, ImageId, References
 
 __all__ = [
     "coco_annotations",
@@ -126,7 +126,7 @@ def load_candidates(
         OSError: The file can't be read.
     """
     columns = Columns(role=Role.CANDIDATES, id_column=id_column, caption_column=caption_column)
-    with naming(file, name), importing(beside_candidates(), file):
+    with naming(file, name):
         source = read_source(file, limit, name=name)
         if strict:
             return _strict_candidates(source, columns)
@@ -144,7 +144,7 @@ def read_references(
     """The references in a file, as `load_references`, with columns that may be named for another file."""
     splits = (split,) if isinstance(split, str) else tuple(split or ())
     options = Options(columns=columns, splits=splits, limit=limit)
-    with naming(file, name), importing(beside_references(), file):
+    with naming(file, name):
         source = read_source(file, limit, name=name)
         try:
             return references_in(source, options)

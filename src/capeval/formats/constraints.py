@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from capeval.errors import FormatError, FormatErrorKind
+from capeval.errors.messages import shortened
 from capeval.files import written_whole
 from capeval.formats.json import IMAGE_ID, TEXT, Field, check_row, json_bytes, json_rows, read_json
 from capeval.formats.sources import LIMIT, File, naming
-from capeval.messages import shortened
 from capeval.types import ImageId
 
 __all__ = ["ImageConstraints", "constraints_bytes", "load_constraints", "write_constraints"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from capeval import _native
 from capeval.errors import FormatError, FormatErrorKind
+from capeval.errors.messages import listed
 from capeval.formats.kind import Kind, Options
 from capeval.formats.sources import Looks, Source
-from capeval.messages import listed
 from capeval.types import References
 
 __all__ = ["KIND"]

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from capeval.columns import Columns
 from capeval.errors import CaptionError, FormatError, FormatErrorKind
+from capeval.errors.messages import listed
 from capeval.formats.json import refuse, shown
 from capeval.formats.sources import LIMIT, Source
-from capeval.messages import listed
 from capeval.types import Candidates, ImageId, References
 
 __all__ = ["SPLIT", "Captions", "Kind", "Options", "Row", "Wanted", "captions_of"]

@@ -12,8 +12,9 @@ import numpy as np
 from capeval.errors import CapevalWarning, CaptionError, FormatError, FormatErrorKind
 from capeval.formats.rows import column, read_table, wrong_line
 from capeval.formats.sources import LIMIT, File, naming
+from capeval.score_types import FloatArray
 from capeval.spreadsheets import is_number, original
-from capeval.types import FloatArray, ImageId
+from capeval.types import ImageId
 
 __all__ = ["Ratings", "image_ids", "load_ratings", "require_ratings"]
 

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from capeval import _native
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.messages import listed
+from capeval.errors.messages import listed
 
 if TYPE_CHECKING:
     import gzip

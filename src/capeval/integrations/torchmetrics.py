@@ -11,12 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from capeval.errors import CapevalWarning, CaptionError, DependencyError, MismatchError
+from capeval.errors.messages import first_few
 from capeval.evaluation import Evaluator
-from capeval.messages import first_few
 from capeval.metrics.base import Metric
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
+from capeval.score_types import FloatArray, Signature
 from capeval.tokenization import TokenizedReferences, Tokenizer
-from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike, Signature
+from capeval.types import Candidates, ImageId, References, ReferencesLike
 
 try:
     import torch

@@ -15,17 +15,9 @@ import numpy as np
 from capeval.errors import MismatchError, UnscoredWarning
 from capeval.resources.compiled import Found
 from capeval.resources.frequencies import DocumentFrequencies
+from capeval.score_types import Digest, FloatArray, Scores, Signature
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized
-from capeval.types import (
-    Candidates,
-    CandidatesLike,
-    Digest,
-    FloatArray,
-    ImageId,
-    ReferencesLike,
-    Scores,
-    Signature,
-)
+from capeval.types import Candidates, CandidatesLike, ImageId, ReferencesLike
 
 if TYPE_CHECKING:
     # Imported where graphs are made: classes take time to make too.

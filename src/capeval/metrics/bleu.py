@@ -12,8 +12,8 @@ from capeval import _native
 from capeval.checks import checked_choice, checked_different, checked_order
 from capeval.metrics.base import Kernel, Metric, means
 from capeval.metrics.registry import register
+from capeval.score_types import FloatArray
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
-from capeval.types import FloatArray
 
 __all__ = ["Bleu"]
 

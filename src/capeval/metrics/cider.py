@@ -14,8 +14,8 @@ from capeval.errors import CapevalWarning, OptionError
 from capeval.metrics.base import NOT_AN_OPTION, Counted, Kernel, MeanMetric, means
 from capeval.metrics.registry import register
 from capeval.resources import DocumentFrequencies
+from capeval.score_types import FloatArray
 from capeval.tokenization import TokenizedReferences
-from capeval.types import FloatArray
 
 __all__ = ["Cider", "CiderD"]
 

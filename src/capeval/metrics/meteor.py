@@ -20,7 +20,7 @@ from capeval.checks import (
     checked_positive,
 )
 from capeval.errors import CaptionError, OptionError
-from capeval.messages import shortened
+from capeval.errors.messages import shortened
 from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Resource
 from capeval.metrics.registry import register
 from capeval.resources.installed import INSTALL
@@ -31,8 +31,8 @@ from capeval.resources.meteor import (
     meteor_tables,
     opened_tables,
 )
+from capeval.score_types import FloatArray
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenize
-from capeval.types import FloatArray
 
 __all__ = ["LANGUAGES", "STAGES", "Alignment", "Match", "Meteor", "align"]
 

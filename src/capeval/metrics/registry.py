@@ -8,11 +8,13 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from capeval.checks import checked_choice
-from capeval.defaults import DEFAULT
 from capeval.errors import OptionError
 from capeval.metrics.base import Metric
 
 __all__ = ["CLASSES", "DEFAULT", "METRICS", "metric_keys", "named", "register", "resolve"]
+
+DEFAULT = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
+"""The default metrics: those of the COCO Captions server."""
 
 _Class = TypeVar("_Class", bound=type[Metric])
 

@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 from capeval import _native
 from capeval.checks import checked_choice, checked_different, checked_integer, checked_path
 from capeval.errors import CaptionError, OptionError, UnscoredError
-from capeval.messages import shortened
+from capeval.errors.messages import shortened
 from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Reads, Resource
 from capeval.metrics.registry import register
 from capeval.progress import report_progress
 from capeval.resources.parses import ParseStore
 from capeval.resources.spice import RUN, found_model, opened_model, spice_model, store_in
+from capeval.score_types import FloatArray
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
-from capeval.types import FloatArray, ImageId
+from capeval.types import ImageId
 
 if TYPE_CHECKING:
     from capeval.scene_graphs import ComparedGraphs

@@ -14,8 +14,8 @@ from capeval.metrics.registry import CLASSES, register
 from capeval.resources.frequencies import DocumentFrequencies
 from capeval.resources.parses import ParseStore
 from capeval.resources.spice import store_in
+from capeval.score_types import FloatArray
 from capeval.tokenization import TokenizedCandidates, TokenizedReferences
-from capeval.types import FloatArray
 
 if TYPE_CHECKING:
     from capeval.scene_graphs import ComparedGraphs

@@ -18,8 +18,9 @@ from capeval.checks import checked_choice
 from capeval.errors import MismatchError, OptionError
 from capeval.report.grids import System
 from capeval.report.templates import rendered, resource
+from capeval.score_types import FloatArray
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
-from capeval.types import Candidates, FloatArray, ImageId, References
+from capeval.types import Candidates, ImageId, References
 
 __all__ = [
     "CaptionBrowser",

@@ -8,7 +8,7 @@ from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from capeval.errors import MismatchError
-from capeval.evaluation import Report
+from capeval.evaluation_report import Report
 from capeval.types import ImageId
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from string import Formatter
 from urllib.parse import quote, unquote, urlsplit
 
 from capeval.errors import MismatchError, OptionError
-from capeval.messages import first_few, shortened
+from capeval.errors.messages import first_few, shortened
 from capeval.types import ImageId
 
 __all__ = ["embedded", "needs_file_names", "picture_addresses"]

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from capeval.report.figures import COLOURS, STYLE
 from capeval.report.grids import System
-from capeval.types import FloatArray
+from capeval.score_types import FloatArray
 
 __all__ = ["bars", "spread"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval.errors import MismatchError
-from capeval.types import FloatArray
+from capeval.score_types import FloatArray
 
 __all__ = ["bradley_terry", "difference_errors", "is_connected"]
 

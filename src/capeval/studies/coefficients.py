@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from capeval.errors import MismatchError
-from capeval.types import FloatArray
+from capeval.score_types import FloatArray
 
 __all__ = [
     "COEFFICIENTS",

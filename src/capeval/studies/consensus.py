@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from capeval.checks import checked_choice, checked_integer
 from capeval.errors import MismatchError, OptionError
+from capeval.errors.messages import first_few
 from capeval.formats.judgements import Pair
-from capeval.messages import first_few
 from capeval.sampling import halves
 from capeval.studies.abstract50s import classified
 from capeval.studies.accuracy import Accuracy, Drawn, Ties, accuracy, by_class, drawn

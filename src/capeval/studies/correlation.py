@@ -14,11 +14,12 @@ from capeval.formats.ratings import Ratings
 from capeval.metrics.base import Metric
 from capeval.metrics.registry import DEFAULT, resolve
 from capeval.sampling import generator, resample_counts
+from capeval.score_types import FloatArray
 from capeval.significance import Comparison, Interval, Resampled, difference
 from capeval.studies.coefficients import COEFFICIENTS, OrderedScores, counted_ratings
 from capeval.studies.words import check_scored
 from capeval.tokenization import TokenizedReferences, Tokenizer
-from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike
+from capeval.types import Candidates, ImageId, References, ReferencesLike
 
 __all__ = [
     "CorrelationStudy",

@@ -13,8 +13,9 @@ from capeval.checks import checked_integer
 from capeval.errors import MismatchError
 from capeval.formats.objects import Objects
 from capeval.sampling import generator
+from capeval.score_types import FloatArray
 from capeval.tokenization import Tokenizer, tokenize
-from capeval.types import FloatArray, References
+from capeval.types import References
 
 __all__ = [
     "COLLECTED",

@@ -8,20 +8,13 @@ from typing import Literal, get_args
 
 from capeval.checks import checked_choice
 from capeval.errors import MismatchError, OptionError
+from capeval.errors.messages import first_few
 from capeval.evaluation import Evaluator, matched
-from capeval.messages import first_few
 from capeval.metrics.base import Metric, Prepared, unscored_images
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
+from capeval.score_types import FloatArray, Signature
 from capeval.tokenization import TokenizedReferences, Tokenizer
-from capeval.types import (
-    Candidates,
-    CandidatesLike,
-    FloatArray,
-    ImageId,
-    References,
-    ReferencesLike,
-    Signature,
-)
+from capeval.types import Candidates, CandidatesLike, ImageId, References, ReferencesLike
 
 __all__ = ["OVERALL", "DomainEvaluator", "DomainScores", "DomainStudy", "Frequencies", "study_domains"]
 

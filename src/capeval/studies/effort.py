@@ -15,8 +15,8 @@ import numpy as np
 
 from capeval.checks import checked_integer, checked_level, checked_number, checked_positive
 from capeval.errors import MismatchError
+from capeval.score_types import FloatArray
 from capeval.studies.votes import LEVELS, is_lead_confident, is_lead_decided
-from capeval.types import FloatArray
 
 __all__ = ["Agreement", "Forecast", "Prices", "estimated_agreement", "forecast"]
 

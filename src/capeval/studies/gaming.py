@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from capeval.errors import MismatchError, OptionError
-from capeval.messages import first_few
+from capeval.errors.messages import first_few
+from capeval.held_out import hold_out
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.meteor import Meteor
 from capeval.metrics.rouge import RougeL, RougeN
-from capeval.sampling import hold_out
+from capeval.score_types import FloatArray
 from capeval.studies.words import (
     WORDS,
     Contender,
@@ -24,7 +25,7 @@ from capeval.studies.words import (
     words_of,
 )
 from capeval.tokenization import Tokenizer
-from capeval.types import Candidates, FloatArray, ImageId, References
+from capeval.types import Candidates, ImageId, References
 
 __all__ = ["ATTACKS", "GAMED_METRICS", "Attack", "Corpus", "Gamed", "game", "study_gaming"]
 

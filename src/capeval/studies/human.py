@@ -19,10 +19,11 @@ from capeval.errors import CapevalWarning, MismatchError, OptionError, UnscoredW
 from capeval.metrics.base import Metric, Prepared
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
 from capeval.sampling import generator, orders
+from capeval.score_types import FloatArray, Signature
 from capeval.studies.checkpoints import Checkpoint
 from capeval.studies.words import WORDS, require_tokens
 from capeval.tokenization import TokenizedReferences, Tokenizer
-from capeval.types import Candidates, FloatArray, ImageId, References, ReferencesLike, Signature
+from capeval.types import Candidates, ImageId, References, ReferencesLike
 
 __all__ = ["HumanPerformance", "human_performance", "leave_one_out"]
 

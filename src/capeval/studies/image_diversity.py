@@ -13,13 +13,14 @@ import numpy as np
 
 from capeval.checks import checked_choice, checked_integer
 from capeval.errors import MismatchError
-from capeval.messages import first_few
+from capeval.errors.messages import first_few
 from capeval.metrics import Metric
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.resources import DocumentFrequencies
+from capeval.score_types import FloatArray, Signature
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
-from capeval.types import Candidates, FloatArray, ImageId, References, Signature
+from capeval.types import Candidates, ImageId, References
 
 __all__ = ["ORDERS", "ImageDiversity", "Similarity", "image_diversity"]
 

@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from capeval.checks import checked_choice, checked_integer, checked_level
 from capeval.errors import MismatchError, OptionError
+from capeval.errors.messages import shortened
 from capeval.formats.human_scores import HumanDifference, HumanScore
 from capeval.formats.ratings import Ratings
-from capeval.messages import shortened
 from capeval.sampling import generator, resample_counts
+from capeval.score_types import FloatArray
 from capeval.significance import Comparison, Interval, Resampled, difference
 from capeval.studies.coefficients import if_defined
 from capeval.studies.protocol import krippendorff_alpha
-from capeval.types import FloatArray, ImageId
+from capeval.types import ImageId
 
 __all__ = [
     "HUMAN",

@@ -9,8 +9,8 @@ import numpy as np
 
 from capeval.checks import checked_integer, checked_number
 from capeval.sampling import generator
+from capeval.score_types import FloatArray
 from capeval.studies.bradley_terry import bradley_terry, difference_errors, is_connected
-from capeval.types import FloatArray
 
 __all__ = ["next_numbers", "next_shares"]
 

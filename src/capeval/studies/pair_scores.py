@@ -15,6 +15,7 @@ from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.meteor import Meteor
 from capeval.metrics.rouge import RougeL, RougeN
 from capeval.sampling import generator
+from capeval.score_types import FloatArray
 from capeval.studies.words import (
     WORDS,
     Contender,
@@ -25,7 +26,7 @@ from capeval.studies.words import (
     words_of,
 )
 from capeval.tokenization import Tokenizer
-from capeval.types import Candidates, FloatArray, ImageId, References
+from capeval.types import Candidates, ImageId, References
 
 __all__ = ["PAPER_CONTENDERS", "PAPER_TOKENIZER", "PairScorer", "words_only"]
 

@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from capeval.checks import checked_choice, checked_integer
 from capeval.errors import MismatchError, OptionError
 from capeval.formats.judgements import Pair, Plan, Triplet
-from capeval.sampling import hold_out_several, in_turn, python_random
-from capeval.types import FloatArray, ImageId
+from capeval.held_out import hold_out_several
+from capeval.sampling import in_turn, python_random
+from capeval.score_types import FloatArray
+from capeval.types import ImageId
 
 __all__ = [
     "krippendorff_alpha",

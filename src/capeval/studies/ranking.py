@@ -14,6 +14,7 @@ from capeval.metrics.base import Metric
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.rouge import RougeN
+from capeval.score_types import FloatArray
 from capeval.studies.words import (
     WORDS,
     Contender,
@@ -24,7 +25,7 @@ from capeval.studies.words import (
     words_of,
 )
 from capeval.tokenization import Tokenizer
-from capeval.types import Candidates, FloatArray, ImageId, References
+from capeval.types import Candidates, ImageId, References
 
 __all__ = [
     "BATCH",

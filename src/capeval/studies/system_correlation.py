@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from capeval.errors import MismatchError
+from capeval.errors.messages import listed
 from capeval.formats.human_scores import HumanScore
-from capeval.messages import listed
 from capeval.studies.coefficients import coefficients
 
 __all__ = ["SystemCorrelation", "correlate_systems"]

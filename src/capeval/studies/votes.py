@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from capeval.checks import checked_integer, checked_number
 from capeval.errors import MismatchError
 from capeval.formats.judgements import Pair, Plan
+from capeval.score_types import FloatArray
 from capeval.studies.coefficients import if_defined
 from capeval.studies.protocol import krippendorff_alpha, majority, winners
-from capeval.types import FloatArray
 
 __all__ = [
     "LEVELS",

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from capeval.checks import checked_integer, checked_level
 from capeval.errors import MismatchError
 from capeval.sampling import generator, resample_counts
+from capeval.score_types import FloatArray
 from capeval.significance import Resampled
 from capeval.studies.bradley_terry import bradley_terry, is_connected
 from capeval.studies.coefficients import if_defined
 from capeval.studies.judging import HUMAN, RANDOM, HumanColumn, HumanRow, Question
 from capeval.studies.protocol import krippendorff_alpha
 from capeval.studies.votes import PlanVotes
-from capeval.types import FloatArray
 
 __all__ = ["STRENGTH", "WINS", "judge_wins", "row_of"]
 

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from capeval.checks import checked_integer
 from capeval.errors import MismatchError, OptionError
+from capeval.errors.messages import first_few, listed
 from capeval.formats.word_classes import WORD_CLASSES, load_word_classes
-from capeval.messages import first_few, listed
+from capeval.score_types import FloatArray
 from capeval.tokenization import TokenizedReferences, Tokenizer
-from capeval.types import FloatArray, ImageId, References, ReferencesLike
+from capeval.types import ImageId, References, ReferencesLike
 
 __all__ = [
     "ClassMeans",

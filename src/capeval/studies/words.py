@@ -10,8 +10,9 @@ import numpy as np
 from capeval.dependencies import missing_package
 from capeval.errors import MismatchError, OptionError
 from capeval.metrics.base import Metric
+from capeval.score_types import FloatArray
 from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
-from capeval.types import FloatArray, ImageId, References
+from capeval.types import ImageId, References
 
 __all__ = [
     "WORDS",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from capeval.checks import checked_flag, checked_integer
 from capeval.errors import MismatchError
-from capeval.types import FloatArray
+from capeval.score_types import FloatArray
 
 __all__ = ["Answers", "ErrorRates", "Mace", "dawid_skene", "gathered", "mace"]
 

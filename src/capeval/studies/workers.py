@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval.errors import MismatchError
+from capeval.score_types import FloatArray
 from capeval.studies.accuracy import wilson
 from capeval.studies.worker_models import Answers, dawid_skene, mace
-from capeval.types import FloatArray
 
 __all__ = ["Share", "WorkerRow", "agreement_with_others", "binomial_p", "worker_rows"]
 

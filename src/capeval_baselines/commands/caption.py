@@ -10,7 +10,7 @@ from capeval.cli.commands import Argument, Option
 from capeval.cli.console import Steps, check_outputs, deliver, examples
 from capeval.cli.options import ConstraintsFile
 from capeval.errors import CapevalWarning, OptionError
-from capeval.messages import first_few
+from capeval.errors.messages import first_few
 
 __all__ = ["EXAMPLES", "run"]
 

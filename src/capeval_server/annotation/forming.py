@@ -11,7 +11,7 @@ from typing import Any
 
 import tomli_w
 
-from capeval.messages import listed
+from capeval.errors.messages import listed
 from capeval_server.errors import CampaignError
 
 __all__ = ["MOST_PICTURES", "formed_files", "unzipped"]

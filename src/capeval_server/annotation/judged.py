@@ -12,10 +12,10 @@ from capeval.errors import MismatchError
 from capeval.formats.human_scores import HumanScore
 from capeval.formats.judgements import PAIR_CHOICES, Pair, Plan, Triplet
 from capeval.formats.ratings import Ratings
+from capeval.score_types import FloatArray
 from capeval.studies.judging import HumanColumn, human_scores, judge, thumb_score
 from capeval.studies.votes import PlanVotes, count_pair_votes, count_votes
 from capeval.studies.wins import judge_wins, row_of
-from capeval.types import FloatArray
 from capeval_server.annotation.campaigns import unfinished
 from capeval_server.annotation.models import Campaign, Item, Response
 from capeval_server.annotation.options import options_of

@@ -19,9 +19,9 @@ from capeval import __version__
 from capeval.benchmarks.building import SplitPlan, build_dataset, load_plans
 from capeval.benchmarks.versions import freeze as freeze_dataset
 from capeval.benchmarks.versions import verify as verify_dataset
+from capeval.errors.messages import listed
 from capeval.files import written_whole
 from capeval.formats.json import read_json, write_json
-from capeval.messages import listed
 from capeval.spreadsheets import plain_row
 from capeval_server.annotation.campaigns import unfinished
 from capeval_server.annotation.invisible import describe_invisible, find_invisible, remove_invisible

@@ -14,7 +14,8 @@ import capeval
 from capeval.files import written_whole
 from capeval.formats.captions import coco_results
 from capeval.formats.json import json_bytes
-from capeval.sampling import hold_out, python_random
+from capeval.held_out import hold_out
+from capeval.sampling import python_random
 from capeval_server.accounts.users import make_user
 from capeval_server.annotation import entering
 from capeval_server.annotation.models import Campaign

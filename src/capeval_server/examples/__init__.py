@@ -75,7 +75,7 @@ def _write_coco(folder: Path) -> None:
 def _write_held_out(references: References, folder: Path, name: str) -> None:
     """Writes references without one caption of each image, and these captions as results."""
     from capeval.formats import write_candidates, write_references
-    from capeval.sampling import hold_out
+    from capeval.held_out import hold_out
 
     others, human = hold_out(references, seed=0)
     write_references(others, folder / f"{name}_c4.json")

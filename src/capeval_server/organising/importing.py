@@ -17,10 +17,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 import capeval
+from capeval.errors.messages import first_few, id_types, images_problem
 from capeval.formats import load_subsets
 from capeval.formats.constraints import ImageConstraints, load_constraints
 from capeval.formats.images import ImageInfo, load_images
-from capeval.messages import first_few, id_types, images_problem
 from capeval.metrics import METRICS
 from capeval.types import ImageId
 from capeval_server.challenges import constraints, definition, image_lists

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import capeval
     from capeval.errors import UnscoredError
-    from capeval.evaluation import Evaluator, Report
+    from capeval.evaluation import Evaluator
+    from capeval.evaluation_report import Report
     from capeval.tokenization import TokenizedCandidates, TokenizedReferences
 
 __all__ = ["main"]

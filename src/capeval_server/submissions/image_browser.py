@@ -16,7 +16,8 @@ from django.core.files.storage import default_storage
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 import capeval
-from capeval.types import FloatArray, ImageId
+from capeval.score_types import FloatArray
+from capeval.types import ImageId
 from capeval_server.challenges.models import ReferenceSet, ReferenceVersion, Split
 from capeval_server.errors import NotFoundError
 from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile

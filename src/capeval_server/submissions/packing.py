@@ -7,7 +7,7 @@ import zlib
 
 import numpy as np
 
-from capeval.types import FloatArray
+from capeval.score_types import FloatArray
 from capeval_server.submissions.models import ImageScores, Result, Score
 
 __all__ = ["finite", "image_scores_of", "packed_image_scores", "packed_samples", "samples_of"]

@@ -28,7 +28,7 @@ from django.conf import settings
 
 from capeval.metrics import METRICS
 from capeval.metrics.base import Resource
-from capeval.types import FloatArray
+from capeval.score_types import FloatArray
 from capeval_server.submissions.packing import packed_samples
 
 __all__ = ["Outcome", "Scorer", "ScoringError", "Task", "memory_limit", "time_limit"]

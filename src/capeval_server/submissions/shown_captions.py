@@ -15,8 +15,9 @@ import numpy as np
 from django.db.models import Q
 
 from capeval.report.browser import ImageDetails, Said, captions_data
+from capeval.score_types import FloatArray
 from capeval.tokenization import Tokenizer, tokenize
-from capeval.types import FloatArray, ImageId
+from capeval.types import ImageId
 from capeval_server.challenges.constraints import constraints_of
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.submissions import access

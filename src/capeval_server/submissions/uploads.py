@@ -8,8 +8,8 @@ from django.conf import settings
 
 import capeval
 from capeval.errors import FormatError
+from capeval.errors.messages import images_problem
 from capeval.formats.archives import is_archive, is_zip, read_zip
-from capeval.messages import images_problem
 from capeval.types import ImageId
 from capeval_server.challenges.models import Split
 from capeval_server.errors import UploadError

@@ -10,7 +10,7 @@ import pytest
 
 from capeval import tokenize
 from capeval.benchmarks import coco
-from capeval.sampling import hold_out
+from capeval.held_out import hold_out
 from tests.conformance.meteor.adapter import reference_statistics, score
 from tests.conformance.meteor.java_meteor import JavaMeteor
 

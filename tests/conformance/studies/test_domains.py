@@ -10,8 +10,8 @@ import pytest
 from capeval import References, evaluate, load_candidates, load_references
 from capeval.benchmarks import karpathy, nocaps
 from capeval.formats.open_images import load_class_hierarchy, load_class_names
+from capeval.score_types import FloatArray
 from capeval.studies.domains import OVERALL, DomainEvaluator, DomainScores
-from capeval.types import FloatArray
 from tests.shared_data import shared_data
 
 LOGGED = {

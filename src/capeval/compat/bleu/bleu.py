@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from capeval.checks import checked_order
 from capeval.compat.bleu.bleu_scorer import BleuScorer
 from capeval.compat.scoring import Captions, Scorer
-from capeval.evaluation import Report
+from capeval.evaluation_report import Report
 from capeval.metrics import bleu
 
 __all__ = ["Bleu", "BleuScorer"]

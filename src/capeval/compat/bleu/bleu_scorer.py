@@ -8,7 +8,7 @@ from typing import Literal, Self, get_args
 from capeval.checks import checked_choice, checked_order
 from capeval.compat.pairs import Pairs
 from capeval.errors import MismatchError
-from capeval.evaluation import Report
+from capeval.evaluation_report import Report
 from capeval.metrics import bleu
 
 __all__ = ["BleuScorer"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from capeval.compat.pairs import Pairs
 from capeval.metrics import cider
-from capeval.types import FloatArray
+from capeval.score_types import FloatArray
 
 __all__ = ["CiderScorer"]
 

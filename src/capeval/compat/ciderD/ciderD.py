@@ -11,8 +11,8 @@ from capeval.compat.frequencies import Df, frequencies_of
 from capeval.compat.scoring import Captions
 from capeval.errors import CaptionError, MismatchError
 from capeval.metrics import cider
+from capeval.score_types import FloatArray
 from capeval.tokenization import Tokenizer
-from capeval.types import FloatArray
 
 __all__ = ["CiderD"]
 

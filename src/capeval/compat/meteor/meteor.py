@@ -6,7 +6,7 @@ import threading
 from collections.abc import Hashable, Sequence
 
 from capeval.compat.scoring import Scorer
-from capeval.evaluation import Report
+from capeval.evaluation_report import Report
 from capeval.metrics import meteor
 
 __all__ = ["Meteor"]

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 
 from capeval.compat.scoring import Scorer
-from capeval.evaluation import Report
+from capeval.evaluation_report import Report
 from capeval.metrics import spice
 from capeval.resources.parses import ParseStore
 

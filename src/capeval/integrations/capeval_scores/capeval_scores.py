@@ -5,8 +5,8 @@ from __future__ import annotations
 import datasets
 import evaluate
 
+from capeval.evaluation import evaluate as scored
 from capeval.metrics import DEFAULT, Metric
-from capeval.scoring import evaluate as scored
 from capeval.tokenization import Tokenizer
 
 __all__ = ["CapevalScores"]

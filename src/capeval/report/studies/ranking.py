@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from capeval.benchmarks.published import RANK_CORRELATION
 from capeval.report.grids import Cell, Grid
 from capeval.report.studies import StudyReport
+from capeval.score_types import FloatArray
 from capeval.studies.ranking import RankCorrelation, Ranking, ranked, ranks
-from capeval.types import FloatArray, ImageId
+from capeval.types import ImageId
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from capeval.types import FloatArray
+from capeval.score_types import FloatArray
 
 __all__ = ["Bar", "Histogram", "histogram"]
 

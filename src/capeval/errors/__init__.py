@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from capeval.messages import first_few
+from capeval.errors.messages import first_few
 
 __all__ = [
     "CapevalError",
